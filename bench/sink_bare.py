@@ -1,14 +1,14 @@
-"""The yardsticks of the sink: the barest job from Kafka to Delta, and two that do a part of the sink's work.
+"""The yardstick of the sink: the barest job from Kafka to Delta, every record as a string, by Spark's own Kafka source.
 
-    python -m bench.sink_bare bare|typed|variant CONFIG
+    python -m bench.sink_bare CONFIG
 
-Source, session and settings are the sink's, and so is the form of the line that is logged for each batch.
+Session and settings are the sink's, and so is the form of the line that is logged for each batch.
 """
 
 import json
 import sys
 import threading
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -22,56 +22,13 @@ from pyspark.sql.streaming.listener import (
 
 from config.sink.model import SinkConfig
 from config.yaml.load import load
-from spark_sink.kafka import source
 from spark_sink.platform.session import open_session
-from spark_sink.records.transform import Transform, fenced
-from spark_sink.storage.layout import of_lines, prepare
-from spark_sink.storage.tables import Table
 
-# The typed columns in the simplest form: no VARIANT, no check that every value fits.
-RECORD = (
-    "`@timestamp` STRING, message STRING, host STRUCT<name: STRING>, tags ARRAY<STRING>, "
-    "log STRUCT<offset: BIGINT, length: BIGINT, flags: ARRAY<STRING>, file: STRUCT<path: STRING, id: STRING>>"
-)
-TYPED = (
-    "CAST(r.`@timestamp` AS TIMESTAMP) AS ts",
-    "CAST(r.`@timestamp` AS DATE) AS date",
-    "r.message",
-    "r.host.name AS host",
-    "r.log.file.path AS path",
-    "r.log.file.id AS file_id",
-    "r.log.offset AS offset",
-    "r.log.length AS length",
-    "r.log.flags AS flags",
-    "r.tags AS tags",
-    "topic",
-    "partition",
-    "kafka_offset",
-    "kafka_ts",
-)
-
-
-def bare(_: Transform, records: DataFrame) -> DataFrame:
-    return records.selectExpr("CAST(value AS STRING) AS value")
-
-
-def typed(_: Transform, records: DataFrame) -> DataFrame:
-    parsed = records.selectExpr(
-        f"from_json(CAST(value AS STRING), '{RECORD}') AS r",
-        "topic",
-        "partition",
-        "offset AS kafka_offset",
-        "timestamp AS kafka_ts",
-    )
-    return parsed.selectExpr(*TYPED)
-
-
-def variant(transform: Transform, records: DataFrame) -> DataFrame:
-    """Return the good rows of the sink's own parsing, without anything that makes them land exactly once."""
-    return transform.good(fenced(transform.parse(records)))
-
-
-SHAPES: dict[str, Callable[[Transform, DataFrame], DataFrame]] = {"bare": bare, "typed": typed, "variant": variant}
+# The connector depends on what Spark has on its class path already.
+CONNECTOR = {
+    "spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+    "spark.jars.excludes": "org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime",
+}
 
 
 class BatchLog(StreamingQueryListener):
@@ -95,18 +52,22 @@ class BatchLog(StreamingQueryListener):
 
 
 def main() -> None:
-    shape, file = sys.argv[1:]
-    config = load([Path(file)], SinkConfig)
-    spark, transform, batch_log = open_session(config), Transform(config), BatchLog()
+    config = load([Path(sys.argv[1])], SinkConfig)
+    spark, batch_log = open_session(replace(config, spark={**config.spark, **CONNECTOR})), BatchLog()
     spark.streams.addListener(batch_log)
-    if shape == "variant":
-        prepare(Table(spark, config.table.path).snapshot(), of_lines(config, transform.columns))
+    options = {
+        "kafka.bootstrap.servers": config.kafka.bootstrap_servers,
+        "subscribe": ",".join(config.kafka.topics),
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": str(config.max_offsets_per_trigger),
+    }
 
     def land(records: DataFrame, _: int) -> None:
-        rows = SHAPES[shape](transform, records).write.format("delta").mode("append")
-        (rows if shape == "bare" else rows.partitionBy("date")).save(config.table.path)
+        records.selectExpr("CAST(value AS STRING) AS value").write.format("delta").mode("append").save(
+            config.table.path
+        )
 
-    query = source.stream(spark, config).writeStream.foreachBatch(land)
+    query = spark.readStream.format("kafka").options(**options).load().writeStream.foreachBatch(land)
     query.option("checkpointLocation", config.checkpoint.path).trigger(availableNow=True).start().awaitTermination()
     batch_log.ended.wait(10)
     spark.stop()

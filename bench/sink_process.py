@@ -1,16 +1,16 @@
-"""A job that lands records, as a process: the batches that it logs, and the CPU and memory of its JVM."""
+"""A job that lands records: the batches that it logs, and the CPU and memory of its processes, Java's and Python's."""
 
 import json
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from bench.measure import Child, peak_mb
+from bench.measure import Child
 
 LOOK = 0.02
 COLD = 0.4  # the share of a run's batches in which Java still compiles what it runs
@@ -20,7 +20,8 @@ PAUSE = re.compile(r"Pause.* (\d+)M->(\d+)M\((\d+)M\)")
 
 @dataclass(frozen=True, slots=True)
 class TimedBatch:
-    """`logged`: the monotonic time at which the batch was seen in the log; `cpu_seconds`: used by Java until then."""
+    """`logged`: the monotonic time at which the batch was seen in the log; `cpu_seconds`: used by all processes until
+    then."""
 
     rows: int
     seconds: float
@@ -30,8 +31,8 @@ class TimedBatch:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """The figures of warm batches. Memory is that of Java: the largest resident size, and the largest use of the heap
-    before and after a garbage collection."""
+    """The figures of warm batches. Memory is that of all processes together: the largest resident size, what they share
+    counted for each; and the largest use of Java's heap before and after a garbage collection."""
 
     rows_per_second: float
     cpu_us: float
@@ -51,21 +52,35 @@ class MeasuredJob:
         self.child = Child(["env", options, *command], self._log)
         self._log_position = 0  # bytes of the log that were read
         self._java: psutil.Process | None = None
-        self._used = 0.0  # seconds of CPU, of Java
+        self._used: dict[int, float] = {}  # seconds of CPU, by process
         self.peak_mb = 0.0
 
     def batches(self) -> list[TimedBatch]:
         """Return the batches that were logged since the last call. Raises RuntimeError when the job has failed."""
         self.child.check()
-        if (java := self.java()) is not None:
-            self.peak_mb = max(self.peak_mb, peak_mb(java.pid))
-            self._used = sum(java.cpu_times()[:2])
+        self._look()
         with self._log.open("rb") as log:
             log.seek(self._log_position)
             text = log.read()
         whole = text[: text.rfind(b"\n") + 1]
         self._log_position += len(whole)
-        return batches_of(whole.decode(errors="replace"), time.monotonic(), self._used)
+        return batches_of(whole.decode(errors="replace"), time.monotonic(), sum(self._used.values()))
+
+    def _look(self) -> None:
+        """Note CPU and memory of the job's processes now."""
+        resident = 0
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                self._used[process.pid] = sum(process.cpu_times()[:2])
+                resident += process.memory_info().rss
+        self.peak_mb = max(self.peak_mb, resident / 1e6)
+
+    def _processes(self) -> list[psutil.Process]:
+        try:
+            job = psutil.Process(self.child.pid)
+            return [job, *job.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
 
     def java(self) -> psutil.Process | None:
         """Return the process of Java; None before it has started, and when it has ended."""

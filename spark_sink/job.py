@@ -1,8 +1,9 @@
 """The sink's composition root: which part gets which, from the configuration to the running query.
 
-    Kafka ─► kafka.source ─► landing.batch_handler ─► landing.batch_writer ─┬► the tables of lines ─► views
-                                                    (by records.transform)  ├► the dead-letter table
-                                                                            └► the marks: the batch has landed
+    kafka.planning ─► landing.batch_handler ─► landing.batch_writer ─┬► the tables of lines ─► views
+     (where a batch ends)                              │  ▲          ├► the dead-letter table
+                                          ranges       ▼  │ files    └► the marks: the batch has landed
+                              Kafka ─► landing.range_task, one for each core
 
 Runs as a plain process (`spark-sink run -c sink.yml`), or on the cluster that `spark-submit` names (docs/cluster.md).
 """
@@ -20,15 +21,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 from config.sink.model import SinkConfig
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.kafka import bounds, client, source, start, topics
+from spark_sink.kafka import bounds, client, planned_source, start, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.group import MonitoringGroup
-from spark_sink.kafka.offsets import Partition
-from spark_sink.kafka.start import Start
+from spark_sink.kafka.offsets import Offsets, Partition
+from spark_sink.kafka.planner_options import PlannerOptions
 from spark_sink.landing import guard
-from spark_sink.landing.batch_handler import BatchHandler, BatchRange
+from spark_sink.landing.batch_handler import BatchHandler
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from spark_sink.landing.kafka_reader import OpenReader
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.monitor.http import MonitorServer
 from spark_sink.monitor.progress import QUERY, BatchProgress
@@ -77,6 +79,7 @@ class Job:
         self._config = config
         self._stopping = stopping
         self._checkpoint = Checkpoint(spark, config.checkpoint.path)
+        self._client = client.latest(config.kafka)
         self._progress = BatchProgress()
         self._views = Views(spark, config)
 
@@ -87,7 +90,7 @@ class Job:
                 opened.enter_context(
                     MonitorServer(self._progress.metrics, http.host, http.port, self._config.trigger.interval)
                 )
-            admin = opened.enter_context(Admin(client.latest(self._config.kafka)))
+            admin = opened.enter_context(Admin(self._client))
             if self._await_topics(admin):
                 self._land(admin)
         totals = {
@@ -115,56 +118,75 @@ class Job:
     def _land(self, admin: Admin) -> None:
         partitions = topics.present(self._config.kafka, admin)
         kafka = KafkaTopics(admin.ids({topic for topic, _ in partitions}), admin.earliest(partitions))
-        writer = Startup(self._spark, self._config, self._checkpoint, kafka, time.time, logger.info).run()
-        start_at = self._start_offsets(admin, partitions, writer)
+        may_lose = self._config.lost_offsets == "continue"
+
+        def new_reader() -> OpenReader:
+            return OpenReader(self._client(), may_lose)
+
+        writer = Startup(self._spark, self._config, self._checkpoint, kafka, new_reader, time.time, logger.info).run()
         limits = bounds.resolve(self._config, admin, partitions)
-        for note in (*start_at.notes, *(limits.notes if limits else ())):
+        self._begin(admin, partitions, writer)
+        for note in limits.notes if limits else ():
             logger.info(note)
         failures = self._progress.metrics.group_commit_failures.inc
         group = MonitoringGroup(admin, self._config.kafka.group_id, logger.warning, failures)
 
         def on_landed(batch: BatchResult) -> None:
-            self._progress.landed(batch)
+            self._progress.landed(batch, self._latest(admin, batch.ends))
             group.commit(batch.ends)
 
-        batch_range = BatchRange(start_at.offsets, limits, may_lose=self._config.lost_offsets == "continue")
-        batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, batch_range)
+        batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, limits)
         self._views.check()
         self._catch_up(admin, writer, batches, limits)
-        if limits and limits.reached(writer.marks.ends, start_at.offsets, admin.earliest(partitions)):
+        if limits and limits.reached(writer.marks.ends, admin.earliest(partitions)):
             batches.ended.set()  # no record will come, so no batch would notice that the end is reached
         writer.garbage.keep()
-        self._stream(batches, start_at.text)
+        ends = None if limits is None else limits.ends
+        self._stream(batches, PlannerOptions.of(self._config, self._planned(writer), ends))
         group.close()
 
-    def _start_offsets(self, admin: Admin, partitions: set[Partition], writer: BatchWriter) -> Start:
-        """Return where a new checkpoint begins. Spark ignores it when the checkpoint is not new."""
-        if self._checkpoint.last_planned() != NO_BATCH:
-            return Start("earliest")
-        return start.resolve(self._config, admin, partitions, writer.marks.ends)
+    def _latest(self, admin: Admin, ends: Offsets) -> Offsets:
+        """Return where Kafka ends now, for the lag; where the batch ended, if Kafka does not answer."""
+        try:
+            return admin.latest(list(ends))
+        except SinkError:
+            return ends
+
+    def _begin(self, admin: Admin, partitions: set[Partition], writer: BatchWriter) -> None:
+        """Save where a new checkpoint begins. One that is not new resumes where it is."""
+        if self._checkpoint.last_planned() == NO_BATCH:
+            starts = start.resolve(self._config, admin, partitions, writer.marks.ends)
+            for note in starts.notes:
+                logger.info(note)
+            writer.begin_at(starts.offsets)
+
+    def _planned(self, writer: BatchWriter) -> Offsets:
+        """Return where the last batch that was planned ends."""
+        planned = self._checkpoint.last_planned()
+        return dict(writer.marks.ends) if planned == NO_BATCH else self._checkpoint.ends(planned)
 
     def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land the records that an earlier run read and did not land, because they lay beyond that run's bounds."""
         read = self._checkpoint.resume_offsets()
         if limits is not None:
             read = limits.cut(read, writer.marks.ends)
-        starts, ends = bounds.between(writer.marks.ends, read)
+        _, ends = bounds.between(writer.marks.ends, read)
         if ends:
             guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
             logger.info("landing what the last run had read beyond its stop")
-            batches.land_between(source.between(self._spark, self._config, starts, ends), ends)
+            batches.land_until(ends)
 
-    def _stream(self, batches: BatchHandler, starting_offsets: str) -> None:
+    def _stream(self, batches: BatchHandler, planner: PlannerOptions) -> None:
         self._spark.streams.addListener(self._progress)
         try:
             with self._running_views():
                 if not batches.ended.is_set():
-                    self._query(batches, starting_offsets)
+                    self._query(batches, planner)
         finally:
             self._spark.streams.removeListener(self._progress)
 
-    def _query(self, batches: BatchHandler, starting_offsets: str) -> None:
-        query = self._start(batches, starting_offsets)
+    def _query(self, batches: BatchHandler, planner: PlannerOptions) -> None:
+        query = self._start(batches, planner)
         logger.info(f"landing {topics.describe(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
             self._views.failed()  # reports those that have failed since
@@ -184,12 +206,10 @@ class Job:
         if self._config.stop != "never" and not self._stopping.is_set():
             self._views.catch_up(self._stopping.is_set)
 
-    def _start(self, batches: BatchHandler, starting_offsets: str) -> StreamingQuery:
-        records = source.stream(self._spark, self._config, starting_offsets, waits=self._config.stop == "never")
-        writer = records.writeStream.queryName(QUERY).foreachBatch(batches)
+    def _start(self, batches: BatchHandler, planner: PlannerOptions) -> StreamingQuery:
+        planned = planned_source.stream(self._spark, planner)
+        writer = planned.writeStream.queryName(QUERY).foreachBatch(batches)
         writer = writer.option("checkpointLocation", self._config.checkpoint.path)
-        if self._config.stop == "available-now":
-            return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{round(self._config.trigger.interval * 1000)} milliseconds").start()
 
 

@@ -20,6 +20,7 @@ _UNORDERED = {"flags", "tags", "fields", "doc"}
 _UNORDERED_TYPES = {"boolean", "array<string>"}
 
 ColumnType = Literal["string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>"]
+DocMode = Literal["rest", "all", "none"]
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STEP = re.compile(r"[^\s.'\"`\\$*\[\]{}]+")
 
@@ -82,6 +83,14 @@ class TableConfig:
         metadata={
             "since": "0.2",
             "doc": "Properties of a new table, as in `delta.logRetentionDuration: interval 10 days`.",
+        },
+    )
+    doc: DocMode = field(
+        default="rest",
+        metadata={
+            "since": "0.2",
+            "doc": "What the column `doc` has, as JSON text: the members of a record that have no column (rest), the "
+            "whole record (all), or nothing (none).",
         },
     )
     comment: str = field(default="", metadata={"since": "0.2", "doc": "The comment of a new table."})

@@ -1,9 +1,9 @@
-"""The end of a run: `stop: offsets` and `stop: timestamp`.
+"""The end of a run: `stop: available-now`, `offsets` and `timestamp`.
 
-Spark's stream has no end, and its batches do not stop at one: some partitions pass their bound in an earlier batch than
-others. So a batch is landed up to the bounds (`below`) and its marks say so (`cut`), while the checkpoint says that all
-of it was read. The records in between belong to the next run without these bounds, which finds them (`between`) and
-reads them once before its stream begins. The query ends as soon as a batch has passed all bounds (`reached`).
+Nothing is planned behind the bounds, and the query ends as soon as a batch has reached all of them (`reached`). A batch
+that an earlier run planned without these bounds is landed up to them (`cut`), while the checkpoint says that all of it
+was read. The records in between belong to the next run without these bounds, which finds them (`between`) and lands
+them before its stream begins.
 
 The bounds are resolved once, at the start. A partition that appears later has none, and nothing of it lands.
 """
@@ -32,10 +32,6 @@ class Bounds:
             for partition, end in self.ends.items()
         )
 
-    def passed(self, read: Offsets) -> bool:
-        """True if a batch that was read so far has records beyond the bounds; else it needs no `below`."""
-        return any(end > self.ends.get(partition, 0) for partition, end in read.items())
-
     def cut(self, read: Offsets, landed: Offsets = NO_OFFSETS) -> dict[Partition, int]:
         """Return where the rows of a batch end that was read up to `read`. `landed`: the ends before it, or where the
         first batch begins: what lies before that was never wanted, so it counts as landed even beyond the bound."""
@@ -43,23 +39,6 @@ class Bounds:
             partition: min(end, max(self.ends.get(partition, 0), landed.get(partition, 0)))
             for partition, end in read.items()
         }
-
-    def below(self, offset: str = "offset") -> str:
-        """Return a SQL condition on topic, partition and the column that has the offset; never NULL.
-
-        A table by number: a chain of ORs would grow with the partitions, and Spark's generated code with it.
-        """
-        cases = "".join(f" WHEN '{topic}' THEN {offset} < get({ends}, partition)" for topic, ends in self._tables())
-        return f"coalesce(CASE topic{cases} END, false)" if cases else "false"
-
-    def _tables(self) -> list[tuple[str, str]]:
-        topics: dict[str, dict[int, int]] = {}
-        for (topic, number), end in self.ends.items():
-            topics.setdefault(topic, {})[number] = end
-        return [
-            (topic, f"array({', '.join(f'{ends.get(number, 0)}L' for number in range(max(ends) + 1))})")
-            for topic, ends in sorted(topics.items())
-        ]
 
 
 def between(landed: Offsets, read: Offsets) -> tuple[dict[Partition, int], dict[Partition, int]]:
@@ -69,8 +48,10 @@ def between(landed: Offsets, read: Offsets) -> tuple[dict[Partition, int], dict[
 
 
 def resolve(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Bounds | None:
-    """Return None without bounds (never, available-now). Raises Refused."""
+    """Return None without bounds. Raises Refused."""
     match config.stop:
+        case "available-now":
+            return Bounds(broker.latest(partitions))
         case "offsets":
             return _from_offsets(config, partitions)
         case "timestamp":

@@ -12,10 +12,9 @@ Partition = tuple[str, int]  # topic, number
 Offsets = Mapping[Partition, int]
 NO_OFFSETS: Offsets = MappingProxyType({})
 
-# Spark's number for the broker's first offset at the time of reading. One that we looked up could be deleted until
-# then.
+# What stands for an offset in `start_offsets`, as in Spark's options.
 EARLIEST = -2
-LATEST = -1  # Spark's number for the end
+LATEST = -1
 
 
 class BrokerOffsets(Protocol):

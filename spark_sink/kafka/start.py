@@ -2,12 +2,12 @@
 
 Given offsets (`offsets`, a group's, a table's) are compared with those of the broker. Below its first one, records that
 are wanted have been deleted; above its last one, the topic is not the one that the offsets were taken from. Both are
-refused. With `lost_offsets: continue` the first is not: Spark's source skips the missing records, and the landing
-records which offsets they had (`lost`).
+refused. With `lost_offsets: continue` the first is not: the missing records are skipped, and the landing records which
+offsets they had (`lost`).
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
@@ -20,20 +20,15 @@ from spark_sink.kafka.offsets import (
     Partition,
     describe_partitions,
     flat,
-    to_json,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of the query. `text`: Spark's option `startingOffsets`; `notes`: for the log.
+    """The start of the query: where each partition begins that is there by then. `notes`: for the log."""
 
-    `offsets`: where partitions certainly begin; a first batch that begins later lacks records (`lost`).
-    """
-
-    text: str
+    offsets: Offsets
     notes: tuple[str, ...] = ()
-    offsets: Offsets = field(default_factory=dict)
 
 
 def resolve(
@@ -55,10 +50,9 @@ def resolve(
         case "table":
             return _from_offsets(config, broker, partitions, ends, "the table")
         case "latest":
-            latest = broker.latest(partitions)
-            return Start(to_json(latest), offsets=latest)
+            return Start(broker.latest(partitions))
         case _:
-            return Start(config.start)
+            return Start(broker.earliest(partitions))
 
 
 def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
@@ -68,8 +62,7 @@ def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Colle
     by_time = broker.at_timestamp(partitions, round(config.start_timestamp.timestamp() * 1000))
     later = set(partitions) - set(by_time)
     note = f"{describe_partitions(later)} has no record of start_timestamp or later: begins at its end" if later else ""
-    starts = {**latest, **by_time}
-    return Start(to_json(starts), (note,) if note else (), starts)
+    return Start({**latest, **by_time}, (note,) if note else ())
 
 
 def _from_group(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
@@ -92,11 +85,8 @@ def _from_offsets(
     unnamed = set(partitions) - set(wanted)
     note = f"{by} names no offset of {describe_partitions(unnamed)}: begins at its first record" if unnamed else ""
     latest = broker.latest([partition for partition, offset in wanted.items() if offset == LATEST])
-    text = to_json({**dict.fromkeys(unnamed, EARLIEST), **wanted, **latest})
-    starts = {**_known(wanted), **latest}
-    if config.start != "table":  # a partition that the table does not name is landed from 0 on
-        starts = {**broker.earliest([partition for partition in partitions if partition not in starts]), **starts}
-    return Start(text, (note,) if note else (), starts)
+    first = broker.earliest([partition for partition in partitions if wanted.get(partition, EARLIEST) == EARLIEST])
+    return Start({**_known(wanted), **latest, **first}, (note,) if note else ())
 
 
 def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given: Offsets, by: str) -> None:
@@ -131,7 +121,7 @@ def _check_range(config: SinkConfig, broker: BrokerOffsets, wanted: Offsets, by:
 
 
 def _known(offsets: Offsets) -> Offsets:
-    """Return the offsets without Spark's numbers for earliest (-2) and latest (-1)."""
+    """Return the offsets without those that stand for the first (-2) and the end (-1)."""
     return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
 

@@ -1,4 +1,8 @@
-"""The callback that Spark calls for each batch. It decides how much of the batch is to land, and reports the result."""
+"""The callback that Spark calls for each batch. It decides how much of the batch is to land, and reports the result.
+
+A batch is what lies between the offsets that have landed, which the marks say, and its ends, which Spark has written to
+its checkpoint.
+"""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -6,14 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import SinkError, translate
-from spark_sink.kafka import lost
 from spark_sink.kafka.bounds import Bounds
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offsets import Offsets, Partition
+from spark_sink.kafka.offset_ranges import between
+from spark_sink.kafka.offsets import Offsets
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.staged import CommitName, Unnamed
 from spark_sink.storage.checkpoint import Checkpoint
@@ -24,26 +26,11 @@ class Stopped(Exception):
 
 
 class BatchBroker(Protocol):
-    """The questions of a batch to Kafka. `Admin` is the implementation. Each method may block, and raises SinkError."""
-
-    def earliest(self, partitions: list[Partition]) -> Mapping[Partition, int]:
-        """Return the first offset that Kafka has now of each partition."""
-        ...
+    """The question of a batch to Kafka. `Admin` is the implementation."""
 
     def ids(self, topics: set[str]) -> Mapping[str, str]:
-        """Return Kafka's id of each topic, "" where it has none."""
+        """Return Kafka's id of each topic, "" where it has none. May block, and raises SinkError."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRange:
-    """The offsets that are to land. `starts`: where a new checkpoint begins, as far as that is known;
-    `bounds`: where the run is to end; `may_lose`: what Kafka deleted before it was read is recorded, and the query
-    continues without it."""
-
-    starts: Offsets = field(default_factory=dict)
-    bounds: Bounds | None = None
-    may_lose: bool = False
 
 
 @dataclass
@@ -55,7 +42,7 @@ class BatchHandler:
     stopping: threading.Event
     on_landed: Callable[[BatchResult], None]  # called after each batch
     broker: BatchBroker
-    range: BatchRange = BatchRange()
+    bounds: Bounds | None = None
     idle: threading.Event = field(default_factory=threading.Event, init=False)
     ended: threading.Event = field(default_factory=threading.Event, init=False)  # the bounds are reached
 
@@ -67,12 +54,13 @@ class BatchHandler:
         # The one batch that an earlier run may have begun.
         self._resumed = planned if planned > self.checkpoint.last_committed() else NO_BATCH
 
-    def __call__(self, records: DataFrame, batch: int) -> None:
+    def __call__(self, nothing: DataFrame, batch: int) -> None:
+        """Land a batch. The source of the query has no rows: only the number counts."""
         self.idle.clear()
         try:
             if self.closing:
                 raise Stopped
-            self._land_batch(records, batch)
+            self._land_batch(batch)
         finally:
             self.idle.set()
 
@@ -81,30 +69,35 @@ class BatchHandler:
         """True if no further batch is to land."""
         return self.stopping.is_set() or self.ended.is_set()
 
-    def land_between(self, records: DataFrame, ends: Offsets) -> None:
+    def land_until(self, ends: Offsets) -> None:
         """Land records that are not a batch of the query, up to these ends."""
-        self._land(NO_BATCH, records, ends, Unnamed.NOT_A_BATCH)
+        self._land(NO_BATCH, ends, Unnamed.NOT_A_BATCH)
 
-    def _land_batch(self, records: DataFrame, batch: int) -> None:
-        ends = self.checkpoint.ends(batch)
+    def _land_batch(self, batch: int) -> None:
         txn = self._txn(batch)
         name: CommitName = txn
         if batch == self._resumed and self.writer.has_landed(txn):
-            # Only then the ends in the marks are those of this batch.
-            records = records.where(f"NOT ({Bounds(self.writer.marks.ends).below()})")
-            name = Unnamed.NAME_IS_USED  # the remainder of the batch is committed without a name
-        self._land(batch, records, ends, name)
+            name = Unnamed.NAME_IS_USED  # the remainder of the batch, if there is one, is committed without a name
+        self._land(batch, self.checkpoint.ends(batch), name)
 
-    def _land(self, batch: int, records: DataFrame, ends: Offsets, name: CommitName) -> None:
-        starts, bounds = {**self.range.starts, **self.writer.marks.ends}, self.range.bounds
+    def _land(self, batch: int, ends: Offsets, name: CommitName) -> None:
+        starts = self._starts(batch, ends)
         self._note_new_topics({topic for topic, _ in ends})
-        if bounds is not None and bounds.passed(ends):
-            records, ends = records.where(bounds.below()), bounds.cut(ends, starts)
-        result = self.writer.land(records, ends, name, lambda: self._lost(records, starts, ends))
+        if self.bounds is not None:
+            ends = self.bounds.cut(ends, starts)
+        result = self.writer.land(between(starts, ends), ends, name)
         repeated = name is Unnamed.NAME_IS_USED and not result.rows + result.bad
         self.on_landed(replace(result, batch=batch, repeated=repeated))
-        if bounds is not None and bounds.reached(self.writer.marks.ends):
+        if self.bounds is not None and self.bounds.reached(self.writer.marks.ends):
             self.ended.set()
+
+    def _starts(self, batch: int, ends: Offsets) -> Offsets:
+        """Return where the batch begins. The marks say that of every partition, unless a sink of version 0.1 landed
+        it."""
+        landed = self.writer.marks.ends
+        if batch > 0 and ends.keys() - landed.keys():
+            return {**self.checkpoint.ends(batch - 1), **landed}
+        return dict(landed)
 
     def _note_new_topics(self, topics: set[str]) -> None:
         """Note the ids of topics that appeared while the query runs, so that one that is re-created is recognised."""
@@ -122,15 +115,3 @@ class BatchHandler:
         if self._query_id is None:
             raise translate("its file metadata is missing", f"cannot resume from the checkpoint {self.checkpoint.path}")
         return TxnId(self._query_id, batch)
-
-    def _lost(self, records: DataFrame, starts: Offsets, ends: Offsets) -> list[Lost]:
-        """Return what Kafka deleted before this batch could read it. To be called when the rows are written."""
-        if not self.range.may_lose or not starts:
-            return []
-        # Nothing was read of the others; and one whose topic has been deleted since would make the call fail.
-        read = [partition for partition, end in ends.items() if end != starts.get(partition, 0)]
-        earliest = self.broker.earliest(read)
-        if not lost.suspects(starts, ends, earliest):
-            return []
-        first = records.groupBy("topic", "partition").agg(F.min("offset").alias("first")).collect()
-        return lost.ranges(starts, ends, {(row.topic, row.partition): row.first for row in first}, earliest)

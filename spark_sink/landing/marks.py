@@ -18,13 +18,12 @@ A mark may be higher than the rows in the table, never lower: rows up to it are 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from spark_sink.kafka.offsets import Partition
-from spark_sink.records.local_rows import Value
 from spark_sink.records.schema import Column
 from spark_sink.storage.tables import TableSnapshot
 
@@ -162,9 +161,10 @@ def rows_of(
     ends: Mapping[Partition, int],
     versions: Mapping[str, int],
     seconds: float,
-) -> list[tuple[Value, ...]]:
-    """Return the rows that the next append writes to the marks table, as of `seconds` of the epoch."""
-    rows: list[dict[str, Value]] = []
+) -> list[dict[str, Any]]:
+    """Return the rows that the next append writes to the marks table, as of `seconds` of the epoch. Columns that a row
+    does not name are NULL."""
+    rows: list[dict[str, Any]] = []
     for table, (host, file_id) in files:
         mark = marks.files[table][host, file_id]
         rows.append(
@@ -174,13 +174,13 @@ def rows_of(
                 "host": host,
                 "file_id": file_id,
                 "offset": mark.offset,
-                "first_date": mark.first.isoformat(),
-                "last_date": mark.last.isoformat(),
+                "first_date": mark.first,
+                "last_date": mark.last,
             }
         )
     for (topic, partition), end in ends.items():
         rows.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
     rows += ({"kind": "topic", "topic": topic, "topic_id": topic_id} for topic, topic_id in marks.new_topics.items())
     rows += ({"kind": "table", "table": table, "version": version} for table, version in versions.items())
-    number, when = marks.appends + 1, datetime.fromtimestamp(seconds, UTC).isoformat()
-    return [tuple({**row, "landing": number, "at": when}.get(name) for name in COLUMNS) for row in rows]
+    written = {"landing": marks.appends + 1, "at": datetime.fromtimestamp(seconds, UTC)}
+    return [{**row, **written} for row in rows]

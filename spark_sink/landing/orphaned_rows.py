@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from spark_sink.kafka.offsets import Partition
 from spark_sink.landing.marks import File, Marks
-from spark_sink.landing.repeats import PLACE, note_rows
+from spark_sink.landing.places import PLACE
+from spark_sink.landing.repeats import note_rows
 from spark_sink.storage.tables import TableSnapshot
 
 
@@ -29,15 +30,16 @@ class OrphanedRows:
     last: dict[Partition, int] = field(default_factory=dict)
     files: list[tuple[str, File]] = field(default_factory=list)
 
-    def remove_from(self, rows: DataFrame) -> DataFrame:
-        """Return the rows without those that are in any table: the configuration may have changed, and name another
+    def among(self, rows: DataFrame) -> DataFrame:
+        """Return the places of those rows that are in any table: the configuration may have changed, and name another
         table for them now."""
+        among = rows.select(*PLACE).limit(0)
         for places in self.rows.values():
             # Under other names, because both sides may come from one table. A lost range has no time.
             others = places.toDF(*(f"orphaned_{name}" for name in places.columns))
             same = [rows[name].eqNullSafe(others[f"orphaned_{name}"]) for name in places.columns]
-            rows = rows.join(others, same, "leftanti")
-        return rows
+            among = among.union(rows.join(others, same, "leftsemi").select(*PLACE))
+        return among
 
     def forget_passed(self, ends: Mapping[Partition, int]) -> None:
         """Forget all orphaned rows when every partition has been read beyond the last one."""

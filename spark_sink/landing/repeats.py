@@ -17,15 +17,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from pyarrow import dataset
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_sink.landing.marks import File, Mark, Marks
+from spark_sink.landing.places import PLACE
+from spark_sink.landing.staged import Staged
 from spark_sink.records.local_rows import local_rows
 from spark_sink.records.schema import Column as Field
+from spark_sink.rows.batches import FileSummary
 
-# The place of a record in Kafka. With the time, because a topic that was re-created has the same offsets again.
-PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")
 LINE_NAME = ("host", "file_id", "offset")
 # The most ids that a condition on the table's files names; with more, the join alone finds the rows.
 FEW = 200
@@ -34,28 +36,16 @@ FEW = 200
 _WATCHED = (Field("host", "STRING", ""), Field("file_id", "STRING", ""), Field("mark", "BIGINT", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class FileSummary:
-    """The rows of one file in a batch. `rows` counts those without an offset too."""
-
-    file: File
-    rows: int
-    placed: int  # with an offset
-    distinct: int  # different offsets
-    lowest: int
-    highest: int
-    first: date
-    last: date
-
-    def mark(self, seconds: float) -> Mark:
-        """Return the file's mark as of `seconds` of the epoch."""
-        return Mark(self.highest, self.first, self.last, seconds)
+def mark_of(summary: FileSummary, seconds: float) -> Mark:
+    """Return the file's mark as of `seconds` of the epoch."""
+    return Mark(summary.highest, summary.first, summary.last, seconds)
 
 
-def summarize(rows: DataFrame) -> tuple[list[FileSummary], int]:
-    """Return a summary of each file, and the count of all rows, those that belong to no file included."""
+def summarize(rows: DataFrame) -> list[FileSummary]:
+    """Return a summary of each file. Rows that belong to no file are left out."""
     summaries = (
-        rows.groupBy("host", "file_id")
+        rows.where("file_id IS NOT NULL")
+        .groupBy("host", "file_id")
         .agg(
             F.count(F.lit(1)).alias("rows"),
             F.count("offset").alias("placed"),
@@ -67,23 +57,42 @@ def summarize(rows: DataFrame) -> tuple[list[FileSummary], int]:
         )
         .collect()
     )
-    files = [
-        FileSummary((row.host, row.file_id), *row[2:]) for row in summaries if row.file_id is not None and row.placed
+    return [FileSummary(*row) for row in summaries if row.placed]
+
+
+def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]:
+    """Return the summaries with as many different offsets as there are: where two tasks have read rows of one file, and
+    their offsets overlap, that is not known yet."""
+    known = list(summaries)
+    doubtful = {summary.file_id for summary in known if summary.distinct < summary.placed}
+    if not doubtful:
+        return known
+    store = staged.log.location.files()
+    names = ["host", "file_id", "offset"]
+    files = dataset.dataset([file.path for file in staged.files], filesystem=store, format="parquet")
+    rows = files.to_table(columns=names, filter=dataset.field("file_id").isin(list(doubtful)))
+    counted = rows.group_by(names[:2]).aggregate([("offset", "count_distinct")])
+    distinct = {(row["host"], row["file_id"]): row["offset_count_distinct"] for row in counted.to_pylist()}
+    return [
+        summary._replace(distinct=distinct.get((summary.host, summary.file_id), summary.distinct)) for summary in known
     ]
-    return files, sum(row.rows for row in summaries)
 
 
 def note_rows(marks: Marks, table: str, rows: DataFrame, seconds: float) -> list[tuple[str, File]]:
     """Note rows of the table in its marks, as of `seconds` of the epoch. Returns their files, with the table."""
-    files, _ = summarize(rows)
+    files = summarize(rows)
     for summary in files:
-        marks.note_file(table, summary.file, summary.mark(seconds))
-    return [(table, summary.file) for summary in files]
+        marks.note_file(table, file_of(summary), mark_of(summary, seconds))
+    return [(table, file_of(summary)) for summary in files]
+
+
+def file_of(summary: FileSummary) -> File:
+    return summary.host, summary.file_id
 
 
 def suspects(files: Iterable[FileSummary], marks: Mapping[File, Mark]) -> list[FileSummary]:
     """Return the files that may have rows that have landed, or that are twice in the batch."""
-    return [summary for summary in files if _suspicious(summary, marks.get(summary.file))]
+    return [summary for summary in files if _suspicious(summary, marks.get(file_of(summary)))]
 
 
 def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
@@ -103,7 +112,7 @@ class Search:
     def repeats(self, rows: DataFrame, table: DataFrame) -> DataFrame:
         """Return the PLACE of the rows that have to be left out. `table`: the rows that have landed."""
         values = [
-            (*suspect.file, mark.offset if (mark := self.marks.get(suspect.file)) else None)
+            (*file_of(suspect), mark.offset if (mark := self.marks.get(file_of(suspect))) else None)
             for suspect in self.suspects
         ]
         watched = F.broadcast(local_rows(rows.sparkSession, _WATCHED, values))
@@ -124,14 +133,14 @@ class Search:
 
     def _where(self) -> Column:
         """Return a condition on columns that the table's files have statistics or directories for."""
-        marked = [mark for suspect in self.suspects if (mark := self.marks.get(suspect.file))]
+        marked = [mark for suspect in self.suspects if (mark := self.marks.get(file_of(suspect)))]
         dates = F.lit(False)
         if marked:
             dates |= F.col("date").between(min(mark.first for mark in marked), max(mark.last for mark in marked))
         if len(marked) < len(self.suspects):
             # Rows of a file without a mark have landed long ago, or with a date in the future, or never.
             dates |= (F.col("date") <= F.lit(self.forgotten)) | (F.col("date") > F.current_date())
-        ids = sorted({suspect.file[1] for suspect in self.suspects})
+        ids = sorted({suspect.file_id for suspect in self.suspects})
         return dates & F.col("file_id").isin(ids) if len(ids) <= FEW else dates
 
 

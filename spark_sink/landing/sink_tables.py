@@ -1,68 +1,141 @@
 """The tables of one sink: those of lines, which a template may add as rows come, the dead letter, and the marks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from config.sink.model import SinkConfig
+from spark_sink.errors import Refused, SinkError
 from spark_sink.landing.marks import MARKS, Marks
+from spark_sink.landing.range_task import TableFiles
+from spark_sink.landing.staged import Staged, delete_files, read_files, spark_schema, write_table
 from spark_sink.records.schema import BAD_RECORDS, Column
-from spark_sink.storage.layout import Layout, of_lines, prepare
-from spark_sink.storage.tables import Table, TableSnapshot
+from spark_sink.storage import creation
+from spark_sink.storage.commits import CommitLog
+from spark_sink.storage.creation import arrow_schema
+from spark_sink.storage.data_files import DataFile, FileLayout
+from spark_sink.storage.layout import Layout, of_lines
+from spark_sink.storage.locations import Location
+from spark_sink.storage.tables import Table
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
+_UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal
 
 
 @dataclass(frozen=True, slots=True)
 class SinkTables:
-    """Creates each table before its first row lands, and adds the columns that it lacks."""
+    """Creates each table before its first row lands, and adds the columns that it lacks. `note`: logs a sentence."""
 
     spark: SparkSession
     config: SinkConfig
     columns: tuple[Column, ...]  # of a table of lines
-    log: Callable[[str], None]
-    _prepared: dict[str, TableSnapshot] = field(default_factory=dict)  # by path, as each was then
+    note: Callable[[str], None]
+    _logs: dict[str, CommitLog] = field(default_factory=dict)  # by path
 
     @property
     def dead_letter(self) -> Table:
-        return Table(self.spark, self.config.dead_letter_path)
+        return self.table(self.config.dead_letter_path)
 
     @property
     def marks(self) -> Table:
-        return Table(self.spark, self.config.state_path)
+        return self.table(self.config.state_path)
+
+    def table(self, path: str) -> Table:
+        return Table(self.spark, path)
 
     def known(self, marks: Marks) -> list[Table]:
         """Return the tables of lines that the configuration or the marks name."""
         paths = dict.fromkeys([*([] if self.config.has_template else [self.config.table.path]), *marks.versions])
-        return [Table(self.spark, path) for path in paths if path != self.config.dead_letter_path]
+        return [self.table(path) for path in paths if path != self.config.dead_letter_path]
 
-    def prepare(self, snapshots: Mapping[str, TableSnapshot] | None = None) -> Mapping[str, TableSnapshot]:
-        """Create all tables whose paths are known before the first batch, and return them as they are then, by path.
+    def check_number(self, paths: Collection[str]) -> None:
+        """Raise SinkError where there would be more tables of lines than there may be."""
+        most = self.config.table.max_tables
+        if len(set(paths)) > most:
+            raise SinkError(
+                f"table.path would make more than table.max_tables ({most}) tables, the next one {list(paths)[-1]}; "
+                "choose the tables by a field with fewer values, or raise table.max_tables"
+            )
 
-        `snapshots`: tables whose log was read already, by path. Raises SinkError where a path will not do.
-        """
-        existing, retain = snapshots or {}, self.config.maintenance.vacuum.retain
-        self._prepare(self.marks, Layout(MARKS, "What has landed: the sink's own memory", retain=retain), existing)
-        comment = "Kafka records that are not lines, as they came"
-        bad = Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
-        self._prepare(self.dead_letter, bad, existing)
+    def prepare(self) -> None:
+        """Create all tables whose paths are known before the first batch. Raises SinkError where a path will not do."""
+        for path in (self.config.state_path, self.config.dead_letter_path):
+            self.log(path)
         sources = [view.source for view in self.config.views if view.source is not None]
         for path in sources if self.config.has_template else [self.config.table.path]:
-            self._prepare_lines(path, existing)
-        return self._prepared
+            self.log(path)
 
-    def lines(self, path: str) -> Table:
-        """Return the table of lines at the path; the first time in this run, it is created or gets what it lacks."""
-        self._prepare_lines(path, {})
-        return Table(self.spark, path)
+    def log(self, path: str) -> CommitLog:
+        """Return the log of the table; the first time in this run, the table is created or gets what it lacks."""
+        if path not in self._logs:
+            layout = self._layout(path)
+            log = self._logs[path] = creation.prepare(Location(path), layout)
+            partitioned = log.table.metadata().partition_columns
+            if partitioned != ([layout.partition_by] if layout.partition_by else []):
+                self._check_partitions(path, partitioned)
+        return self._logs[path]
 
-    def _prepare_lines(self, path: str, existing: Mapping[str, TableSnapshot]) -> None:
-        if path not in self._prepared:
-            self._prepare(Table(self.spark, path), of_lines(self.config, self.columns), existing)
+    def files(self) -> TableFiles:
+        """Return what the tasks have to know of the tables."""
+        lines, bad = self._layout(""), self._layout(self.config.dead_letter_path)
+        others = {
+            path: next(iter(log.table.metadata().partition_columns), "")
+            for path, log in self._logs.items()
+            if path not in (self.config.state_path, self.config.dead_letter_path)
+        }
+        partitions = {path: column for path, column in others.items() if column != lines.partition_by}
+        return TableFiles(_file_layout(lines), self.config.dead_letter_path, _file_layout(bad), partitions)
 
-    def _prepare(self, table: Table, layout: Layout, existing: Mapping[str, TableSnapshot]) -> None:
-        prepared = prepare(existing.get(table.path) or table.snapshot(), layout)
-        self._prepared[table.path] = prepared.snapshot
-        for note in prepared.notes:
-            self.log(note)
+    def staged(self, path: str, files: Sequence[DataFile]) -> Staged:
+        """Return rows of a table of lines that the tasks have written."""
+        return Staged(self.log(path), self.files().layout(path), tuple(files))
+
+    def staged_bad(self, files: Sequence[DataFile]) -> Staged:
+        """Return rows of the dead letter that the tasks have written."""
+        path = self.config.dead_letter_path
+        return Staged(self.log(path), _file_layout(self._layout(path)), tuple(files))
+
+    def rows_of(self, path: str, files: Sequence[DataFile]) -> DataFrame:
+        """Return what the tasks have written for a table, which need not exist."""
+        is_bad = path == self.config.dead_letter_path
+        return read_files(self.spark, Location(path), spark_schema(BAD_RECORDS if is_bad else self.columns), files)
+
+    def discard(self, path: str, files: Sequence[DataFile]) -> None:
+        """Delete files that were not committed, best effort."""
+        delete_files(Location(path), files)
+
+    def stage_bad(self, rows: pa.Table) -> Staged:
+        path = self.config.dead_letter_path
+        return write_table(rows, self.log(path), _file_layout(self._layout(path)))
+
+    def stage_marks(self, rows: Sequence[Mapping[str, Any]]) -> Staged:
+        layout = _file_layout(self._layout(self.config.state_path))
+        return write_table(pa.Table.from_pylist(rows, layout.schema), self.log(self.config.state_path), layout)
+
+    def _layout(self, path: str) -> Layout:
+        retain = self.config.maintenance.vacuum.retain
+        if path == self.config.state_path:
+            return Layout(MARKS, "What has landed: the sink's own memory", retain=retain)
+        if path == self.config.dead_letter_path:
+            comment = "Kafka records that are not lines, as they came"
+            return Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
+        return of_lines(self.config, self.columns)
+
+    def _check_partitions(self, path: str, partitioned: list[str]) -> None:
+        if partitioned not in ([], ["date"]):
+            raise Refused(
+                f"the table {path} is partitioned by {', '.join(partitioned)}: the sink writes tables that are "
+                "partitioned by date, or not at all. Let it create a table at another path"
+            )
+        stays = "partitioned by date" if partitioned else "not partitioned"
+        self.note(f"the table {path} is {stays}, and stays so: table.partition_by is for new tables")
+
+
+def _file_layout(layout: Layout) -> FileLayout:
+    schema = arrow_schema(layout.columns)
+    unique = tuple(name for name in _UNIQUE if name in schema.names)
+    statistics = layout.statistics or tuple(column.name for column in layout.columns)
+    return FileLayout(schema, layout.partition_by, statistics, unique)

@@ -20,10 +20,9 @@ the marks in step 1, over lines and dead letter in step 10.
     9   rebuild_marks     Tables that have rows and no marks: repeats of those rows would land.
     10  find_orphans      Rows of a batch that was killed: the same batch would land them again. After step 9, whose
                           ends say where to look.
-    11  save_first        Killed before its first marks, the next start would rebuild them from the tables again, and
-                          take a part of a killed batch for the whole.
 
-Steps 3, 5, 6 and 7 change nothing; whatever a step changes is in memory, until 8 and 11.
+Steps 3, 5, 6 and 7 change nothing; whatever a step changes is in memory, until 8. Where a new checkpoint begins is
+saved in the marks before its first batch (`BatchWriter.begin_at`).
 """
 
 from collections.abc import Callable, Mapping
@@ -39,8 +38,9 @@ from spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
 from spark_sink.landing.batch_writer import BatchWriter
 from spark_sink.landing.marks import File, Marks
 from spark_sink.landing.orphaned_rows import OrphanedRows
+from spark_sink.landing.range_tasks import NewReader, RangeTasks
 from spark_sink.landing.sink_tables import SinkTables
-from spark_sink.records.transform import Transform
+from spark_sink.rows.options import columns_of, row_options
 from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.tables import TableSnapshot
 
@@ -83,28 +83,25 @@ class Startup:
     config: SinkConfig
     checkpoint: Checkpoint
     kafka: KafkaTopics
+    new_reader: NewReader
     clock: Callable[[], float]
     log: Callable[[str], None]
 
     def run(self) -> BatchWriter:
         """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
         cannot be used."""
-        transform = Transform(self.config)
-        tables = SinkTables(self.spark, self.config, transform.columns, self.log)
-        marks_table = tables.marks.snapshot()
-        state = self.read_tables(tables, self.read_marks(marks_table))
+        tables = SinkTables(self.spark, self.config, columns_of(self.config), self.log)
+        state = self.read_tables(tables, self.read_marks(tables.marks.snapshot()))
         self.check_topics(state)
         state = self.lower_ends(state)
         self.check_checkpoint(state)
         self.check_ends(state)
         self.check_versions(state)
         state.marks.note_topics(self.kafka.ids)
-        state = self.create_tables(tables, marks_table, state)
+        state = self.create_tables(tables, state)
         rebuilt = self.rebuild_marks(tables, state)
         orphaned = self.find_orphans(state, rebuilt)
-        writer = BatchWriter(tables, transform, state.marks, orphaned, clock=self.clock)
-        self.save_first(writer, state)
-        return writer
+        return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock)
 
     def read_marks(self, marks_table: TableSnapshot) -> Marks:
         return marks.load(marks_table, self.clock() - self.config.dedupe.forget_after)
@@ -137,12 +134,16 @@ class Startup:
     def check_versions(self, state: StartupState) -> None:
         guard.check_versions({snapshot.table.path: snapshot for snapshot in state.tables}, state.marks.versions)
 
-    def create_tables(self, tables: SinkTables, marks_table: TableSnapshot, state: StartupState) -> StartupState:
+    def create_tables(self, tables: SinkTables, state: StartupState) -> StartupState:
         """Create the tables that are missing, and add the columns that others lack."""
-        snapshots = {snapshot.table.path: snapshot for snapshot in (marks_table, *state.tables)}
-        now = tables.prepare(snapshots)
-        lines = {path: now.get(path, snapshot) for path, snapshot in state.snapshots.items()}
-        return replace(state, snapshots=lines, dead_letter=now[state.dead_letter.table.path])
+        tables.prepare()
+
+        def now(snapshot: TableSnapshot) -> TableSnapshot:
+            changed = tables.log(snapshot.table.path).version != snapshot.version
+            return snapshot.table.snapshot() if changed else snapshot
+
+        lines = {path: now(snapshot) for path, snapshot in state.snapshots.items()}
+        return replace(state, snapshots=lines, dead_letter=now(state.dead_letter))
 
     def rebuild_marks(self, tables: SinkTables, state: StartupState) -> list[tuple[str, File]]:
         """Fill marks that are empty from the tables, and return their files. Raises Refused where only the marks could
@@ -173,10 +174,6 @@ class Startup:
             )
         return orphaned
 
-    def save_first(self, writer: BatchWriter, state: StartupState) -> None:
-        if state.marks.appends == 0 and self.config.start == "table":
-            writer.save_first({snapshot.table.path: snapshot.version for snapshot in state.lines if snapshot.exists})
-
     def _lowered(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
         if self.checkpoint.last_committed() == NO_BATCH:
             return {}
@@ -190,3 +187,23 @@ class Startup:
     def _has_bad_records(self, state: StartupState) -> bool:
         """True if a batch has landed that this checkpoint does not know, as far as the dead letter shows."""
         return self.checkpoint.last_planned() == NO_BATCH and state.dead_letter.has_rows_of(self.kafka.names)
+
+
+def open_writer(
+    spark: SparkSession,
+    config: SinkConfig,
+    new_reader: NewReader,
+    clock: Callable[[], float],
+    log: Callable[[str], None],
+) -> BatchWriter:
+    """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
+    tables = SinkTables(spark, config, columns_of(config), log)
+    known = marks.load(tables.marks.snapshot(), clock() - config.dedupe.forget_after)
+    return new_writer(tables, known, OrphanedRows(), new_reader, clock)
+
+
+def new_writer(
+    tables: SinkTables, known: Marks, orphaned: OrphanedRows, new_reader: NewReader, clock: Callable[[], float]
+) -> BatchWriter:
+    tasks = RangeTasks(tables.spark, new_reader, row_options(tables.config), tables.files())
+    return BatchWriter(tables, tasks, known, orphaned, clock=clock)

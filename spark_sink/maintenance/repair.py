@@ -14,25 +14,28 @@ A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, translate
-from spark_sink.kafka import client, source, topics
+from spark_sink.kafka import client, topics
 from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.offset_ranges import between
 from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing import guard, marks
+from spark_sink.landing import guard
 from spark_sink.landing.batch_writer import BatchWriter
+from spark_sink.landing.kafka_reader import OpenReader
 from spark_sink.landing.orphaned_rows import OrphanedRows
-from spark_sink.landing.repeats import PLACE, note_rows
-from spark_sink.landing.sink_tables import SinkTables
+from spark_sink.landing.places import PLACE
+from spark_sink.landing.range_tasks import NewReader, WrittenBatch
+from spark_sink.landing.repeats import note_rows
 from spark_sink.landing.staged import Unnamed
+from spark_sink.landing.startup import open_writer
 from spark_sink.maintenance.ranges import pieces, range_to_read, within
-from spark_sink.records.schema import HEADERS_TYPE
-from spark_sink.records.transform import Transform, fenced
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.tables import Table
 
@@ -45,9 +48,11 @@ def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool)
     """Run the command and return its exit code. Raises SinkError."""
     try:
         with sink_session(config) as spark:
-            repair = Repair.opened(spark, config, dry_run)
+            options = client.latest(config.kafka)
+            # Records that Kafka deletes while the command runs are lost either way, and must not end it.
+            repair = Repair.opened(spark, config, lambda: OpenReader(options(), may_lose=True), dry_run)
             if from_kafka:
-                with Admin(client.latest(config.kafka)) as admin:
+                with Admin(options) as admin:
                     repair.from_kafka(admin)
             else:
                 repair.dead_letter(reason or "")
@@ -65,11 +70,8 @@ class Repair:
     dry_run: bool
 
     @classmethod
-    def opened(cls, spark: SparkSession, config: SinkConfig, dry_run: bool) -> "Repair":
-        transform = Transform(config)
-        tables = SinkTables(spark, config, transform.columns, logger.info)
-        known = marks.load(tables.marks.snapshot(), time.time() - config.dedupe.forget_after)
-        return cls(config, BatchWriter(tables, transform, known, OrphanedRows()), dry_run)
+    def opened(cls, spark: SparkSession, config: SinkConfig, new_reader: NewReader, dry_run: bool) -> "Repair":
+        return cls(config, open_writer(spark, config, new_reader, time.time, logger.info), dry_run)
 
     def dead_letter(self, reason: str) -> None:
         """Land the records whose reason contains the text, in any case. Raises Refused where `run` would: rows that
@@ -81,14 +83,23 @@ class Repair:
         guard.check_versions({table.path: table.snapshot() for table in self._tables()}, self.writer.marks.versions)
         bad = tables.dead_letter.read().where("last_offset IS NULL")
         asked = bad.where(F.lower("reason").contains(reason.lower()))
-        parsed = fenced(self.writer.transform.parse(_as_records(asked)))
-        good = parsed.where("reason IS NULL").select(*PLACE, "date").persist()
-        count, all_of_them = good.count(), asked.count()
+        written = self.writer.tasks.write_records(asked)
+        tables.discard(tables.dead_letter.path, written.bad)  # they are there already
+        written.bad.clear()
+        count, all_of_them = sum(lines.rows for lines in written.lines.values()), asked.count()
         self._log(reason, count, all_of_them)
         if count and not self.dry_run:
             tables.prepare()
-            self._move(asked, good, count)
-        good.unpersist()
+            self._move(written, count)
+        elif count:
+            self._discard(written)
+
+    def _discard(self, written: WrittenBatch) -> None:
+        """Delete what was written to be counted."""
+        tables = self.writer.tables
+        for path, lines in written.lines.items():
+            tables.discard(path, lines.files)
+        tables.discard(tables.dead_letter.path, written.bad)
 
     def _log(self, reason: str, count: int, all_of_them: int) -> None:
         path = self.writer.tables.dead_letter.path
@@ -104,13 +115,17 @@ class Repair:
             text = f"{count:,} of {all_of_them:,} records with {reason!r} in their reason are lines now" + self._dry()
         logger.info(text, extra={"good": count, "asked": all_of_them})
 
-    def _move(self, asked: DataFrame, good: DataFrame, count: int) -> None:
+    def _move(self, written: WrittenBatch, count: int) -> None:
         """Land the good records, but for those that an earlier run of the command has landed, and delete them from the
         dead letter."""
-        self.writer.orphaned = self._landed_before(good)
-        lines = _as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi"))
-        landed = self.writer.land(lines, {}, Unnamed.NOT_A_BATCH)
-        self._forget(good)
+        spark, good = self.writer.tables.spark, []
+        for path, lines in written.lines.items():
+            staged = self.writer.tables.staged(path, lines.files)
+            good.append(staged.rows(spark).select(*PLACE, "date"))
+        places = reduce(DataFrame.union, good).localCheckpoint()  # the files may be written once more, and deleted
+        self.writer.orphaned = self._landed_before(places)
+        landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
+        self._forget(places)
         before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
         logger.info(
             f"{landed.rows:,} rows landed{before}; all {count:,} are out of the dead letter",
@@ -177,21 +192,33 @@ class Repair:
         self.writer.begin_repair()
         tables.prepare()
         for table in tables.known(self.writer.marks):
-            tables.lines(table.path)
+            tables.log(table.path)
 
     def _piece(self, starts: Offsets, ends: Offsets) -> int:
         """Land the records of this range that no table has. Returns how many they were."""
-        # Records that Kafka deletes while the command runs are lost either way, and must not end it.
-        config, place = replace(self.config, lost_offsets="continue"), within(starts, ends)
-        records = source.between(self.writer.tables.spark, config, starts, ends)
-        missing = records.withColumnsRenamed({"offset": "kafka_offset", "timestamp": "kafka_ts"})
-        for table in self._tables():
-            if table.exists():
-                missing = missing.join(table.read().where(place).select(*PLACE), list(PLACE), "leftanti")
+        place = within(starts, ends)
+        existing = [table for table in self._tables() if table.exists()]
+        known = OrphanedRows({table.path: table.read().where(place).select(*PLACE) for table in existing})
+        written = self.writer.tasks.write(between(starts, ends))
+        written.lost.clear()
         if self.dry_run:
-            return missing.count()
-        landed = self.writer.land(_as_records(missing), {}, Unnamed.NOT_A_BATCH)
+            missing = self._count_missing(written, known)
+            self._discard(written)
+            return missing
+        self.writer.orphaned = known
+        landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
         return landed.rows + landed.bad
+
+    def _count_missing(self, written: WrittenBatch, known: OrphanedRows) -> int:
+        """Return how many of the rows no table has."""
+        tables = self.writer.tables
+        parts = [(path, lines.files) for path, lines in written.lines.items()]
+        count = 0
+        for path, files in (*parts, (tables.dead_letter.path, written.bad)):
+            if files:
+                rows = tables.rows_of(path, files)
+                count += rows.count() - known.among(rows).count()
+        return count
 
     def _tables(self) -> list[Table]:
         tables = self.writer.tables
@@ -199,12 +226,3 @@ class Repair:
 
     def _dry(self) -> str:
         return DRY if self.dry_run else ""
-
-
-def _as_records(rows: DataFrame) -> DataFrame:
-    """Return rows of the dead letter, or rows with its column names, as Spark's Kafka source gave them."""
-    # A table of version 0.1 gets the column when `run` starts, or with the first record that is repaired.
-    headers = "headers" if "headers" in rows.columns else f"CAST(NULL AS {HEADERS_TYPE}) AS headers"
-    return rows.selectExpr(
-        "key", "value", headers, "topic", "partition", "kafka_offset AS offset", "kafka_ts AS timestamp"
-    )

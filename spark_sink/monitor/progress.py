@@ -1,7 +1,7 @@
 """Combines what the sink and Spark report of a batch, for the log and for the metrics.
 
-The counts come from the sink, batch by batch; times and the topics' ends from Spark's progress events, which come
-later, on a thread of their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
+The counts come from the sink, batch by batch; times from Spark's progress events, which come later, on a thread of
+their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
 event comes, and the totals do not depend on events. The JSON line of a batch (docs/metrics.md explains the fields):
 
     {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"spark_sink.monitor.progress",
@@ -14,7 +14,6 @@ named QUERY count here.
 
 import logging
 import threading
-from collections.abc import Iterable
 from uuid import UUID
 
 from pyspark.sql.streaming.listener import (
@@ -25,7 +24,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from spark_sink.kafka.offsets import Offsets, from_json, lag
+from spark_sink.kafka.offsets import Offsets, lag
 from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.logs import status
 from spark_sink.monitor.metrics import SinkMetrics
@@ -42,20 +41,20 @@ class BatchProgress(StreamingQueryListener):
         super().__init__()
         self.metrics = metrics or SinkMetrics()
         self._lock = threading.Lock()
-        self._waiting: dict[int, BatchResult] = {}
+        self._waiting: dict[int, tuple[BatchResult, Offsets]] = {}
         self._query: UUID | None = None
         self.ended = threading.Event()  # the query's last event has come
         self.rows = 0
         self.bad = 0
         self.repeats = 0
 
-    def landed(self, landed: BatchResult) -> None:
-        """Called by the sink's thread, when a batch is in the tables."""
+    def landed(self, landed: BatchResult, latest: Offsets) -> None:
+        """Called by the sink's thread, when a batch is in the tables. `latest`: where Kafka ends by then."""
         with self._lock:
             self.rows += landed.rows
             self.bad += landed.bad
             self.repeats += landed.repeats
-            self._waiting[landed.batch] = landed
+            self._waiting[landed.batch] = landed, latest
         self.metrics.landed(landed)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
@@ -68,14 +67,12 @@ class BatchProgress(StreamingQueryListener):
             return
         self.metrics.alive()
         with self._lock:
-            landed = self._waiting.pop(progress.batchId, None)
-        if landed is not None:  # an idle trigger may report the last batch again
+            waiting = self._waiting.pop(progress.batchId, None)
+        if waiting is not None:  # an idle trigger may report the last batch again
+            landed, latest = waiting
             seconds = progress.durationMs.get("triggerExecution", 0) / 1000
-            latest = _merged(source.latestOffset for source in progress.sources)
-            # Records beyond the bounds of a run are read and not landed: the result of the batch has its real ends.
-            done = {**_merged(source.endOffset for source in progress.sources), **landed.ends}
-            self.metrics.batch(seconds, done, latest)
-            self._log(landed, seconds, done, latest)
+            self.metrics.batch(seconds, landed.ends, latest)
+            self._log(landed, seconds, latest)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         if event.id == self._query:
@@ -88,10 +85,10 @@ class BatchProgress(StreamingQueryListener):
     def summary(self) -> str:
         return f"{self.rows:,} rows landed, {self.repeats:,} repeats dropped, {self.bad:,} bad records"
 
-    def _log(self, landed: BatchResult, seconds: float, done: Offsets, latest: Offsets) -> None:
+    def _log(self, landed: BatchResult, seconds: float, latest: Offsets) -> None:
         rows_in = landed.rows + landed.repeats + landed.bad
         rate = landed.rows / seconds if seconds else 0.0
-        behind = sum(lag(done, latest).values())
+        behind = sum(lag(landed.ends, latest).values())
         line = (
             f"batch {landed.batch}: {rows_in:,} rows in, {landed.rows:,} landed, {landed.repeats:,} repeats, "
             f"{landed.bad:,} bad, {seconds:.1f} s, {rate:,.0f} rows/s, lag {behind:,} | {self.summary()}"
@@ -113,8 +110,3 @@ class BatchProgress(StreamingQueryListener):
             bad_total=self.bad,
         )
         logger.info("batch", extra=fields)
-
-
-def _merged(texts: Iterable[str | None]) -> Offsets:
-    """Return the offsets of all sources of the query."""
-    return {partition: offset for text in texts for partition, offset in from_json(text).items()}

@@ -1,8 +1,8 @@
 """The Java packages on disk: fetched once by Spark's own resolver, found again without the network.
 
 Each set has a directory of its own in the cache: an Ivy home, in which the resolver puts the jars under `jars/`. The
-file `complete` names the packages of the set; it is written last, so a fetch that was interrupted does not count, and a
-changed version in `versions.py` makes the set stale.
+file `complete` names the packages of the set; it is written last, so a fetch that was interrupted does not count, and
+other packages or versions in `versions.py` make the set stale.
 
     python -m spark_sink.platform.jars         fetches what is missing; prints what failed, and exits 1
 
@@ -39,11 +39,10 @@ class JarSet:
     title: str
     directory: Path
     packages: tuple[str, ...]
-    excludes: tuple[str, ...] = ()
 
     @property
     def wanted(self) -> str:
-        return "\n".join((*self.packages, *(f"without {name}" for name in self.excludes))) + "\n"
+        return "\n".join(self.packages) + "\n"
 
     @property
     def complete(self) -> bool:
@@ -56,12 +55,11 @@ class JarSet:
 
 
 def spark_set(cache: Path | None = None) -> JarSet:
-    directory = (cache or cache_directory()) / "spark"
-    return JarSet("Delta and Kafka connector for Spark", directory, versions.SPARK_PACKAGES, versions.SPARK_EXCLUDES)
+    return JarSet("Delta for Spark", (cache or cache_directory()) / "spark", versions.SPARK_PACKAGES)
 
 
 def session_options(cache: Path | None = None) -> dict[str, str]:
-    """Return the Spark options that bring Delta and the Kafka connector into a session that this process starts.
+    """Return the Spark options that bring Delta into a session that this process starts.
 
     The jars are named by their files in the cache: resolving packages costs 1.5 s at every start, even when all of them
     are cached. They are on the class path of the JVM, not in `spark.jars`: Spark would copy those at each start and
@@ -74,7 +72,6 @@ def session_options(cache: Path | None = None) -> dict[str, str]:
         return {DRIVER_CLASS_PATH: os.pathsep.join(map(str, jars))}
     return {
         "spark.jars.packages": ",".join(wanted.packages),
-        "spark.jars.excludes": ",".join(wanted.excludes),
         "spark.jars.ivy": str(wanted.directory),
     }
 
@@ -140,8 +137,6 @@ def _start_resolver(wanted: JarSet, java: JavaRuntime) -> subprocess.Popen[bytes
     script.write_text("")
     command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]"]
     command += ["--conf", f"spark.jars.ivy={wanted.directory}", "--packages", ",".join(wanted.packages)]
-    if wanted.excludes:
-        command += ["--exclude-packages", ",".join(wanted.excludes)]
     command.append(str(script))
     environment = java.environment() | {"SPARK_HOME": str(spark_home()), "PYSPARK_PYTHON": sys.executable}
     with _log(wanted).open("wb") as log:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -108,6 +109,12 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> di
     return {**ours, **users, **added}
 
 
+def python_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables by which tasks run in this Python, and find the sink where it was not installed."""
+    paths = (str(Path(__file__).parents[2]), env.get("PYTHONPATH", ""))
+    return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 def open_session(config: SinkConfig) -> SparkSession:
     """Start Spark, or take the session of spark-submit. Blocks some seconds while the JVM starts.
 
@@ -116,7 +123,7 @@ def open_session(config: SinkConfig) -> SparkSession:
     own, archive = not is_submitted(), ""
     if own:
         java = find_java()
-        os.environ.update(JAVA_HOME=str(java.home))
+        os.environ.update(JAVA_HOME=str(java.home), **python_environment())
         archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
     builder = SparkSession.builder
     for key, value in settings(config, own, os.cpu_count() or 1, archive).items():

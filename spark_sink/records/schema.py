@@ -63,8 +63,8 @@ LINES = (
     Column("length", "BIGINT", "log.length: raw bytes of the message; offset + length is where the next begins"),
     Column("flags", "ARRAY<STRING>", "log.flags: multiline, truncated and the like"),
     Column("tags", "ARRAY<STRING>", "tags"),
-    Column("fields", "VARIANT", "fields: what the shipper's configuration adds"),
-    Column("doc", "VARIANT", "The whole record"),
+    Column("fields", "STRING", "fields: what the shipper's configuration adds, as JSON"),
+    Column("doc", "STRING", "The members of the record that have no column, as JSON"),
     *POSITION,
 )
 

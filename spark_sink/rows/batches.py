@@ -3,16 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from config.sink.tables import ColumnConfig
+from config.sink.tables import ColumnConfig, DocMode
 from config.sink.template import Template
 from spark_sink.rows.place_headers import Headers
-
-# What `doc` has: the members without a column, the whole record, or nothing.
-DocMode = Literal["rest", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, LINES, Column
+from spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, Column
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -20,12 +20,6 @@ _TYPES: dict[str, pa.DataType] = {
     "ARRAY<STRING>": pa.list_(pa.string()),
     HEADERS_TYPE: HEADERS,
 }
-# JSON as text: no reader of the table needs to know what a VARIANT is.
-_AS_TEXT = {
-    "fields": Column("fields", "STRING", "fields: what the shipper's configuration adds, as JSON"),
-    "doc": Column("doc", "STRING", "The members of the record that have no column, as JSON"),
-}
-COLUMNS = tuple(_AS_TEXT.get(column.name, column) for column in LINES)
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:

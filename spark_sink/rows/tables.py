@@ -6,14 +6,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_sink.rows.batches import DocMode, KafkaRecords
+from config.sink.tables import DocMode
+from spark_sink.records.schema import LINES
+from spark_sink.rows.batches import KafkaRecords
 from spark_sink.rows.json_text import Json
 from spark_sink.rows.line_reader import LineReader, Lines
 from spark_sink.rows.members import FILE_ID, HOST, PATH, Members, Taken, Wanted
 from spark_sink.rows.own_columns import OwnColumn
 from spark_sink.rows.pieces import Doubtful
 from spark_sink.rows.routes import Routes, route_value
-from spark_sink.rows.schema import COLUMNS, TIMESTAMP, arrow_schema
+from spark_sink.rows.schema import TIMESTAMP, arrow_schema
 from spark_sink.rows.times import is_in_range, micros_of
 
 TIMES_REMEMBERED = 65_536
@@ -42,7 +44,7 @@ class RowTables:
     _times: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.schema = arrow_schema((*COLUMNS, *(own.column for own in self.own)))
+        self.schema = arrow_schema((*LINES, *(own.column for own in self.own)))
         columns = [Wanted(own.config.path, _column(own), own.holds) for own in self.own]
         routes = [Wanted(part.name, _route(part.default), _stays) for part in self.routes.fields]
         self._members = Members(self.reader.decoder, (HOST, PATH, FILE_ID, *columns, *routes))

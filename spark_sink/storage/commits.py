@@ -25,9 +25,10 @@ cores, local disk); and by 0.2 ms for each commit since the last checkpoint of t
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
@@ -63,6 +64,7 @@ class CommitLog:
     _files: fs.FileSystem = field(init=False)
     _newest: fs.FileInfo | None = field(init=False, default=None)  # the newest commit's file
     _examined: object = field(init=False, default=None)
+    _own: int = field(init=False, default=NO_BATCH)  # the version of the last commit of this process
     _cleaned: str = field(init=False, default="")  # the day of the last clean-up
 
     def __post_init__(self) -> None:
@@ -82,15 +84,19 @@ class CommitLog:
     def refresh(self) -> int:
         """Read what is new, and return the newest version.
 
-        Raises Refused where the table is missing or re-created, or has what the sink does not write.
+        Raises Refused where the table is missing, re-created or restored, or has what the sink does not write.
         """
+        before = self.version
         try:
             if self._newest is not None and self._file_of(self.version) != self._newest:
                 self._reopen()
             self.table.update_incremental()
             self._examine()
+            newer = self.version - before
+            commits = [] if newer <= 0 or (newer == 1 and self._own == self.version) else self.table.history(newer)
         except _ERRORS as error:
             raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
+        self._check_not_restored(commits)
         return self.version
 
     def append(self, files: Sequence[DataFile], txn: TxnId | None) -> int:
@@ -109,6 +115,7 @@ class CommitLog:
             except _ERRORS as failed:
                 error = failed
             else:
+                self._own = read + 1
                 self._maintain_log(read + 1)
                 return read + 1
             if self.refresh() == read:
@@ -119,6 +126,16 @@ class CommitLog:
             f"the table {self.location.path}: other programs committed {TRIES} times between its log was read and "
             "written. Find out which ones write to it so often"
         ) from error
+
+    def _check_not_restored(self, commits: Sequence[Mapping[str, Any]]) -> None:
+        """Raise Refused where one of the commits set the table back: rows that count as landed are missing."""
+        for commit in commits:
+            if commit.get("operation") == "RESTORE":
+                raise Refused(
+                    f"the table {self.location.path} was restored to an earlier version (its version "
+                    f"{commit['version']} is a RESTORE), so rows that count as landed are missing. Run spark-sink "
+                    "repair --from-kafka, which lands again what the table lacks and Kafka still has"
+                )
 
     def _check_batch(self, txn: TxnId | None) -> None:
         if txn is not None and (known := self.last_batch(txn.query_id)) >= txn.batch:

@@ -1,6 +1,5 @@
 """The sink's requests to Kafka, and what it reads from it, against real brokers."""
 
-import json
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
-from pyspark.sql import SparkSession
 
 from config.kafka.security import SaslConfig
 from config.kafka.tls import SslConfig
@@ -18,8 +16,8 @@ from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
-from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
-from spark_sink.kafka import client, failures, lost, source, start, topics
+from spark_sink.errors import Refused, SinkError
+from spark_sink.kafka import client, failures, start, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.client import ClientOptions
 from spark_sink.kafka.group import MonitoringGroup
@@ -27,7 +25,7 @@ from spark_sink.kafka.offsets import Partition
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = pytest.mark.kafka
 
 
 def configured(host: str, directory: Path, **kafka: Any) -> SinkConfig:
@@ -146,7 +144,7 @@ def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_
     assert admin.committed(name) == {(topic_name, 0): 4}
     committed = replace(config, start="committed", start_group=name)
     first = start.resolve(committed, admin, topics.present(config.kafka, admin))
-    assert json.loads(first.text) == {topic_name: {"0": 4, "1": -2}}
+    assert first.offsets == {(topic_name, 0): 4, (topic_name, 1): 0}
     assert warnings == []
 
     for end in (5, 6, 7):
@@ -156,30 +154,13 @@ def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_
     assert f"cannot commit offsets of the group {name}" in warnings[0]
 
 
-def test_what_kafka_has_deleted_is_refused_logged_or_skipped_as_configured(
-    config: SinkConfig, admin: Admin, spark: SparkSession, kafka_broker: Broker, topic_name: str
+def test_a_start_before_what_kafka_has_deleted_is_refused(
+    config: SinkConfig, admin: Admin, kafka_broker: Broker, topic_name: str
 ) -> None:
-    a, b = (topic_name, 0), (topic_name, 1)
     delete_below(kafka_broker, topic_name, 0, 6)
     named = replace(config, start="offsets", start_offsets={topic_name: {0: 2, 1: 0}})
     with pytest.raises(Refused, match=f"topic {topic_name}, partition 0: wanted 2, available 6 to 10"):
-        start.resolve(named, admin, {a, b})
-
-    starts, ends = {a: 2, b: 0}, {a: 10, b: 10}
-    with pytest.raises(SPARK_ERRORS) as failed:
-        source.between(spark, config, starts, ends).collect()
-    message = str(translate(str(failed.value), "landing"))
-    assert "records were deleted in Kafka" in message
-    assert "lost_offsets: continue" in message
-    assert "repair --from-kafka" in message
-
-    careless = replace(config, lost_offsets="continue")
-    rows = source.between(spark, careless, starts, ends).select("topic", "partition", "offset").collect()
-    assert {row.offset for row in rows if row.partition == 0} == {6, 7, 8, 9}
-    came = {
-        partition: min(row.offset for row in rows if (row.topic, row.partition) == partition) for partition in (a, b)
-    }
-    assert lost.ranges(starts, ends, came, admin.earliest(ends)) == [lost.Lost(topic_name, 0, 2, 5)]
+        start.resolve(named, admin, {(topic_name, 0), (topic_name, 1)})
 
 
 @pytest.fixture(scope="module")
@@ -197,9 +178,7 @@ def sealed(host: str, directory: Path, ssl: dict[str, Any], mechanism: Any = "PL
 
 
 @pytest.mark.parametrize("way", ["plain", "scram", "certificate", "without the host name"])
-def test_admin_and_source_read_over_tls(
-    way: str, secure_broker: SecureBroker, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_admin_and_consumer_read_over_tls(way: str, secure_broker: SecureBroker, tmp_path: Path) -> None:
     trust: dict[str, Any] = {"certificate_authorities": (str(secure_broker.authority_file),)}
     user = {"username": "plain", "password": PASSWORD}
     match way:
@@ -218,7 +197,6 @@ def test_admin_and_source_read_over_tls(
         end = admin.latest(topics.present(config.kafka, admin))
     assert end == {("sealed", 0): 3}
     assert [message.offset() for message in read(client.client_options(config.kafka), ("sealed", 0), 0)] == [0, 1, 2]
-    assert source.between(spark, config, {("sealed", 0): 0}, end).count() == 3
 
 
 @dataclass(frozen=True)

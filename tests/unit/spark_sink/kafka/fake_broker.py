@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from spark_sink.errors import SinkError
 from spark_sink.kafka.offsets import Partition
 
 
@@ -15,6 +16,7 @@ class FakeBroker:
     end: dict[Partition, int] = field(default_factory=dict)
     times: dict[Partition, list[int]] = field(default_factory=dict)
     groups: dict[str, dict[Partition, int]] = field(default_factory=dict)
+    topic_ids: dict[str, str] = field(default_factory=dict)
 
     def topic_names(self) -> set[str]:
         return {topic for topic, _ in self.end}
@@ -29,7 +31,12 @@ class FakeBroker:
         return {partition: self.first.get(partition, 0) for partition in partitions}
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        if unknown := set(partitions) - self.end.keys():
+            raise SinkError(f"Kafka does not have {sorted(unknown)}")
         return {partition: self.end[partition] for partition in partitions}
+
+    def ids(self, topics: Collection[str]) -> dict[str, str]:
+        return {topic: self.topic_ids.get(topic, "") for topic in topics}
 
     def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
         offsets = {}

@@ -2,9 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from pyspark.sql import SparkSession
 
-from config.sink.bounds import Stop
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.bounds import Bounds, between, resolve
@@ -34,12 +32,6 @@ def test_what_the_run_will_never_read_is_not_waited_for() -> None:
     assert not BOUNDS.reached({B: 3}, begins)
 
 
-def test_a_batch_holds_rows_beyond_the_bounds_when_it_was_read_past_one() -> None:
-    assert not BOUNDS.passed({A: 10, B: 3})
-    assert BOUNDS.passed({A: 11, B: 3})
-    assert BOUNDS.passed({NEW: 1})
-
-
 def test_what_lands_of_a_batch_ends_at_the_bounds_and_nothing_lands_of_a_new_partition() -> None:
     assert BOUNDS.cut({A: 15, B: 5, NEW: 7}) == {A: 10, B: 5, NEW: 0}
 
@@ -54,27 +46,12 @@ def test_what_was_read_and_not_landed_is_the_next_runs() -> None:
     assert between({A: 16}, {A: 15}) == ({}, {})
 
 
-@pytest.mark.spark
-def test_the_condition_keeps_what_lies_below_the_bounds(spark: SparkSession) -> None:
-    rows = [("logs", number, offset) for number in range(3) for offset in (0, 9, 10, 19, 20)] + [("other", 0, 0)]
-    records = spark.createDataFrame(rows, "topic string, partition int, kafka_offset bigint")
-    kept = records.where(BOUNDS.below("kafka_offset")).collect()
-    assert sorted(map(tuple, kept)) == [
-        ("logs", 0, 0),
-        ("logs", 0, 9),
-        ("logs", 1, 0),
-        ("logs", 1, 9),
-        ("logs", 1, 10),
-        ("logs", 1, 19),
-    ]
-    assert records.where(f"NOT ({BOUNDS.below('kafka_offset')})").count() == len(rows) - len(kept)
-    assert records.where(Bounds({("other", 3): 9}).below("kafka_offset")).count() == 0
-    assert records.where(Bounds({}).below("kafka_offset")).count() == 0
+def test_a_run_without_an_end_has_no_bounds(config: SinkConfig) -> None:
+    assert resolve(replace(config, stop="never"), BROKER, THERE) is None
 
 
-@pytest.mark.parametrize("stop", ["never", "available-now"])
-def test_a_run_without_an_end_has_no_bounds(config: SinkConfig, stop: Stop) -> None:
-    assert resolve(replace(config, stop=stop), BROKER, THERE) is None
+def test_what_is_available_ends_where_kafka_ends_now(config: SinkConfig) -> None:
+    assert resolve(replace(config, stop="available-now"), BROKER, THERE) == Bounds({A: 100, B: 50})
 
 
 def test_offsets_are_the_bounds(config: SinkConfig) -> None:

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -7,6 +6,7 @@ import pytest
 from config.sink.model import SinkConfig
 from config.sink.parts import LostOffsets
 from spark_sink.errors import Refused
+from spark_sink.kafka.planned_source import as_topics
 from spark_sink.kafka.start import Start, resolve
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
@@ -22,18 +22,15 @@ def broker() -> FakeBroker:
 
 
 def begins(start: Start) -> dict[str, dict[str, int]]:
-    offsets: dict[str, dict[str, int]] = json.loads(start.text)
-    return offsets
+    return as_topics(start.offsets)
 
 
-def test_the_first_record_is_what_spark_finds_first(config: SinkConfig, broker: FakeBroker) -> None:
-    assert resolve(config, broker, THERE) == Start("earliest")
+def test_the_first_record_is_that_of_the_start(config: SinkConfig, broker: FakeBroker) -> None:
+    assert begins(resolve(config, broker, THERE)) == {"logs": {"0": 100, "1": 0}}
 
 
 def test_the_end_is_where_it_is_at_the_start(config: SinkConfig, broker: FakeBroker) -> None:
-    start = resolve(replace(config, start="latest"), broker, THERE)
-    assert begins(start) == {"logs": {"0": 200, "1": 50}}
-    assert start.offsets == broker.end
+    assert begins(resolve(replace(config, start="latest"), broker, THERE)) == {"logs": {"0": 200, "1": 50}}
 
 
 def test_a_time_begins_at_its_first_record_and_at_the_end_where_there_is_none(
@@ -43,7 +40,6 @@ def test_a_time_begins_at_its_first_record_and_at_the_end_where_there_is_none(
     start = resolve(replace(config, start="timestamp", start_timestamp=TEN), broker, THERE)
     assert begins(start) == {"logs": {"0": 102, "1": 50}}
     assert start.notes == ("logs/1 has no record of start_timestamp or later: begins at its end",)
-    assert start.offsets == {("logs", 0): 102, ("logs", 1): 50}
 
 
 def test_a_record_that_comes_while_the_time_is_looked_up_is_not_skipped(config: SinkConfig, broker: FakeBroker) -> None:
@@ -61,16 +57,15 @@ def test_offsets_are_taken_as_named_and_what_is_not_named_begins_at_its_first_re
     config: SinkConfig, broker: FakeBroker
 ) -> None:
     start = resolve(replace(config, start="offsets", start_offsets={"logs": {0: 150}}), broker, THERE)
-    assert begins(start) == {"logs": {"0": 150, "1": -2}}
+    assert begins(start) == {"logs": {"0": 150, "1": 0}}
     assert start.notes == ("start_offsets names no offset of logs/1: begins at its first record",)
-    assert start.offsets == {("logs", 0): 150, ("logs", 1): 0}
 
 
-def test_sparks_words_for_the_first_and_the_end_may_stand_among_offsets(config: SinkConfig, broker: FakeBroker) -> None:
+def test_the_first_and_the_end_may_stand_among_offsets(config: SinkConfig, broker: FakeBroker) -> None:
     """And what was deleted before the first record is not lost: nobody wanted it."""
     start = resolve(replace(config, start="offsets", start_offsets={"logs": {0: -2, 1: -1}}), broker, THERE)
-    assert begins(start) == {"logs": {"0": -2, "1": 50}}
-    assert (start.notes, start.offsets) == ((), {("logs", 0): 100, ("logs", 1): 50})
+    assert begins(start) == {"logs": {"0": 100, "1": 50}}
+    assert start.notes == ()
 
 
 @pytest.mark.parametrize("edge", [100, 200])
@@ -94,7 +89,6 @@ def test_with_lost_offsets_continue_the_batch_begins_where_it_was_configured_and
         replace(config, start="offsets", start_offsets={"logs": {0: 99, 1: 0}}, lost_offsets="continue"), broker, THERE
     )
     assert begins(start) == {"logs": {"0": 99, "1": 0}}
-    assert start.offsets[("logs", 0)] == 99
 
 
 @pytest.mark.parametrize("lost", ["fail", "continue"])
@@ -115,7 +109,7 @@ def test_an_offset_of_a_partition_that_is_not_there_is_refused(config: SinkConfi
 def test_a_groups_offsets_are_those_of_the_topics_that_are_read(config: SinkConfig, broker: FakeBroker) -> None:
     broker.groups = {"old": {("logs", 0): 170, ("others", 0): 3}}
     start = resolve(replace(config, start="committed", start_group="old"), broker, THERE)
-    assert begins(start) == {"logs": {"0": 170, "1": -2}}
+    assert begins(start) == {"logs": {"0": 170, "1": 0}}
     assert start.notes == ("the group old names no offset of logs/1: begins at its first record",)
 
 
@@ -135,7 +129,7 @@ def test_a_table_goes_on_where_it_ends_and_new_partitions_begin_at_their_first_r
 ) -> None:
     ends = {("logs", 0): 180, ("gone", 3): 9}
     start = resolve(replace(config, start="table"), broker, THERE, ends)
-    assert begins(start) == {"logs": {"0": 180, "1": -2}}
+    assert begins(start) == {"logs": {"0": 180, "1": 0}}
 
 
 def test_a_table_that_ends_behind_the_topics_end_is_of_another_topic(config: SinkConfig, broker: FakeBroker) -> None:

@@ -2,8 +2,8 @@
 
 import json
 import threading
-from base64 import b64encode
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,37 +14,17 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from config.sink.model import SinkConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.bounds import Bounds, between
+from spark_sink.kafka.lost import Lost
+from spark_sink.kafka.offset_ranges import OffsetRange
 from spark_sink.kafka.offsets import to_json
-from spark_sink.landing.batch_handler import BatchHandler, BatchRange
+from spark_sink.landing.batch_handler import BatchHandler
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.startup import KafkaTopics, Startup
-from spark_sink.records.local_rows import local_rows
-from spark_sink.records.schema import Column
+from spark_sink.rows.batches import KafkaRecords
 from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
-# Bytes as base64: no Python process is started for them.
-SENT = [
-    Column(name, kind, "")
-    for name, kind in (
-        ("text", "STRING"),
-        ("named", "STRING"),  # headers, as JSON
-        ("topic", "STRING"),
-        ("partition", "INT"),
-        ("offset", "BIGINT"),
-        ("timestamp", "TIMESTAMP"),
-    )
-]
-RECORD = (
-    "unbase64(text) AS value",
-    "transform(from_json(named, 'array<struct<key:string,value:string>>'), "
-    "header -> struct(header.key AS key, CAST(header.value AS BINARY) AS value)) AS headers",
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-)
 Headers = dict[str, str]
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -59,11 +39,11 @@ class MortalWriter(BatchWriter):
 
     dies: str = ""
 
-    def _write_table(self, *given: Any) -> Any:
-        return self._step("rows", lambda: BatchWriter._write_table(self, *given))
+    def _commit_lines(self, *given: Any) -> Any:
+        return self._step("rows", lambda: BatchWriter._commit_lines(self, *given))
 
-    def _write_bad_records(self, *given: Any) -> int:
-        return int(self._step("bad", lambda: BatchWriter._write_bad_records(self, *given)))
+    def _commit_bad_records(self, *given: Any) -> int:
+        return int(self._step("bad", lambda: BatchWriter._commit_bad_records(self, *given)))
 
     def _save_marks(self, *given: Any) -> None:
         self._step("marks", lambda: BatchWriter._save_marks(self, *given))
@@ -104,6 +84,38 @@ class KafkaStand:
         if unknown := set(partitions) - self.records.keys():
             raise SinkError(f"Kafka does not have {unknown}")
         return {partition: self.deleted.get(partition, 0) for partition in partitions}
+
+
+@dataclass(slots=True)
+class StandReader:
+    """Reads what is in the stand, in a process of Spark."""
+
+    kafka: KafkaStand
+    lost: list[Lost] = field(default_factory=list)
+
+    def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:
+        records, sent = self.kafka.records[wanted.place], self.kafka.sent[wanted.place]
+        first = max(wanted.start, min(self.kafka.deleted.get(wanted.place, 0), wanted.end))
+        if first > wanted.start:
+            self.lost.append(Lost(*wanted.place, wanted.start, first - 1))
+        named = self.kafka.headers.get(wanted.place, {})
+        offsets = range(first, wanted.end)
+        yield KafkaRecords(
+            *wanted.place,
+            offsets,
+            [round(sent[offset] * 1000) for offset in offsets],
+            [b"k"] * len(offsets),
+            [records[offset] for offset in offsets],
+            [[(key, value.encode()) for key, value in named.get(offset, {}).items()] or None for offset in offsets],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStand:
+    kafka: KafkaStand
+
+    def __call__(self) -> StandReader:
+        return StandReader(self.kafka)
 
 
 class LandingLab:
@@ -162,18 +174,26 @@ class LandingLab:
             for directory in ("offsets", "commits"):
                 (path / directory).mkdir(parents=True)
             (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
-            if self.config.start == "table":
-                self._begins_at_marks = True
         self.checkpoint = Checkpoint(self.spark, str(path))
         ids = self.kafka.ids(set(self.topics()))
         first = self.kafka.earliest(list(self.partitions()))
         kafka = KafkaTopics(ids, first)
-        writer = Startup(self.spark, self.config, self.checkpoint, kafka, lambda: self.now, self.logged.append).run()
-        self.writer = MortalWriter(writer.tables, writer.transform, writer.marks, writer.orphaned, clock=writer.clock)
+        startup = Startup(
+            self.spark,
+            self.config,
+            self.checkpoint,
+            kafka,
+            lambda: OpenStand(self.kafka),
+            lambda: self.now,
+            self.logged.append,
+        )
+        writer = startup.run()
+        self.writer = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, clock=writer.clock)
+        if self.checkpoint.last_planned() < 0:
+            self.writer.begin_at({} if self.config.start == "table" else first)
         self.batches: list[BatchResult] = []
-        batch_range = BatchRange(bounds=self.bounds, may_lose=True)
         self.callback = BatchHandler(
-            self.checkpoint, self.writer, self.stopping, self.batches.append, self.kafka, batch_range
+            self.checkpoint, self.writer, self.stopping, self.batches.append, self.kafka, self.bounds
         )
 
     def partitions(self) -> dict[tuple[str, int], int]:
@@ -190,11 +210,10 @@ class LandingLab:
         self.writer.dies = dies
         number, committed = self.checkpoint.last_planned(), self.checkpoint.last_committed()
         path = Path(self.config.checkpoint.path)
-        begins = self.checkpoint.ends(committed) if committed >= 0 else self._first_starts()
         if number == committed:
             number += 1
             (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.partitions())}")
-        self.callback(self._records(begins, self.checkpoint.ends(number)), number)
+        self.callback(self.spark.range(0), number)
         if dies == "before commit":
             raise Killed
         (path / "commits" / str(number)).write_text("v1\n{}")
@@ -202,25 +221,9 @@ class LandingLab:
 
     def catch_up(self) -> None:
         """As the job does it before its stream begins."""
-        starts, ends = between(self.writer.marks.ends, self.checkpoint.resume_offsets())
+        _, ends = between(self.writer.marks.ends, self.checkpoint.resume_offsets())
         if ends:
-            self.callback.land_between(self._records(starts, ends), ends)
-
-    def _first_starts(self) -> dict[tuple[str, int], int]:
-        return dict(self.writer.marks.ends) if self.config.start == "table" else {}
-
-    def _records(self, begins: dict[tuple[str, int], int], ends: dict[tuple[str, int], int]) -> DataFrame:
-        rows = []
-        for (topic, partition), end in ends.items():
-            first = max(begins.get((topic, partition), 0), self.kafka.deleted.get((topic, partition), 0))
-            for offset in range(first, end):
-                value = self.kafka.records[topic, partition][offset]
-                sent = datetime.fromtimestamp(self.kafka.sent[topic, partition][offset], UTC)
-                text = None if value is None else b64encode(value).decode()
-                named = self.kafka.headers.get((topic, partition), {}).get(offset)
-                headers = json.dumps([{"key": key, "value": value} for key, value in named.items()]) if named else None
-                rows.append((text, headers, topic, partition, offset, sent.isoformat()))
-        return local_rows(self.spark, SENT, rows).selectExpr("CAST('k' AS BINARY) AS key", *RECORD)
+            self.callback.land_until(ends)
 
     # What is there.
 

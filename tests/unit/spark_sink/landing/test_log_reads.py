@@ -9,6 +9,7 @@ from tests.unit.spark_sink.landing.landing_lab import LandingLab
 pytestmark = pytest.mark.spark
 
 SNAPSHOT = 1
+COMMITS = 1  # the log is opened for the commits of the run
 QUERY = 2  # Spark lists the log of a table when it plans a query over the rows, and when it runs it
 
 
@@ -35,5 +36,5 @@ def landed(lab: LandingLab) -> LandingLab:
 
 def test_a_start_reads_one_snapshot_of_each_table_and_queries_its_rows_once(landed: LandingLab) -> None:
     """The query over the marks loads them; those over lines and dead letter look for orphaned rows."""
-    once = SNAPSHOT + QUERY
+    once = SNAPSHOT + COMMITS + QUERY
     assert start_and_count(landed) == {"lines": once, "dead letter": once, "marks": once}

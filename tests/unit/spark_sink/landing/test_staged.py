@@ -1,91 +1,120 @@
-"""What is staged is committed once under its name, and a commit costs no more than its own file."""
+"""What is staged is committed once under its name, as it is or without some of its rows."""
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from spark_sink.delta import NO_BATCH, TxnId, forget_logs
+from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import Refused
-from spark_sink.landing.staged import stage
+from spark_sink.landing.staged import Staged, Unnamed, write_table
 from spark_sink.records.schema import Column
-from spark_sink.storage.layout import Layout, prepare
-from spark_sink.storage.tables import Table
+from spark_sink.storage.commits import CommitLog
+from spark_sink.storage.creation import arrow_schema, prepare
+from spark_sink.storage.data_files import FileLayout
+from spark_sink.storage.layout import Layout
+from spark_sink.storage.locations import Location
 
 pytestmark = pytest.mark.spark
 
+COLUMNS = (
+    Column("topic", "STRING", ""),
+    Column("partition", "INT", ""),
+    Column("kafka_offset", "BIGINT", ""),
+    Column("kafka_ts", "TIMESTAMP", ""),
+    Column("date", "DATE", ""),
+)
+
+
+class Lab:
+    """A table, and rows of one partition of a topic."""
+
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self.spark = spark
+        self.path = directory / "table"
+        self.log = prepare(Location(str(self.path)), Layout(COLUMNS, "", partition_by="date"))
+        self.layout = FileLayout(arrow_schema(COLUMNS), "date", ("kafka_offset",))
+
+    def stage(self, *offsets: int, log: CommitLog | None = None) -> Staged:
+        place = {"topic": "t", "partition": 0, "kafka_ts": NOON}
+        rows = [{**place, "kafka_offset": n, "date": DAYS[n % 2]} for n in offsets]
+        return write_table(pa.Table.from_pylist(rows, self.layout.schema), log or self.log, self.layout)
+
+    def landed(self) -> list[int]:
+        rows = self.spark.read.format("delta").load(str(self.path)).collect()
+        assert all(row.date == DAYS[row.kafka_offset % 2] for row in rows)
+        return sorted(row.kafka_offset for row in rows)
+
+    def files(self) -> int:
+        return len(list(self.path.rglob("*.parquet")))
+
+
+DAYS = (date(2026, 11, 21), date(2026, 11, 22))
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
 
 @pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> Table:
-    table = Table(spark, str(tmp_path / "table"))
-    prepare(table.snapshot(), Layout((Column("n", "BIGINT", ""),), ""))
-    return table
+def lab(spark: SparkSession, tmp_path: Path) -> Lab:
+    return Lab(spark, tmp_path)
 
 
-def rows(table: Table, *numbers: int) -> DataFrame:
-    return table.spark.sql("SELECT explode(:numbers) AS n", args={"numbers": list(numbers)}).selectExpr(
-        "CAST(n AS BIGINT) AS n"
-    )
+def test_batches_are_committed_one_after_the_other(lab: Lab) -> None:
+    assert [lab.stage(batch).commit(TxnId("q", batch)) for batch in range(3)] == [1, 2, 3]
+    assert (lab.log.last_batch("another"), lab.landed()) == (NO_BATCH, [0, 1, 2])
 
 
-def landed(table: Table) -> list[int]:
-    return sorted(row.n for row in table.read().collect())
-
-
-def jobs(spark: SparkSession) -> int:
-    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
-
-
-def test_a_commit_replays_no_log(table: Table) -> None:
-    for batch in range(3):
-        staged = stage(table, rows(table, batch))
-        before = jobs(table.spark)
-        assert staged.commit(TxnId("q", batch)) == batch + 1
-        assert jobs(table.spark) == before
-    assert (table.last_batch("q"), table.last_batch("another")) == (2, NO_BATCH)
-    assert landed(table) == [0, 1, 2]
-
-
-def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(table: Table) -> None:
-    staged = stage(table, rows(table, 1, 2))
-    assert (staged.count, landed(table)) == (2, [])
-    assert sorted(row.n for row in staged.rows().collect()) == [1, 2]
-    files = set(Path(table.path).rglob("*.parquet"))
+def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(lab: Lab) -> None:
+    staged = lab.stage(1, 2)
+    assert (staged.count, lab.landed(), lab.files()) == (2, [], 2)
+    assert sorted(row.kafka_offset for row in staged.rows(lab.spark).collect()) == [1, 2]
     staged.discard()
-    assert files
-    assert not set(Path(table.path).rglob("*.parquet"))
+    assert lab.files() == 0
 
 
-def test_a_name_that_is_taken_is_refused(table: Table) -> None:
-    stage(table, rows(table, 1)).commit(TxnId("q", 5))
+def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: Lab) -> None:
+    offsets = [0, 1, 62, 63, 64, 125, 126, 1_000_000]
+    staged = lab.stage(*offsets)
+    places = staged.rows(lab.spark).where("kafka_offset IN (0, 63, 126, 77)")
+    remaining = staged.without(places)
+    assert remaining.count == 5
+    remaining.commit(Unnamed.NOT_A_BATCH)
+    assert lab.landed() == [1, 62, 64, 125, 1_000_000]
+    assert lab.files() == 2, "the first files are deleted"
+
+
+def test_a_place_of_another_time_is_another_record(lab: Lab) -> None:
+    """A topic that was re-created has the same offsets again."""
+    staged = lab.stage(1, 2)
+    earlier = staged.rows(lab.spark).withColumn("kafka_ts", F.lit("2025-01-01").cast("timestamp"))
+    assert staged.without(earlier).count == 2
+
+
+def test_of_rows_that_are_all_left_out_nothing_remains(lab: Lab) -> None:
+    staged = lab.stage(1, 2)
+    assert staged.without(staged.rows(lab.spark)).files == ()
+
+
+def test_without_rows_to_leave_out_the_files_stay(lab: Lab) -> None:
+    staged = lab.stage(1, 2)
+    assert staged.without(staged.rows(lab.spark).where("kafka_offset = 9")) is staged
+
+
+def test_a_name_that_is_taken_is_refused(lab: Lab) -> None:
+    lab.stage(1).commit(TxnId("q", 5))
     for batch in (4, 5):
         with pytest.raises(Refused, match="has batch 5 of this checkpoint already"):
-            stage(table, rows(table, 2)).commit(TxnId("q", batch))
-    assert landed(table) == [1]
+            lab.stage(2).commit(TxnId("q", batch))
+    assert lab.landed() == [1]
 
 
-def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(table: Table) -> None:
-    one, other = stage(table, rows(table, 1)), stage(table, rows(table, 2))
+def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(lab: Lab) -> None:
+    table = lab.log.location.open()
+    assert table is not None
+    one, other = lab.stage(1), lab.stage(2, log=CommitLog(lab.log.location, table))
     one.commit(TxnId("q", 0))
-    with pytest.raises(Py4JJavaError, match="ConcurrentTransaction"):
+    with pytest.raises(Refused, match="has batch 0 of this checkpoint already"):
         other.commit(TxnId("q", 0))
-    assert landed(table) == [1]
-
-
-def test_concurrent_commits_of_other_queries_are_no_conflict(table: Table) -> None:
-    one, other = stage(table, rows(table, 1)), stage(table, rows(table, 2))
-    one.commit(TxnId("p", 0))
-    other.commit(TxnId("q", 0))
-    assert landed(table) == [1, 2]
-
-
-def test_without_the_checksum_of_a_version_its_log_has_the_batch(table: Table) -> None:
-    """Another program may have written the version: not all of them leave one."""
-    stage(table, rows(table, 1)).commit(TxnId("q", 7))
-    for checksum in Path(table.path, "_delta_log").glob("*.crc"):
-        checksum.unlink()
-    forget_logs(table.spark)
-    assert table.last_batch("q") == 7
-    with pytest.raises(Refused):
-        stage(table, rows(table, 2)).commit(TxnId("q", 7))
+    assert lab.landed() == [1]

@@ -12,7 +12,9 @@ from pyspark.sql import functions as F
 
 from spark_sink import delta
 from spark_sink.landing.marks import COLUMNS, MARKS
-from spark_sink.storage.layout import Layout, prepare
+from spark_sink.storage.creation import prepare
+from spark_sink.storage.layout import Layout
+from spark_sink.storage.locations import Location
 from spark_sink.storage.tables import Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -47,7 +49,7 @@ def _append(table: Table, rows: DataFrame) -> None:
 
 def make_marks(spark: SparkSession, path: Path) -> Table:
     table = Table(spark, str(path))
-    prepare(table.snapshot(), Layout(MARKS, "marks"))
+    prepare(Location(str(path)), Layout(MARKS, "marks"))
     return table
 
 

@@ -13,7 +13,7 @@ from config.sink.tables import ColumnConfig, TableConfig
 from spark_sink import logs
 from spark_sink.errors import Refused
 from spark_sink.maintenance.repair import Repair
-from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter
+from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
 
 pytestmark = pytest.mark.spark
 
@@ -42,9 +42,9 @@ def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: 
     """What the last message is."""
     out = io.StringIO()
     logs.set_up(text=False, out=out)
-    opened = Repair.opened(lab.spark, lab.config, dry_run)
+    opened = Repair.opened(lab.spark, lab.config, lambda: OpenStand(lab.kafka), dry_run)
     writer = opened.writer
-    mortal = MortalWriter(writer.tables, writer.transform, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
+    mortal = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
     replace(opened, writer=mortal).dead_letter(reason)
     return str(json.loads(out.getvalue().splitlines()[-1])["message"])
 
@@ -199,7 +199,7 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
     for _ in range(2):
         with pytest.raises(Refused, match=r"the repair was not completed.*repair --from-kafka"):
             lab.start()
-    again = Repair.opened(lab.spark, lab.config, dry_run=False)
+    again = Repair.opened(lab.spark, lab.config, lambda: OpenStand(lab.kafka), dry_run=False)
     again.writer.begin_repair()
     again.writer.settle({})
     lab.start()

@@ -18,17 +18,13 @@ ROOT = Path(__file__).parents[4]
 LINES, VIEW = UUID(int=1), UUID(int=2)
 
 
-@dataclass
-class Source:
-    endOffset: str | None = '{"logs":{"0":10,"1":5}}'
-    latestOffset: str | None = '{"logs":{"0":12,"1":5,"2":7}}'
+ENDS, LATEST = {("logs", 0): 10, ("logs", 1): 5}, {("logs", 0): 12, ("logs", 1): 5, ("logs", 2): 7}
 
 
 @dataclass
 class SparkProgress:
     batchId: int
     id: UUID = LINES
-    sources: list[Source] = field(default_factory=lambda: [Source()])
     durationMs: dict[str, int] = field(default_factory=lambda: {"triggerExecution": 500})
 
 
@@ -53,7 +49,7 @@ class Lab:
         return self.progress.metrics.registry.get_sample_value(f"spark_sink_{name}")  # type: ignore[no-any-return]
 
     def batch(self, landed: BatchResult) -> str:
-        self.progress.landed(landed)
+        self.progress.landed(landed, LATEST)
         self.progress.onQueryProgress(Event(SparkProgress(landed.batch)))
         return self.out.getvalue()
 
@@ -88,20 +84,20 @@ OF_EVERY_LINE = {"ecs.version", "log.level", "log.logger", "message"}
 
 
 def test_a_batch_is_one_json_line_with_sparks_times_and_the_sinks_counts(lab: Lab) -> None:
-    lab.progress.landed(BatchResult(6, rows=100, bad=0))
-    line = json.loads(lab.batch(BatchResult(7, rows=10, bad=2, repeats=3, suspects=4, lost=1)))
+    lab.progress.landed(BatchResult(6, rows=100, bad=0), LATEST)
+    line = json.loads(lab.batch(BatchResult(7, rows=10, bad=2, repeats=3, suspects=4, lost=1, ends=ENDS)))
     assert line.pop("@timestamp").endswith("Z")
     assert line == FIELDS
 
 
 def test_a_batch_is_one_line_of_text() -> None:
-    assert Lab(text=True).batch(BatchResult(7, rows=1000, bad=2, repeats=3)) == (
+    assert Lab(text=True).batch(BatchResult(7, rows=1000, bad=2, repeats=3, ends=ENDS)) == (
         "batch 7: 1,005 rows in, 1,000 landed, 3 repeats, 2 bad, 0.5 s, 2,000 rows/s, lag 9"
         " | 1,000 rows landed, 3 repeats dropped, 2 bad records\n"
     )
 
 
-def test_what_a_run_with_bounds_leaves_is_lag_although_spark_has_read_it(lab: Lab) -> None:
+def test_what_has_not_landed_is_lag(lab: Lab) -> None:
     line = json.loads(lab.batch(BatchResult(7, rows=4, ends={("logs", 0): 4, ("logs", 1): 5})))
     assert line["lag"] == 12 - 4 + 7
 
@@ -122,7 +118,7 @@ def test_an_event_without_a_batch_of_its_own_is_not_logged(lab: Lab) -> None:
 
 
 def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: Lab) -> None:
-    lab.progress.landed(BatchResult(7, rows=10, bad=2))
+    lab.progress.landed(BatchResult(7, rows=10, bad=2), LATEST)
     lab.progress.onQueryProgress(Event(SparkProgress(7, id=VIEW)))
     lab.progress.onQueryTerminated(Event(id=VIEW))
     assert (lab.out.getvalue(), lab.progress.ended.is_set()) == ("", False)

@@ -1,4 +1,3 @@
-import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,14 @@ def test_a_set_of_other_versions_is_not_complete(tmp_path: Path) -> None:
     fill(wanted, "group_a-1.jar")
     assert wanted.complete
     assert not replace(wanted, packages=("group:a:2",)).complete
-    assert not replace(wanted, excludes=()).complete
+
+
+def test_a_set_with_jars_that_the_sink_does_not_need_any_more_is_not_complete(tmp_path: Path) -> None:
+    """Version 0.1 had Spark's Kafka connector besides."""
+    wanted = spark_set(tmp_path)
+    fill(replace(wanted, packages=(*wanted.packages, "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0")), "a_b-1.jar")
+    assert not wanted.complete
+    assert "spark.driver.extraClassPath" not in session_options(tmp_path)
 
 
 def test_a_session_takes_the_cached_jars_that_spark_does_not_have(tmp_path: Path) -> None:
@@ -48,7 +54,7 @@ def test_a_jar_that_spark_has_in_another_version_is_taken_too(tmp_path: Path) ->
 
 def test_without_a_cache_spark_resolves_the_packages_into_it(tmp_path: Path) -> None:
     options = session_options(tmp_path)
-    assert options["spark.jars.packages"] == f"{versions.DELTA},{versions.KAFKA_CONNECTOR}"
+    assert options["spark.jars.packages"] == versions.DELTA
     assert options["spark.jars.ivy"] == str(tmp_path / "spark")
     assert "spark.driver.extraClassPath" not in options
 
@@ -79,5 +85,3 @@ def test_the_python_pins_agree_with_the_java_versions() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     pins = dict(pin.split("==") for pin in project["optional-dependencies"]["sink"])
     assert versions.DELTA.rpartition(":")[2] == pins["delta-spark"]
-    assert re.match(r"\d+\.\d+", versions.KAFKA_CONNECTOR.rpartition(":")[2]) is not None
-    assert versions.KAFKA_CONNECTOR.rpartition(":")[2].split(".")[:2] == pins["pyspark"].split(".")[:2]

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from config.sink.tables import ColumnConfig
+from config.sink.tables import ColumnConfig, DocMode
 from config.sink.template import parse_template
-from spark_sink.rows.batches import Converted, DocMode, KafkaRecords, RowOptions
+from spark_sink.rows.batches import Converted, KafkaRecords, RowOptions
 from spark_sink.rows.conversion import Conversion
 from spark_sink.rows.place_headers import Headers
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_sink.rows.batches import DocMode
+from config.sink.tables import DocMode
 from spark_sink.rows.decoding import MOST_NAMES, Decoder
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 

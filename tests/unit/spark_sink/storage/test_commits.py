@@ -250,3 +250,15 @@ def test_a_checkpoint_deletes_the_part_of_the_log_that_is_too_old(tmp_path: Path
     table.land(7, 7)
     assert len(list(table.path.glob("_delta_log/*.json"))) == kept
     assert table.offsets() == list(range(8))
+
+
+def test_a_table_that_was_restored_meanwhile_is_refused(table: Table) -> None:
+    """A batch behind the RESTORE would hide that what landed before is missing."""
+    table.land(0, 1)
+    table.land(1, 2)
+    other = table.location.open()
+    assert other is not None
+    other.restore(1)
+    with pytest.raises(Refused, match=r"was restored to an earlier version \(its version 3 is a RESTORE\).*repair"):
+        table.land(2, 3)
+    assert table.offsets() == [1]

@@ -1,0 +1,73 @@
+"""The source of the query: it plans where batches end, and reads nothing.
+
+Spark schedules the batches, writes their ends to its checkpoint before they run, and repeats a batch that was not
+completed. What lies between the ends is read by the tasks of the landing, so this source has no rows. It runs in a
+Python process of its own, which Spark starts with the query.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from spark_sink.kafka.offsets import Offsets
+from spark_sink.kafka.planning import Planner
+
+Topics = dict[str, dict[str, int]]
+
+
+class OffsetSource(DataSource):
+    """A source whose batches end where the planner says. Subclasses have `new_planner`, which Spark pickles with the
+    class: options of a source would be shown in its plans."""
+
+    new_planner: ClassVar[Callable[[], Planner]]
+
+    @classmethod
+    def name(cls) -> str:
+        return "spark_sink_offsets"
+
+    def schema(self) -> str:
+        return "nothing STRING"
+
+    def streamReader(self, schema: Any) -> "OffsetReader":
+        return OffsetReader(type(self).new_planner())
+
+
+class OffsetReader(DataSourceStreamReader):
+    """Spark's interface to the planner. Offsets are Spark's as it writes them: equal ones must be equal texts."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the planner here: for each batch Spark sends the reader to where its rows would be read."""
+        return {}
+
+    def initialOffset(self) -> Topics:
+        return as_topics(self._planner.planned)
+
+    def latestOffset(self) -> Topics:
+        return as_topics(self._planner.next_ends())
+
+    def partitions(self, start: Topics, end: Topics) -> list[InputPartition]:
+        return [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return iter(())
+
+
+def as_topics(offsets: Offsets) -> Topics:
+    """Return the offsets by topic and number, in a fixed order."""
+    topics: Topics = {}
+    for (topic, number), offset in sorted(offsets.items()):
+        topics.setdefault(topic, {})[str(number)] = offset
+    return topics
+
+
+def stream(spark: SparkSession, new_planner: Callable[[], Planner]) -> DataFrame:
+    """Return the stream of the batches that the planner plans. `new_planner` is pickled, and called in the process of
+    the source."""
+    source = type("PlannedOffsets", (OffsetSource,), {"new_planner": staticmethod(new_planner)})
+    spark.dataSource.register(source)
+    return spark.readStream.format(OffsetSource.name()).load()

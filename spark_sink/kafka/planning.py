@@ -1,0 +1,143 @@
+"""Where the next batch of the query ends: what Kafka has by then, within the limits of the configuration.
+
+Offsets are only ever planned forwards. A topic that is deleted, cut or re-created while the sink runs is noticed here,
+before a batch names offsets that would mean other records than those that have landed.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from config.sink.kafka import KafkaSource
+from spark_sink.errors import Refused, SinkError
+from spark_sink.kafka import topics
+from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
+from spark_sink.kafka.topics import TopicDirectory
+
+
+class PlanningBroker(TopicDirectory, Protocol):
+    """The questions of the planner to Kafka. `Admin` is the implementation. Each may block, and raises SinkError."""
+
+    def latest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        """Return the end of each partition for readers of committed records."""
+        ...
+
+    def ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """Return Kafka's id of each topic, "" where it has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds a batch. `most`: offsets in one batch; `least`: it waits for as many, up to `longest_wait` seconds;
+    `ends`: where the run ends, None without an end, and nothing is planned of a partition that it does not name."""
+
+    most: int
+    least: int = 0
+    longest_wait: float = 0.0
+    ends: Offsets | None = None
+
+
+@dataclass(slots=True)
+class Planner:
+    """Plans one batch after the other. `planned`: where the last one ends. `may_lose`: a topic that is gone is left
+    out, else it is an error. Used by one thread."""
+
+    kafka: KafkaSource
+    limits: Limits
+    may_lose: bool
+    broker: PlanningBroker
+    planned: dict[Partition, int]
+    clock: Callable[[], float] = time.monotonic
+    _partitions: set[Partition] = field(default_factory=set, init=False)
+    _ids: dict[str, str] = field(default_factory=dict, init=False)
+    _look_again: float = field(default=float("-inf"), init=False)
+    _waiting_since: float | None = field(default=None, init=False)
+
+    def next_ends(self) -> Offsets:
+        """Return where the next batch ends; equal to what was returned before, if there is to be no batch yet.
+
+        Raises SinkError, Refused.
+        """
+        if self.clock() >= self._look_again:
+            self._look()
+        latest = self._latest()
+        wanted = {partition: self._allowed(partition, end) for partition, end in latest.items()}
+        new = {partition: end - self.planned.get(partition, 0) for partition, end in wanted.items()}
+        if not any(new.values()) or self._waits(sum(new.values())):
+            return self.planned
+        self._waiting_since = None
+        sizes = _shared(new, self.limits.most)
+        self.planned = {partition: self.planned.get(partition, 0) + size for partition, size in sizes.items()}
+        return self.planned
+
+    def _look(self) -> None:
+        """Look which partitions there are. Metadata is asked for as seldom as `metadata_max_age` says."""
+        now = topics.present(self.kafka, self.broker)
+        self._check_ids({topic for topic, _ in now})
+        missing = self.planned.keys() - now
+        if missing and not self.may_lose:
+            raise SinkError(
+                f"{describe_partitions(missing)}: deleted in Kafka, or no longer named under `kafka`. To continue "
+                "without, take it out of kafka.topics or kafka.partitions (a start waits for what is named), and set "
+                "lost_offsets: continue until a batch has landed"
+            )
+        for partition in missing:
+            del self.planned[partition]
+        self._partitions, self._look_again = now, self.clock() + self.kafka.metadata_max_age
+
+    def _check_ids(self, names: Collection[str]) -> None:
+        """Raise Refused for a topic that was re-created while this process runs: its offsets began again."""
+        now = self.broker.ids(names)
+        for topic, before in self._ids.items():
+            if before and now.get(topic, before) not in ("", before):
+                raise Refused(
+                    f"the topic {topic} was deleted and re-created (its id was {before}, and is {now[topic]}): its "
+                    "first records have the offsets of others that landed, and would be left out. Run spark-sink "
+                    "repair --from-kafka, which lands those that no table has"
+                )
+        self._ids |= now
+
+    def _latest(self) -> Mapping[Partition, int]:
+        try:
+            latest = self.broker.latest(self._partitions)
+        except SinkError:
+            self._look()  # a topic may have been deleted since: then this says so, or leaves it out
+            latest = self.broker.latest(self._partitions)
+        back = [partition for partition, end in latest.items() if end < self.planned.get(partition, 0)]
+        if back:
+            self._look()  # a topic that was re-created is refused by its id
+            if not self.may_lose:
+                raise SinkError(
+                    f"{describe_partitions(back)}: Kafka ends before what has landed: records were deleted, or its "
+                    "leader lost some. To continue at its end, set lost_offsets: continue"
+                )
+        return {partition: self._forwards(partition, end) for partition, end in latest.items()}
+
+    def _forwards(self, partition: Partition, end: int) -> int:
+        """Return the end, or where the last batch ended, if that is later and the topic is certainly the same. Without
+        an id, as before Kafka 2.8, it may be another one, of which nothing has landed."""
+        return max(end, self.planned.get(partition, 0)) if self._ids.get(partition[0]) else end
+
+    def _allowed(self, partition: Partition, end: int) -> int:
+        """Return the end that a batch may have in a partition that ends there in Kafka."""
+        if self.limits.ends is None:
+            return end
+        return max(min(end, self.planned.get(partition, 0)), min(end, self.limits.ends.get(partition, 0)))
+
+    def _waits(self, size: int) -> bool:
+        """True if a batch of this size is to wait for more records."""
+        if size >= self.limits.least:
+            return False
+        if self._waiting_since is None:
+            self._waiting_since = self.clock()
+        return self.clock() - self._waiting_since < self.limits.longest_wait
+
+
+def _shared(sizes: Mapping[Partition, int], most: int) -> dict[Partition, int]:
+    """Return how many offsets of each partition are planned: all, or parts in proportion, at least one of each."""
+    total = sum(sizes.values())
+    if total <= most:
+        return dict(sizes)
+    return {partition: min(size, max(1, size * most // total)) for partition, size in sizes.items()}

@@ -1,0 +1,164 @@
+"""Reads ranges of offsets from Kafka: the part of a batch that one task lands.
+
+A range ends where its offsets end, whether or not there is a record for each: the markers of transactions, records of
+aborted ones and what compaction removed leave gaps. The consumer reports the end of a partition (for readers of
+committed records: the last stable offset), which is at or behind the end of every range that was planned. So an end
+before that of the range is a broker that is about to catch up with the one that led the partition before it, or a
+topic that was cut or re-created: it is waited for, and then refused.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from spark_sink.errors import SinkError
+from spark_sink.kafka.failures import translate
+from spark_sink.kafka.lost import Lost
+from spark_sink.kafka.offset_ranges import OffsetRange
+
+RECORDS = 10_000  # that one call returns at most
+WAIT_SECONDS = 0.5  # for the first of them
+PATIENCE_SECONDS = 60.0  # without a record, and without the end
+DOUBT_SECONDS = 3.0  # without either, before the topic is looked for
+
+_UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
+_WAY_OUT = (
+    "to continue without these records, set lost_offsets: continue, which records the missing offsets in the "
+    "dead-letter table. Lines that a table lost while Kafka still has them come back by spark-sink repair --from-kafka"
+)
+
+
+@dataclass(slots=True)
+class RangeReader:
+    """Reads one range after the other by one consumer, which must have `enable.partition.eof`, and `error` as its
+    `auto.offset.reset`. `may_lose`: offsets that Kafka does not have any more are skipped and noted in `lost`, else
+    they are an error."""
+
+    consumer: Consumer
+    may_lose: bool = False
+    patience: float = PATIENCE_SECONDS
+    clock: Callable[[], float] = time.monotonic
+    lost: list[Lost] = field(default_factory=list, init=False)
+    _next: int = field(default=0, init=False)  # the next offset to be read
+    _last_answer: float = field(default=0.0, init=False)  # when something came last
+    _ended_at: int | None = field(default=None, init=False)  # where Kafka said that the partition ends
+
+    def read(self, offsets: OffsetRange) -> Iterator[list[Message]]:
+        """Yield the records of the range, in order. Blocks. Raises SinkError."""
+        self._next = offsets.start
+        while self._next < offsets.end:
+            self._last_answer, self._ended_at = self.clock(), None
+            self.consumer.assign([TopicPartition(*offsets.place, self._next)])
+            try:
+                yield from self._until_end(offsets)
+            except _Deleted:
+                self._skip(offsets, self._first_left(offsets))
+            except _Missing:
+                self._skip(offsets, offsets.end)
+            finally:
+                self.consumer.unassign()
+
+    def _until_end(self, offsets: OffsetRange) -> Iterator[list[Message]]:
+        while self._next < offsets.end:
+            messages = self.consumer.consume(RECORDS, WAIT_SECONDS)
+            records = [message for message in messages if message.error() is None]
+            if records:
+                self._last_answer, self._next = self.clock(), _offset(records[-1]) + 1
+                if self._next > offsets.end:
+                    records = [message for message in records if _offset(message) < offsets.end]
+                if records:
+                    yield records
+            if len(records) < len(messages):
+                self._look_at_events(offsets, messages)
+            if not messages:
+                self._doubt(offsets)
+
+    def _look_at_events(self, offsets: OffsetRange, messages: list[Message]) -> None:
+        for message in messages:
+            error = message.error()
+            if error is None:
+                continue
+            if error.code() == KafkaError._PARTITION_EOF:
+                self._ended_at = _offset(message)
+                if self._ended_at >= offsets.end:
+                    self._next = offsets.end  # no record lies between the last one and this end
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                raise _Deleted
+            elif error.code() in _UNKNOWN:
+                raise self._missing(offsets)
+            elif error.fatal() or not _passes(error):
+                raise translate(error, f"cannot read {offsets}")
+
+    def _first_left(self, offsets: OffsetRange) -> int:
+        """Return the first offset of the range that Kafka still has, the end of the range if it has none of it."""
+        try:
+            first, end = self.consumer.get_watermark_offsets(TopicPartition(*offsets.place), timeout=self.patience)
+        except KafkaException as error:
+            raise translate(error.args[0], f"cannot read {offsets}") from error
+        if not self.may_lose:
+            raise SinkError(
+                f"cannot read {offsets}: records were deleted in Kafka before they were read (retention, or a topic "
+                f"that was re-created), and it has the offsets {first} to {end - 1} now; {_WAY_OUT}"
+            )
+        return min(first, offsets.end) if first > self._next else offsets.end
+
+    def _skip(self, offsets: OffsetRange, until: int) -> None:
+        self.lost.append(Lost(*offsets.place, self._next, until - 1))
+        self._next = until
+
+    def _doubt(self, offsets: OffsetRange) -> None:
+        """Look whether there is anything to wait for. A consumer reports a missing topic late, or not at all."""
+        silent = self.clock() - self._last_answer
+        if self._ended_at is None and silent > DOUBT_SECONDS and not self._exists(offsets):
+            raise self._missing(offsets)
+        if silent > self.patience:
+            raise self._silence(offsets)
+
+    def _exists(self, offsets: OffsetRange) -> bool:
+        """True if Kafka has the partition, or does not answer."""
+        try:
+            topic = self.consumer.list_topics(offsets.topic, timeout=DOUBT_SECONDS).topics[offsets.topic]
+        except KafkaException:
+            return True
+        return topic.error is None and offsets.partition in topic.partitions
+
+    def _missing(self, offsets: OffsetRange) -> Exception:
+        if self.may_lose:
+            return _Missing()
+        return SinkError(f"cannot read {offsets}: Kafka does not have the topic any more; {_WAY_OUT}")
+
+    def _silence(self, offsets: OffsetRange) -> SinkError:
+        if self._ended_at is None:
+            return SinkError(f"cannot read {offsets}: Kafka has not answered for {self.patience:.0f} s")
+        return SinkError(
+            f"cannot read {offsets}: the partition ends at {self._ended_at} now, before the end of what was planned: "
+            f"records were deleted, or the topic was re-created; {_WAY_OUT}"
+        )
+
+
+class _Deleted(Exception):
+    """Raised where Kafka does not have the offset that the reading is to begin at."""
+
+
+class _Missing(Exception):
+    """Raised where Kafka does not have the topic any more, and its records may be lost."""
+
+
+def _offset(message: Message) -> int:
+    offset = message.offset()
+    assert offset is not None  # a record has one, and the end of a partition
+    return offset
+
+
+def _passes(error: KafkaError) -> bool:
+    """True for an error after which the client goes on by itself."""
+    return bool(error.retriable()) or error.code() in (
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TRANSPORT,
+        KafkaError._RESOLVE,
+        KafkaError._MAX_POLL_EXCEEDED,
+        # Of the group nothing is wanted: the partitions are assigned, and nothing is committed.
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+    )

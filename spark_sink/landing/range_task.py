@@ -1,0 +1,165 @@
+"""What one task does: it reads its share of a batch, and writes rows and bad records to files of their tables.
+
+It runs in a Python process of an executor. Nothing is committed here: files of a task that failed, or that Spark ran
+twice, are in no table.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from typing import Protocol
+
+from pyspark.sql import Row
+
+from spark_sink.kafka.lost import Lost
+from spark_sink.kafka.offset_ranges import OffsetRange
+from spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions
+from spark_sink.rows.conversion import Conversion
+from spark_sink.rows.place_headers import Headers
+from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from spark_sink.storage.locations import Location
+
+RUN = 5000  # rows that are converted together
+File = tuple[str | None, str]  # host, file id
+
+
+class RecordReader(Protocol):
+    """Reads the records of ranges. `KafkaReader` is the implementation."""
+
+    @property
+    def lost(self) -> Sequence[Lost]:
+        """The offsets that Kafka did not have any more, of all ranges that were read."""
+        ...
+
+    def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:
+        """Yield the records of the range, in order. Blocks. Raises SinkError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """Where the files of tables are written, and how. `partitions`: the column that a table is partitioned by, of those
+    that differ from `lines`; `options`: of the object store."""
+
+    lines: FileLayout
+    dead_letter: str
+    bad: FileLayout
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def location(self, path: str) -> Location:
+        return Location(path, self.options)
+
+    def layout(self, path: str) -> FileLayout:
+        """Return the layout of a table of lines."""
+        return replace(self.lines, partition=self.partitions.get(path, self.lines.partition))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """All that a task needs. Can be pickled. `open_reader` is called in the process of the task."""
+
+    open_reader: Callable[[], RecordReader]
+    rows: RowOptions
+    tables: TableFiles
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """Rows of one table that were written, and the files that their lines came from, each once."""
+
+    files: tuple[DataFile, ...]
+    summaries: Mapping[File, FileSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What a task has written. `lines`: by path of the table."""
+
+    lines: Mapping[str, WrittenTable]
+    bad: tuple[DataFile, ...]
+    lost: tuple[Lost, ...]
+
+
+def run_shares(plan: TaskPlan, shares: Iterable[Sequence[OffsetRange]]) -> Iterator[TaskResult]:
+    """Run a task: Spark gives it its shares, which is one."""
+    reader = plan.open_reader()
+    for share in shares:
+        yield convert(plan, (records for wanted in share for records in reader.read(wanted)), reader)
+
+
+def run_rows(plan: TaskPlan, rows: Iterable[Row]) -> Iterator[TaskResult]:
+    """Run a task over rows of the dead letter: topic, partition, kafka_offset, milliseconds, key, value, headers."""
+    yield convert(plan, runs_of(rows))
+
+
+def runs_of(rows: Iterable[Row]) -> Iterator[KafkaRecords]:
+    """Yield the rows as records, those of one partition that follow each other together."""
+    for (topic, partition), group in groupby(rows, key=lambda row: (row.topic, row.partition)):
+        while run := list(islice(group, RUN)):
+            yield KafkaRecords(
+                topic,
+                partition,
+                [row.kafka_offset for row in run],
+                [row.milliseconds for row in run],
+                [row.key and bytes(row.key) for row in run],
+                [row.value if row.value is None else bytes(row.value) for row in run],
+                [_headers(row) for row in run],
+            )
+
+
+def _headers(row: Row) -> Headers | None:
+    return row.headers and [(name, None if content is None else bytes(content)) for name, content in row.headers]
+
+
+def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RecordReader | None = None) -> TaskResult:
+    """Write what the records become. Raises SinkError."""
+    conversion = Conversion(plan.rows, lambda: datetime.now(UTC))
+    before = len(reader.lost) if reader is not None else 0
+    with ExitStack() as opened:
+        writing = _Writing(plan.tables, opened)
+        for records in runs:
+            writing.add(conversion.convert(records))
+        return writing.close(tuple(reader.lost[before:]) if reader is not None else ())
+
+
+class _Writing:
+    """The files that a task writes."""
+
+    def __init__(self, tables: TableFiles, opened: ExitStack) -> None:
+        self._tables = tables
+        self._opened = opened
+        self._writers: dict[str, DataFileWriter] = {}
+        self._summaries: dict[str, dict[File, FileSummary]] = {}
+
+    def add(self, converted: Converted) -> None:
+        for part in converted.parts:
+            self._writer(part.table, self._tables.layout(part.table)).write(part.rows)
+        if converted.bad.num_rows:
+            self._writer(self._tables.dead_letter, self._tables.bad).write(converted.bad)
+        for path, summaries in converted.files.items():
+            known = self._summaries.setdefault(path, {})
+            for summary in summaries:
+                merge(known, summary)
+
+    def close(self, lost: tuple[Lost, ...]) -> TaskResult:
+        files = {path: tuple(writer.close()) for path, writer in self._writers.items()}
+        bad = files.pop(self._tables.dead_letter, ())
+        return TaskResult(
+            {path: WrittenTable(written, self._summaries.get(path, {})) for path, written in files.items()}, bad, lost
+        )
+
+    def _writer(self, path: str, layout: FileLayout) -> DataFileWriter:
+        if path not in self._writers:
+            writer = DataFileWriter(self._tables.location(path), layout)
+            self._writers[path] = self._opened.enter_context(writer)
+        return self._writers[path]
+
+
+def merge(known: dict[File, FileSummary], summary: FileSummary) -> None:
+    """Add the summary to those of other rows."""
+    file = (summary.host, summary.file_id)
+    before = known.get(file)
+    known[file] = summary if before is None else before.merged(summary)

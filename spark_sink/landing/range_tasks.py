@@ -1,0 +1,92 @@
+"""Has a batch's ranges written by tasks of Spark, and puts together what they have written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_sink.kafka.lost import Lost
+from spark_sink.kafka.offset_ranges import OffsetRange, shares
+from spark_sink.landing.range_task import (
+    File,
+    RecordReader,
+    TableFiles,
+    TaskPlan,
+    TaskResult,
+    merge,
+    run_rows,
+    run_shares,
+)
+from spark_sink.records.schema import HEADERS_TYPE
+from spark_sink.rows.batches import FileSummary, RowOptions
+from spark_sink.storage.data_files import DataFile
+
+NewReader = Callable[[], Callable[[], RecordReader]]
+
+LEAST = 20_000  # offsets of a task: fewer cost less than a second task does
+
+
+@dataclass(slots=True)
+class BatchLines:
+    """The rows of one table that a batch has written. `summaries`: by host and file id."""
+
+    files: list[DataFile] = field(default_factory=list)
+    summaries: dict[File, FileSummary] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(slots=True)
+class WrittenBatch:
+    """What the tasks of a batch have written. `lines`: by path of the table."""
+
+    lines: dict[str, BatchLines] = field(default_factory=dict)
+    bad: list[DataFile] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+
+    def add(self, result: TaskResult) -> None:
+        for path, written in result.lines.items():
+            table = self.lines.setdefault(path, BatchLines())
+            table.files += written.files
+            for summary in written.summaries.values():
+                merge(table.summaries, summary)
+        self.bad += result.bad
+        self.lost += result.lost
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTasks:
+    """Runs tasks in a session of Spark, on all its cores. `new_reader` is called for each batch, and what it returns in
+    the process of each task."""
+
+    spark: SparkSession
+    new_reader: NewReader
+    rows: RowOptions
+    tables: TableFiles
+
+    def write(self, ranges: Sequence[OffsetRange]) -> WrittenBatch:
+        """Return what was written of the records in these ranges. Raises Spark's error, with that of the task."""
+        context, batch = self.spark.sparkContext, WrittenBatch()
+        parts = shares(list(ranges), context.defaultParallelism, LEAST)
+        if parts:
+            tasks = context.parallelize(parts, len(parts)).mapPartitions(partial(run_shares, self._plan()))
+            for result in tasks.collect():
+                batch.add(result)
+        return batch
+
+    def write_records(self, records: DataFrame) -> WrittenBatch:
+        """The same for rows of the dead letter."""
+        # A table of version 0.1 gets the column when `run` starts, or with the first record that is repaired.
+        headers = "headers" if "headers" in records.columns else f"CAST(NULL AS {HEADERS_TYPE}) AS headers"
+        place = ("topic", "partition", "kafka_offset", "unix_millis(kafka_ts) AS milliseconds")
+        rows = records.selectExpr(*place, "key", "value", headers)
+        batch = WrittenBatch()
+        for result in rows.rdd.mapPartitions(partial(run_rows, self._plan())).collect():
+            batch.add(result)
+        return batch
+
+    def _plan(self) -> TaskPlan:
+        return TaskPlan(self.new_reader(), self.rows, self.tables)

@@ -1,0 +1,52 @@
+"""A topic in memory for the training run: its broker, as the planner asks it, and the reader of its records."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spark_sink.kafka.lost import Lost
+from spark_sink.kafka.offset_ranges import OffsetRange
+from spark_sink.kafka.offsets import Partition
+from spark_sink.rows.batches import KafkaRecords
+
+TOPIC = "logs"
+PARTITION = (TOPIC, 0)
+NOON = 1_795_262_400_000  # 2026-11-21, in milliseconds
+BATCH = 5  # records; two lines of the second batch are repeats of the first, and each batch has a bad record
+
+
+def line(offset: int) -> bytes:
+    record = {"@timestamp": "2026-11-21T12:00:00Z", "message": "line", "host": {"name": "host"}}
+    return json.dumps(record | {"log": {"offset": offset, "length": 5, "file": {"path": "/f", "id": "f"}}}).encode()
+
+
+VALUES = [*map(line, range(4)), b"no JSON", *map(line, range(2, 6)), b"no JSON"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingTopic:
+    """Can be pickled, as it has no state. Nothing of it blocks."""
+
+    @property
+    def lost(self) -> Sequence[Lost]:
+        return ()
+
+    def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:
+        offsets = range(wanted.start, wanted.end)
+        values, nothing = VALUES[wanted.start : wanted.end], [None] * len(offsets)
+        yield KafkaRecords(*wanted.place, offsets, [NOON] * len(offsets), nothing, values, nothing)
+
+    def topic_names(self) -> set[str]:
+        return {TOPIC}
+
+    def topics_matching(self, pattern: str) -> set[str]:
+        return self.topic_names()
+
+    def partitions(self, topics: Collection[str]) -> set[Partition]:
+        return {PARTITION}
+
+    def latest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        return {PARTITION: len(VALUES)}
+
+    def ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        return dict.fromkeys(topics, "id")

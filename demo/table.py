@@ -17,8 +17,8 @@ from demo.site import Site
 from spark_sink.platform.session import open_session
 
 MESSAGES = """
-SELECT CAST(variant_get(doc, '$.log.file.device_id', 'string') AS BIGINT) AS device,
-       CAST(variant_get(doc, '$.log.file.inode', 'string') AS BIGINT) AS inode,
+SELECT CAST(get_json_object(doc, '$.log.file.device_id') AS BIGINT) AS device,
+       CAST(get_json_object(doc, '$.log.file.inode') AS BIGINT) AS inode,
        offset, length, message, partition, kafka_offset
 FROM lines
 """
@@ -37,7 +37,7 @@ SELECT split_part(path, '/', -1) AS file, count(*) AS messages,
        sum(size(split(message, '\\n'))) AS lines,
        count_if(array_contains(flags, 'multiline')) AS multiline,
        count_if(message RLIKE ' ERROR ') AS errors,
-       max(variant_get(doc, '$.fields.service', 'string')) AS service,
+       max(get_json_object(fields, '$.service')) AS service,
        round(percentile(unix_micros(kafka_ts) - unix_micros(ts), 0.5) / 1000, 1) AS ms_read_to_sent
 FROM lines GROUP BY 1 ORDER BY messages DESC
 """

@@ -112,6 +112,10 @@ ADVICE: tuple[tuple[str, str], ...] = (
         r"TABLE_OR_VIEW_NOT_FOUND",
         f"the stream is called {LINES}, and another Delta table delta.`/its/path`",
     ),
+    (
+        r'variant_.* requires the "VARIANT" type',
+        "doc and fields are texts: write get_json_object(doc, '$.a.b'), or parse_json(doc) where a VARIANT is needed",
+    ),
     (r"at or near '(insert|drop|delete|create|alter|merge|update|truncate)'", "a view is one SELECT"),
 )
 

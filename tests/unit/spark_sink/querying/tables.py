@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from spark_sink.landing.staged import Unnamed, stage
-from spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, LINES
-from spark_sink.records.transform import Transform, fenced
-from spark_sink.storage.layout import Layout, prepare
-from spark_sink.storage.tables import Table
+from config.sink.tables import TableConfig
+from spark_sink.landing.sink_tables import SinkTables
+from spark_sink.landing.staged import Unnamed, write_table
+from spark_sink.rows.batches import KafkaRecords
+from spark_sink.rows.conversion import Conversion
+from spark_sink.rows.options import columns_of, row_options
 from tests.unit.spark_sink.conftest import sink_config
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
@@ -73,34 +74,28 @@ class Tables:
     def __init__(self, spark: SparkSession, directory: Path) -> None:
         self.path = directory / "logs"
         self.now = now = datetime.now(UTC).replace(tzinfo=None)
-        self._spark = spark
-        lines = Table(spark, str(self.path))
-        bad = Table(spark, f"{self.path}_dead_letter")
-        prepare(lines.snapshot(), Layout(LINES, "Lines", partition_by="date"))
-        prepare(bad.snapshot(), Layout(BAD_RECORDS, "Bad records"))
-        transform = Transform(sink_config(directory))
+        config = sink_config(directory, table=TableConfig(path=str(self.path)))
+        self._tables = SinkTables(spark, config, columns_of(config), print)
+        self._tables.prepare()
+        self._conversion = Conversion(row_options(config), lambda: datetime.now(UTC))
         fresh = line("now", "00:00:00", 192, host="web-3", sent=str(now))
         fresh[1]["@timestamp"] = (now - timedelta(seconds=1)).isoformat() + "Z"
-        first = self._records([(sent, json.dumps(record)) for sent, record in FIRST])
-        second = self._records([(sent, json.dumps(record)) for sent, record in [*SECOND, fresh]])
-        broken = self._records(
-            [(f"{DAY} 09:30:00", "no JSON"), (f"{DAY} 09:31:00", "nor this"), (f"{DAY} 09:30:00", "{}")]
-        )
-        stage(lines, transform.good(fenced(transform.parse(first)))).commit(Unnamed.NOT_A_BATCH)
-        stage(lines, transform.good(fenced(transform.parse(second)))).commit(Unnamed.NOT_A_BATCH)
-        stage(bad, transform.bad(transform.parse(broken))).commit(Unnamed.NOT_A_BATCH)
+        self._land([(sent, json.dumps(record)) for sent, record in FIRST])
+        self._land([(sent, json.dumps(record)) for sent, record in [*SECOND, fresh]])
+        self._land([(f"{DAY} 09:30:00", "no JSON"), (f"{DAY} 09:31:00", "nor this"), (f"{DAY} 09:30:00", "{}")])
 
     def here(self, text: str) -> str:
         """What the page says, of these tables."""
         return text.replace("/data/logs", str(self.path))
 
-    def _records(self, sent: list[tuple[str, str]]) -> DataFrame:
-        rows = [
-            (b"key", value.encode(), None, "logs", 0, offset, datetime.fromisoformat(time))
-            for offset, (time, value) in enumerate(sent)
-        ]
-        columns = (
-            f"key BINARY, value BINARY, headers {HEADERS_TYPE}, topic STRING, partition INT, offset BIGINT, "
-            "timestamp TIMESTAMP"
-        )
-        return self._spark.createDataFrame(rows, columns)
+    def _land(self, sent: list[tuple[str, str]]) -> None:
+        count = len(sent)
+        times = [round(datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp() * 1000) for time, _ in sent]
+        values = [value.encode() for _, value in sent]
+        records = KafkaRecords("logs", 0, range(count), times, [b"key"] * count, values, [None] * count)
+        converted = self._conversion.convert(records)
+        for part in converted.parts:
+            layout = self._tables.files().layout(part.table)
+            write_table(part.rows, self._tables.log(part.table), layout).commit(Unnamed.NOT_A_BATCH)
+        if converted.bad.num_rows:
+            self._tables.stage_bad(converted.bad).commit(Unnamed.NOT_A_BATCH)

@@ -6,8 +6,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from config.sink.kafka import KafkaSource
@@ -16,7 +18,9 @@ from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig
 from spark_sink import logs
-from spark_sink.records.schema import LINES
+from spark_sink.landing.sink_tables import SinkTables
+from spark_sink.landing.staged import Unnamed, write_table
+from spark_sink.rows.options import columns_of
 from spark_sink.views.views import Views
 
 ERRORS_A_MINUTE = """
@@ -33,33 +37,30 @@ class ViewsLab:
         self.directory = directory
         self.lines = str(directory / "lines")
         self.out = io.StringIO()
-        columns = ", ".join(f"`{column.name}` {column.type}" for column in LINES)
-        spark.sql(f"CREATE TABLE delta.`{self.lines}` ({columns}) USING DELTA PARTITIONED BY (date)")
+        config = self._config()
+        self._tables = SinkTables(spark, config, columns_of(config), print)
+        self._tables.log(self.lines)
 
     def land(self, *rows: str) -> None:
         """Each "09:00:10 host message", or with the date before it; one commit."""
-        values = []
+        values: list[dict[str, object]] = []
         for row in rows:
             day = "" if row[4:5] == "-" else "2026-11-21 "
             date, time, host, message = f"{day}{row}".split(" ", 3)
-            values.append(f"(timestamp'{date} {time}', '{host}', '{message}')")
-        landed = self.spark.sql(f"SELECT * FROM VALUES {', '.join(values)} AS v (ts, host, message)")
-        landed = landed.selectExpr("*", "CAST(ts AS DATE) AS date")
-        landed.coalesce(1).write.format("delta").mode("append").save(self.lines)
+            ts = datetime.fromisoformat(f"{date} {time}").replace(tzinfo=UTC)
+            doc = json.dumps({"request": {"id": message.split()[-1]}})
+            values.append({"ts": ts, "date": ts.date(), "host": host, "message": message, "doc": doc})
+        layout = self._tables.files().layout(self.lines)
+        landed = pa.Table.from_pylist(values, layout.schema)
+        write_table(landed, self._tables.log(self.lines), layout).commit(Unnamed.NOT_A_BATCH)
 
     def change(self, command: str) -> None:
         """With {lines} for the table."""
         self.spark.sql(command.format(lines=f"delta.`{self.lines}`"))
 
     def views(self, *views: ViewConfig, **changes: object) -> Views:
-        config = SinkConfig(
-            kafka=KafkaSource(hosts=("none:9092",), topics=("logs",)),
-            table=TableConfig(path=self.lines),
-            checkpoint=CheckpointConfig(path=str(self.directory / "checkpoint")),
-            views=views,
-        )
         logs.set_up(text=False, out=self.out)
-        return Views(self.spark, replace(config, **changes))  # type: ignore[arg-type]
+        return Views(self.spark, replace(self._config(), views=views, **changes))  # type: ignore[arg-type]
 
     def run(self, *views: ViewConfig) -> Views:
         """Whatever is there, to the end."""
@@ -106,3 +107,10 @@ class ViewsLab:
 
     def logged(self) -> list[str]:
         return [json.loads(line)["message"] for line in self.out.getvalue().splitlines()]
+
+    def _config(self) -> SinkConfig:
+        return SinkConfig(
+            kafka=KafkaSource(hosts=("none:9092",), topics=("logs",)),
+            table=TableConfig(path=self.lines),
+            checkpoint=CheckpointConfig(path=str(self.directory / "checkpoint")),
+        )

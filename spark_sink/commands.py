@@ -56,6 +56,15 @@ def repair(options: argparse.Namespace) -> int:
     return _with_spark(options, work)
 
 
+def migrate(options: argparse.Namespace) -> int:
+    def work(config: SinkConfig) -> int:
+        from spark_sink.maintenance import migrate
+
+        return migrate.run(config, options.dry_run)
+
+    return _with_spark(options, work)
+
+
 def check_config(options: argparse.Namespace) -> int:
     for note in config_of(options).notes:
         print(note)  # noqa: T201

@@ -31,7 +31,7 @@ from config.sink.parts import (
     texts,
 )
 from config.sink.paths import SinkDirectory, base_is_fixed, collisions, normal, normal_pattern
-from config.sink.tables import ColumnConfig, TableConfig, check_columns, clustering
+from config.sink.tables import ColumnConfig, TableConfig, check_columns
 from config.sink.times import Timestamp
 from config.sink.views import ViewConfig, check_views
 from config.text.checks import Finding
@@ -185,7 +185,6 @@ class SinkConfig:
             yield "min_offsets_per_trigger", f"is more than max_offsets_per_trigger ({self.max_offsets_per_trigger})"
         if self.max_trigger_delay != _MAX_DELAY and not self.min_offsets_per_trigger:
             yield "max_trigger_delay", "needs min_offsets_per_trigger: without it a batch waits for nothing"
-        yield from clustering(self.table, self.columns)
         yield from self._sources()
         unfixed = [("table.path", message) for _, message in base_is_fixed(self.table.template)]
         yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._directories())

@@ -14,10 +14,6 @@ BUILT_IN = (
     *("ts", "date", "message", "host", "path", "file_id", "offset", "length", "flags", "tags", "fields", "doc"),
     *("topic", "partition", "kafka_offset", "kafka_ts"),
 )
-CLUSTERING_COLUMNS = 4  # Delta allows no more
-# Delta clusters only by columns of which it keeps minimum and maximum.
-_UNORDERED = {"flags", "tags", "fields", "doc"}
-_UNORDERED_TYPES = {"boolean", "array<string>"}
 
 ColumnType = Literal["string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>"]
 DocMode = Literal["rest", "all", "none"]
@@ -58,6 +54,11 @@ def fixed_path(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableConfig:
+    not_yet: ClassVar = {
+        "cluster_by": "liquid clustering needs table features (clustering, domainMetadata), and the sink's tables have "
+        "none, so that every reader opens them; use 'partition_by: date', whose days maintain compacts, and have rows "
+        "that are sorted in another way in a table of your own"
+    }
     path: str = field(
         metadata={
             "doc": "The Delta table's directory or URI. `%{[topic]}` in it makes one table per topic, "
@@ -67,16 +68,6 @@ class TableConfig:
     )
     partition_by: Literal["date", "none"] = field(
         default="date", metadata={"since": "0.2", "doc": "How a new table is partitioned."}
-    )
-    cluster_by: tuple[str, ...] = field(
-        default=(),
-        metadata={
-            "since": "0.2",
-            "doc": "Columns that a new table is clustered by (liquid clustering), four at most; "
-            "needs `partition_by: none`.",
-            "split": ",",
-            "check": identifiers,
-        },
     )
     properties: Raw = field(
         default_factory=dict,
@@ -103,12 +94,6 @@ class TableConfig:
             "min": 1,
         },
     )
-
-    def check(self) -> Iterator[Finding]:
-        if self.cluster_by and self.partition_by == "date":
-            yield "cluster_by", "needs 'partition_by: none': Delta allows one of the two"
-        if len(self.cluster_by) > CLUSTERING_COLUMNS:
-            yield "cluster_by", f"names {len(self.cluster_by)} columns; Delta allows at most {CLUSTERING_COLUMNS}"
 
     @property
     def template(self) -> Template:
@@ -144,15 +129,3 @@ def check_columns(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
         elif name in seen:
             yield f"[{index}].name", f"{column.name!r} is the name of columns[{seen[name]}] too"
         seen.setdefault(name, index)
-
-
-def clustering(table: TableConfig, columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
-    """Check that the columns of `cluster_by` exist and have types that Delta can order by."""
-    own = {column.name.lower(): column.type for column in columns}
-    for index, name in enumerate(table.cluster_by):
-        lower = name.lower()
-        if lower not in BUILT_IN and lower not in own:
-            known = ", ".join(dict.fromkeys((*(n for n in BUILT_IN if n not in _UNORDERED), *own)))
-            yield f"table.cluster_by[{index}]", f"{name!r} is not a column; known: {known}"
-        elif lower in _UNORDERED or own.get(lower) in _UNORDERED_TYPES:
-            yield f"table.cluster_by[{index}]", f"{name!r} has a type that Delta cannot cluster by"

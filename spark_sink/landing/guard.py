@@ -6,17 +6,24 @@ restored to an earlier version lacks rows that count as landed; and a topic that
 old one again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import Partition, describe_partitions
 from spark_sink.landing.marks import REPAIRING, Marks
 from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.forms import check_form
 from spark_sink.storage.tables import Table, TableSnapshot
 
 # The way out that every lost or overtaken checkpoint has.
 RESUME = "set start: table, which resumes where the table ends"
+
+
+def check_forms(lines: Iterable[TableSnapshot]) -> None:
+    """Raise Refused for a table of lines that `spark-sink migrate` has to move first."""
+    for snapshot in lines:
+        check_form(snapshot)
 
 
 def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:

@@ -7,6 +7,8 @@ the marks in step 1, over lines and dead letter in step 10.
 
     1   read_marks        What has landed. Without it, everything would be new.
     2   read_tables       One version of each table for every question: between two looks another program may commit.
+                          One of an earlier form is refused at once: `spark-sink migrate` changes what all that
+                          follows would look at.
     3   check_topics      A topic that was re-created has the offsets of the old one again: its first records would
                           count as landed, and would be lost. Before step 4, which may lower the ends that matter.
     4   lower_ends        A partition that was out of the configuration and is back is read again from its first
@@ -108,6 +110,7 @@ class Startup:
 
     def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
         snapshots = {table.path: table.snapshot() for table in tables.known(known)}
+        guard.check_forms(snapshots.values())
         return StartupState(known, snapshots, tables.dead_letter.snapshot())
 
     def check_topics(self, state: StartupState) -> None:

@@ -71,7 +71,9 @@ class Repair:
 
     @classmethod
     def opened(cls, spark: SparkSession, config: SinkConfig, new_reader: NewReader, dry_run: bool) -> "Repair":
-        return cls(config, open_writer(spark, config, new_reader, time.time, logger.info), dry_run)
+        writer = open_writer(spark, config, new_reader, time.time, logger.info)
+        guard.check_forms(table.snapshot() for table in writer.tables.known(writer.marks))
+        return cls(config, writer, dry_run)
 
     def dead_letter(self, reason: str) -> None:
         """Land the records whose reason contains the text, in any case. Raises Refused where `run` would: rows that

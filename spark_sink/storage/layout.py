@@ -86,10 +86,9 @@ def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
         columns,
         table.comment or "Lines of log files, each once",
         partition_by,
-        table.cluster_by,
-        tuple(name for name in known if name != partition_by),
-        texts(table.properties),
-        config.maintenance.vacuum.retain,
+        statistics=tuple(name for name in known if name != partition_by),
+        properties=texts(table.properties),
+        retain=config.maintenance.vacuum.retain,
     )
 
 

@@ -27,6 +27,7 @@ EACH = [
     ["maintain"],
     ["status"],
     ["repair", "--from-kafka"],
+    ["migrate"],
     ["test", "config"],
     ["export", "config"],
 ]

@@ -23,11 +23,7 @@ def sink(lab: Lab) -> LoadSink:
 
 def test_a_table_is_partitioned_by_date_by_default(sink: LoadSink) -> None:
     table = sink("").table
-    assert (table.partition_by, table.cluster_by, table.properties, table.max_tables) == ("date", (), {}, 100)
-    clustered = sink(
-        "table: {partition_by: none, cluster_by: 'host, Level'}\ncolumns: [{name: level, path: level}]"
-    ).table
-    assert clustered.cluster_by == ("host", "Level")
+    assert (table.partition_by, table.properties, table.max_tables) == ("date", {}, 100)
 
 
 def test_properties_keep_their_names(sink: LoadSink) -> None:
@@ -72,24 +68,11 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
     ("text", "problem"),
     [
         ("table.partition_by: host", "table.partition_by: 'host' must be one of: date, none"),
-        ("table.cluster_by: [host]", "table.cluster_by: needs 'partition_by: none': Delta allows one of the two"),
         (
-            "table: {partition_by: none, cluster_by: [a, b, c, d, e]}",
-            "table.cluster_by: names 5 columns; Delta allows at most 4",
-        ),
-        ("table: {partition_by: none, cluster_by: [host, Host]}", "table.cluster_by[1]: 'Host' is given twice"),
-        (
-            "table: {partition_by: none, cluster_by: [doc]}",
-            "table.cluster_by[0]: 'doc' has a type that Delta cannot cluster by",
-        ),
-        (
-            "table: {partition_by: none, cluster_by: [ok]}\ncolumns: [{name: ok, path: ok, type: boolean}]",
-            "table.cluster_by[0]: 'ok' has a type that Delta cannot cluster by",
-        ),
-        (
-            "table: {partition_by: none, cluster_by: [hots]}\ncolumns: [{name: ok, path: ok}]",
-            "table.cluster_by[0]: 'hots' is not a column; known: ts, date, message, host, path, file_id, offset, "
-            "length, topic, partition, kafka_offset, kafka_ts, ok",
+            "table: {partition_by: none, cluster_by: [host]}",
+            "table.cluster_by: not supported; liquid clustering needs table features (clustering, domainMetadata), and "
+            "the sink's tables have none, so that every reader opens them; use 'partition_by: date', whose days "
+            "maintain compacts, and have rows that are sorted in another way in a table of your own",
         ),
         ("table.max_tables: 0", "table.max_tables: must be at least 1"),
         ("table.path2: x", "table.path2: unknown option; did you mean 'path'?"),

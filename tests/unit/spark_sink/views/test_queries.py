@@ -25,6 +25,10 @@ BAD = [
     (ViewConfig(name="v", sql="DROP VIEW lines"), r"Syntax error at or near 'DROP'.*a view is one SELECT"),
     (ViewConfig(name="v", sql="DELETE FROM lines"), r"Syntax error at or near 'DELETE'.*a view is one SELECT"),
     (ViewConfig(name="v", sql="SELECT 1 AS one"), r"it does not read `lines`, so nothing would ever come"),
+    (
+        ViewConfig(name="v", sql="SELECT variant_get(doc, '$.pod', 'string') AS pod FROM lines"),
+        r"doc and fields are texts: write get_json_object",
+    ),
     (ViewConfig(name="v", sql=A_HOST), r"without watermark.*set `watermark` and group by window\(ts"),
     (
         ViewConfig(

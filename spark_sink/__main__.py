@@ -115,7 +115,7 @@ def _reason(text: str) -> str:
 def _version(_: argparse.Namespace) -> int:
     try:
         number = version("log-shipper")
-    except PackageNotFoundError:  # run from a zip, as spark-submit's --py-files
+    except PackageNotFoundError:  # run from the archive of a cluster
         number = "(not installed)"
     print(f"spark-sink {number}")  # noqa: T201
     return 0

@@ -119,6 +119,11 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         "a jar is missing: under spark-submit name its package by --packages, else by spark.jars.packages",
     ),
     (
+        r"ModuleNotFoundError",
+        "the Python of an executor lacks a package: name the archive of the sink's packages by --archives, or install "
+        "them there (docs/cluster.md)",
+    ),
+    (
         r"JAVA_GATEWAY_EXITED|Java gateway process exited",
         "Java did not start, and the lines above say why. Unresolved dependencies are jars that could not be fetched: "
         "fill SHIPPER_CACHE where there is a network (python -m spark_sink.platform.jars), and copy it here. Else look "

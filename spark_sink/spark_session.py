@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from config.sink.model import SinkConfig
 from spark_sink.delta import check_version
 from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.platform import executors
 from spark_sink.platform.session import open_session
 
 
@@ -15,7 +16,8 @@ from spark_sink.platform.session import open_session
 def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
     """Start a session for the sink, and stop it at the end. Blocks some seconds while the JVM starts.
 
-    Raises NoJava, JarsMissing, and SinkError where Spark does not start or has another Delta than the sink needs.
+    Raises NoJava, JarsMissing, and SinkError where Spark does not start, has another Delta than the sink needs, or
+    executors whose Python is not the driver's.
     """
     try:
         spark = open_session(config)
@@ -23,6 +25,7 @@ def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
         raise translate(str(error), "starting Spark") from error
     try:
         check_version(spark)
+        executors.check(spark)
         yield spark
     finally:
         spark.stop()

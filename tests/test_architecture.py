@@ -107,7 +107,8 @@ MAY_IMPORT_WITHIN_SINK = {
 # The doors to Java: the session, Delta's classes, Spark's planner. No other module uses PySpark's private members.
 JAVA_MEMBERS = {"_jvm", "_jsparkSession", "_jdf", "_jsq", "_jsc"}
 JAVA_DOORS = {"spark_sink/platform/jvm.py", "spark_sink/delta.py", "spark_sink/views/catalyst.py"}
-# A command of its own that runs the whole sink, so that Java learns which classes it needs, and the topic that it reads.
+# A command of its own that runs the whole sink, so that Java learns which classes it needs, and the topic that it
+# reads.
 SINK_PROGRAMS = {"spark_sink/platform/class_training.py", "spark_sink/platform/training_topic.py"}
 
 # And within the source of files: finding files, knowing which is which, reading them, opening and closing them. Modules

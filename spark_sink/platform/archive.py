@@ -1,23 +1,38 @@
-"""The sink's Python for a cluster: a zip for `--py-files`, and the script for `spark-submit` to start.
+"""The sink's Python for a cluster: an archive for `--archives`, and the script for `spark-submit` to start.
 
-    python -m spark_sink.platform.archive DIRECTORY         writes sink.zip and spark-sink.py there
+    python -m spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]
 
-The zip has the packages `spark_sink`, `config`, `kafka_client` and `logs` as they are installed here, and what they
-import that Spark does not bring: PyYAML, ecs_logging and prometheus_client, without compiled parts, so that it runs on
-any machine and Python from 3.11 on. What is compiled, such as Kafka's client, is of the environment there.
+writes sink-packages.tar.gz and spark-sink.py there. The archive has the sink's packages as they are installed here, and
+the libraries that they import, compiled for this platform and this Python: all that the driver and the executors need
+beside Spark. Distributions that are named besides are packed too.
+
+It has no interpreter. A virtual environment in an archive has none either: its `bin/python` is a link to that of the
+machine where it was made, and the standard library is there as well.
 """
 
-import importlib.util
+import re
 import sys
-import zipfile
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGES = ("config", "kafka_client", "logs", "spark_sink", "yaml", "ecs_logging", "prometheus_client")
-COMPILED = {".pyc", ".so", ".pyd", ".pyx", ".pxd", ".c"}
+from spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
 
-MAIN = '''\
-"""Started by spark-submit, with sink.zip as --py-files; the options are those of `spark-sink`."""
+# What the driver imports, and no task.
+OF_THE_DRIVER = ("ecs-logging", "prometheus-client")
+COMPRESSION = 3  # of 9: most of it is machine code, and more costs a minute for a tenth
+
+MAIN = f'''\
+"""Started by spark-submit, with sink-packages.tar.gz as --archives; the options are those of `spark-sink`."""
+
+import os
+import sys
+
+# Where the driver runs on the cluster, Spark has unpacked the archive beside it.
+if os.path.isdir("{UNPACKED}"):
+    sys.path.insert(0, os.path.abspath("{UNPACKED}"))
 
 from spark_sink.__main__ import main
 
@@ -25,40 +40,81 @@ raise SystemExit(main())
 '''
 
 
-def write(directory: Path) -> tuple[Path, Path]:
-    """Write the zip and the script, over existing ones, and return their paths. Raises OSError."""
+class NotInstalled(Exception):
+    """Raised where a package is not installed here; the text says how to get it."""
+
+
+def write(directory: Path, others: Sequence[str] = ()) -> tuple[Path, Path]:
+    """Write the archive and the script, over existing ones, and return their paths. `others`: more distributions.
+
+    Raises NotInstalled, OSError.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    archive, script = directory / "sink.zip", directory / "spark-sink.py"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name in PACKAGES:
-            for path, inside in _files(name):
-                packed.write(path, inside)
+    archive, script = directory / "sink-packages.tar.gz", directory / "spark-sink.py"
+    with tarfile.open(archive, "w:gz", compresslevel=COMPRESSION) as packed:
+        for path, name in contents([*LIBRARIES.values(), *OF_THE_DRIVER, *others]):
+            packed.add(path, name, recursive=False)
     script.write_text(MAIN)
     return archive, script
 
 
-def _files(package: str) -> Iterator[tuple[Path, str]]:
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError(
-            f"the package {package} is not installed here: pip install '.[sink]' in the project's directory"
-        )
-    root = Path(spec.origin).parent
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and path.suffix not in COMPILED:
-            yield path, str(Path(package) / path.relative_to(root))
+def contents(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """Yield each file, and its path in the archive: of the sink, of these distributions, and of those they need.
+
+    Raises NotInstalled.
+    """
+    for package in OURS:
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            raise NotInstalled(_missing(package))
+        root = Path(spec.origin).parent
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                yield path, str(Path(package) / path.relative_to(root))
+    for part in with_requirements(names):
+        for file in part.files or ():
+            if ".." not in file.parts and file.suffix != ".pyc":  # programs lie outside of the packages
+                yield Path(str(file.locate())), str(file)
 
 
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: python -m spark_sink.platform.archive DIRECTORY", file=sys.stderr)  # noqa: T201 - this module is a command
+def with_requirements(names: Sequence[str]) -> list[Distribution]:
+    """Return the distributions of these names, and all that they need and that is installed here. Raises
+    NotInstalled."""
+    parts: dict[str, Distribution] = {}
+    pending = [(name, True) for name in names]
+    while pending:
+        name, needed = pending.pop()
+        if (key := re.sub(r"[-_.]+", "-", name).lower()) in parts:
+            continue
+        try:
+            parts[key] = distribution(name)
+        except PackageNotFoundError as error:
+            if needed:
+                raise NotInstalled(_missing(name)) from error
+            continue  # of another platform or Python
+        pending += [(requirement, False) for requirement in _requirements(parts[key])]
+    return list(parts.values())
+
+
+def _requirements(part: Distribution) -> list[str]:
+    plain = [text for text in part.requires or () if not re.search(r";.*\bextra\b", text)]
+    return [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in plain]
+
+
+def _missing(name: str) -> str:
+    return f"{name} is not installed here: pip install '.[sink]' in the project's directory"
+
+
+def main(arguments: Sequence[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        print("usage: python -m spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]", file=sys.stderr)  # noqa: T201 - this module is a command
         return 2
     try:
-        archive, script = write(Path(arguments[0]))
-    except OSError as error:
+        archive, script = write(Path(arguments[0]), arguments[1:])
+    except (NotInstalled, OSError) as error:
         print(f"cannot write the archive: {error}", file=sys.stderr)  # noqa: T201 - as above
         return 1
-    print(f"spark-submit … --py-files {archive} {script} run -c sink.yml")  # noqa: T201 - as above
+    print(f"spark-submit … --archives {archive}#{UNPACKED} {script} run -c sink.yml")  # noqa: T201 - as above
     return 0
 
 

@@ -4,12 +4,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
 from spark_sink.platform.cache import cache_directory
+from spark_sink.platform.executors import LIBRARIES, UNPACKED
 from spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
 from spark_sink.platform.java import find_java
 
@@ -38,6 +40,7 @@ COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 TRIM = "-XX:TrimNativeHeapInterval=60000"
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+EXECUTOR_PATH = "spark.executorEnv.PYTHONPATH"
 
 # Lists, to which the user adds, with the separator of their entries.
 LISTS = {
@@ -46,6 +49,7 @@ LISTS = {
     "spark.jars.excludes": ",",
     "spark.sql.extensions": ",",
     DRIVER_CLASS_PATH: os.pathsep,
+    EXECUTOR_PATH: os.pathsep,
     JAVA_OPTIONS: " ",
 }
 
@@ -103,8 +107,11 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> di
     """Return all options of the session. Later ones win: those of a small session (`own`), those that the job needs,
     the user's. The entries of LISTS are added up."""
     users = config.spark_conf
-    small = {**local_options(cores, users.get(JAVA_OPTIONS, ""), archive), **session_options()} if own else {}
-    ours = {"spark.app.name": "spark-sink", **small, **NEEDED}
+    if own:
+        place = {**local_options(cores, users.get(JAVA_OPTIONS, ""), archive), **session_options()}
+    else:
+        place = {EXECUTOR_PATH: executor_path()}
+    ours = {"spark.app.name": "spark-sink", **place, **NEEDED}
     added = {name: f"{ours[name]}{LISTS[name]}{users[name]}" for name in LISTS if name in ours and name in users}
     return {**ours, **users, **added}
 
@@ -113,6 +120,14 @@ def python_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the variables by which tasks run in this Python, and find the sink where it was not installed."""
     paths = (str(Path(__file__).parents[2]), env.get("PYTHONPATH", ""))
     return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def executor_path() -> str:
+    """Return the PYTHONPATH of Python on a cluster. Executors have the packages of the archive in their working
+    directory; the source of the query, which Spark starts beside the driver, has them where the driver has them."""
+    specs = [find_spec(name) for name in ("spark_sink", *LIBRARIES)]
+    own = [str(Path(spec.origin).parents[1]) for spec in specs if spec is not None and spec.origin is not None]
+    return os.pathsep.join(dict.fromkeys((UNPACKED, *own)))
 
 
 def open_session(config: SinkConfig) -> SparkSession:

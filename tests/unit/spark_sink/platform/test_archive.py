@@ -1,7 +1,10 @@
+import ast
 import re
 import subprocess
 import sys
-import zipfile
+import tarfile
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -9,38 +12,75 @@ import pytest
 from config.sink.model import SinkConfig
 from config.yaml.load import load
 from spark_sink.platform import archive, versions
+from spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
 from spark_sink.platform.jars import spark_home
 
-PAGE = (Path(__file__).parents[4] / "docs" / "cluster.md").read_text()
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs" / "cluster.md").read_text()
+BESIDE = {"pyspark", "py4j"}  # Spark brings them
+SIGNER = {"aws_msk_iam_sasl_signer", "botocore"}  # an extra of its own
 
 
-def test_the_zip_is_all_that_the_command_needs_beside_spark(tmp_path: Path) -> None:
-    """Where nothing is installed, the command reads its configuration, and then misses pyspark."""
-    packed, script = archive.write(tmp_path)
+def imported() -> set[str]:
+    """The modules of others that the sink imports."""
+    names: set[str] = set()
+    for path in [path for package in OURS for path in (ROOT / package).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add(str(node.module).partition(".")[0])
+    return names - sys.stdlib_module_names - set(OURS)
+
+
+def test_the_archive_has_every_library_that_the_sink_imports() -> None:
+    names = {packages_distributions()[module][0].replace("_", "-") for module in imported() - BESIDE - SIGNER}
+    assert names == {*LIBRARIES.values(), *archive.OF_THE_DRIVER}
+
+
+def test_every_library_of_the_archive_is_installed_with_the_sink() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pins = {pin.partition("==")[0] for pin in [*project["dependencies"], *project["optional-dependencies"]["sink"]]}
+    assert {*LIBRARIES.values(), *archive.OF_THE_DRIVER} <= pins
+
+
+def test_what_a_task_imports_is_checked_on_the_executors() -> None:
+    """In a Python of its own: this one has imported everything."""
+    statement = "import sys, spark_sink.landing.range_task, spark_sink.landing.kafka_reader; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True, cwd=ROOT)
+    modules = {name.partition(".")[0] for name in done.stdout.split()}
+    assert modules & imported() - BESIDE <= LIBRARIES.keys()
+
+
+def test_the_archive_is_all_that_the_command_needs_beside_spark(tmp_path: Path) -> None:
+    """Where nothing is installed, the script reads its configuration, and then misses pyspark. As Spark does with
+    --archives, it is unpacked in the working directory."""
+    packed, script = archive.write(tmp_path / "packed")
+    with tarfile.open(packed) as opened:
+        opened.extractall(tmp_path / UNPACKED, filter="data")
     (tmp_path / "sink.yml").write_text("kafka: {hosts: ['b:1'], topics: [t]}\ntable.path: /t\ncheckpoint.path: /c\n")
     command = [sys.executable, "-S", str(script), "run", "-c", "sink.yml"]
-    environment = {"PYTHONPATH": str(packed)}  # as Spark does with --py-files
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env={})
     assert done.returncode == 1
     assert done.stderr == "pyspark is not installed: pip install '.[sink]' in the project's directory\n"
+    statement = f"import sys; sys.path.insert(0, {str(tmp_path / UNPACKED)!r}); import " + ", ".join(
+        sorted(imported() - BESIDE - SIGNER)
+    )
+    subprocess.run([sys.executable, "-S", "-c", statement], check=True, cwd=tmp_path, env={})
 
 
-def test_nothing_in_the_zip_is_compiled_for_one_machine(tmp_path: Path) -> None:
-    packed, _ = archive.write(tmp_path)
-    with zipfile.ZipFile(packed) as opened:
-        names = opened.namelist()
-    assert {
-        "spark_sink/__main__.py",
-        "config/sink/model.py",
-        "yaml/__init__.py",
-        "prometheus_client/__init__.py",
-    } <= set(names)
-    assert not [name for name in names if name.endswith((".so", ".pyc"))]
+def test_a_distribution_brings_what_it_needs() -> None:
+    names = {part.name for part in archive.with_requirements(["cryptography", "deltalake"])}
+    assert {"cryptography", "cffi", "pycparser", "deltalake", "arro3-core"} <= names
+    assert "pyspark" not in names
 
 
-def test_the_command_prints_what_to_do_with_the_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert archive.main([str(tmp_path / "out")]) == 0
-    assert f"--py-files {tmp_path}/out/sink.zip {tmp_path}/out/spark-sink.py run" in capsys.readouterr().out
+def test_a_distribution_that_is_not_installed_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert archive.main([str(tmp_path), "no-such-distribution"]) == 1
+    assert "no-such-distribution is not installed here" in capsys.readouterr().err
+
+
+def test_a_command_line_without_a_directory_is_wrong() -> None:
     assert archive.main([]) == 2
 
 
@@ -60,6 +100,10 @@ def test_the_page_on_clusters_names_the_versions_that_are_tested() -> None:
     (ours,) = (spark_home() / "jars").glob("spark-core_2.13-*.jar")
     (cloud,) = set(re.findall(r"spark-hadoop-cloud_2.13:([\d.]+)", PAGE))
     assert cloud.split(".")[:2] == ours.stem.rpartition("-")[2].split(".")[:2]
+
+
+def test_the_page_names_the_directory_that_the_archive_is_unpacked_in() -> None:
+    assert set(re.findall(r"sink-packages\.tar\.gz#(\w+)", PAGE)) == {UNPACKED}
 
 
 def test_the_configuration_on_that_page_is_one(tmp_path: Path) -> None:

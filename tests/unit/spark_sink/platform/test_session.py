@@ -1,14 +1,26 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow
 import pytest
 from pyspark.sql import SparkSession
 
 from config.sink.java_options import Raw
 from config.sink.model import SinkConfig
+from spark_sink.platform import session
 from spark_sink.platform.cache import cache_directory
+from spark_sink.platform.executors import UNPACKED
 from spark_sink.platform.jvm import java_class, jvm
-from spark_sink.platform.session import COMPILE_ALL, NEEDED, TRIM, collector_option, is_submitted, settings
+from spark_sink.platform.session import (
+    COMPILE_ALL,
+    EXECUTOR_PATH,
+    NEEDED,
+    TRIM,
+    collector_option,
+    executor_path,
+    is_submitted,
+    settings,
+)
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
@@ -19,7 +31,14 @@ def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
 
 
 def test_under_spark_submit_master_jars_and_memory_are_left_alone(config: SinkConfig) -> None:
-    assert settings(config, own=False, cores=3) == {"spark.app.name": "spark-sink"} | NEEDED
+    given = settings(config, own=False, cores=3)
+    assert given == {"spark.app.name": "spark-sink", EXECUTOR_PATH: executor_path()} | NEEDED
+
+
+def test_on_a_cluster_python_looks_for_packages_in_what_spark_unpacked_and_then_where_the_driver_has_them() -> None:
+    first, *others = executor_path().split(":")
+    assert first == UNPACKED
+    assert {Path(pyarrow.__file__).parents[1], Path(session.__file__).parents[2]} == {Path(path) for path in others}
 
 
 def test_the_users_settings_win(config: SinkConfig) -> None:
@@ -39,7 +58,7 @@ def test_a_collector_that_the_environment_names_is_the_only_one() -> None:
 
 
 def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:
-    """Delta and Kafka's jars stay when an object store's come, and the log's settings when Java gets an option."""
+    """Delta's jars stay when an object store's come, and the log's settings when Java gets an option."""
     given: Raw = {
         "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1",
         "jars": "/opt/more.jar",

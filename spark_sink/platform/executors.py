@@ -1,0 +1,128 @@
+"""The Python of the executors, compared with the driver's before anything is planned.
+
+Rows are read and written by tasks in Python, so an executor needs the sink's packages and the libraries that they
+import, in the driver's versions: another version may read a record in another way. `archive` packs them for a cluster.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
+
+OURS = ("config", "kafka_client", "logs", "spark_sink")
+# What tasks import beside Spark's own: module and distribution.
+LIBRARIES = {
+    "confluent_kafka": "confluent-kafka",
+    "cryptography": "cryptography",
+    "deltalake": "deltalake",
+    "msgspec": "msgspec",
+    "pyarrow": "pyarrow",
+    "re2": "google-re2",
+    "yaml": "PyYAML",
+}
+UNPACKED = "sink_packages"  # the directory of the archive's packages, in the working directory of a process of Spark
+THE_SINK = "the sink's own code"
+_WAY_OUT = (
+    "Pack the driver's environment again (python -m spark_sink.platform.archive) and name it by --archives, or install "
+    "the same packages on each machine and name their Python by PYSPARK_PYTHON (docs/cluster.md)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonReport:
+    """A Python on a machine. `versions`: by distribution, empty where it is missing, or why it cannot be imported."""
+
+    machine: str
+    python: str
+    versions: Mapping[str, str]
+
+
+def check(spark: SparkSession) -> None:
+    """Run a task on each core of the executors, and compare. In a session of one process, where tasks run in the
+    driver's own Python, do nothing. Raises SinkError."""
+    context = spark.sparkContext
+    if str(context.master).startswith("local"):
+        return
+    report, cores = reporter(OURS, LIBRARIES), context.defaultParallelism
+    try:
+        given = context.parallelize(range(cores), cores).mapPartitions(report).collect()
+    except SPARK_ERRORS as error:
+        raise SinkError(f"the Python of the executors does not work: {reason(str(error))}. {_WAY_OUT}") from error
+    (driver,) = (PythonReport(*fields) for fields in report(()))
+    if wrong := differences(driver, [PythonReport(*fields) for fields in given]):
+        raise SinkError(f"the Python of the executors is not the driver's: {'; '.join(wrong)}. {_WAY_OUT}")
+
+
+def reason(text: str) -> str:
+    """Return why no task ran, of Spark's text."""
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return "it has another version than the driver's, and both need the same minor version"
+    if "Cannot run program" in text:
+        return f"there is none where PYSPARK_PYTHON says ({root_cause(text)})"
+    return root_cause(text)
+
+
+def differences(driver: PythonReport, executors: Iterable[PythonReport]) -> list[str]:
+    """Return a text for each machine whose Python differs from the driver's."""
+    texts = []
+    for report in executors:
+        wrong = [
+            _difference(name, report.versions.get(name, ""), version)
+            for name, version in driver.versions.items()
+            if report.versions.get(name, "") != version
+        ]
+        if wrong:
+            texts.append(f"on {report.machine} ({report.python}) {', '.join(wrong)}")
+    return list(dict.fromkeys(texts))
+
+
+def _difference(name: str, version: str, wanted: str) -> str:
+    if not version:
+        return f"{name} is missing"
+    return f"{name} is another one" if name == THE_SINK else f"{name} is {version} and not {wanted}"
+
+
+Fields = tuple[str, str, dict[str, str]]
+
+
+def reporter(ours: Sequence[str], libraries: Mapping[str, str]) -> Callable[[Iterable[int]], Iterator[Fields]]:
+    """Return a function for a task, which yields the fields of a PythonReport.
+
+    It is sent whole, as functions within functions are: where it runs, nothing of ours may be installed.
+    """
+    own = THE_SINK
+
+    def report(_: Iterable[int]) -> Iterator[Fields]:
+        import hashlib
+        import importlib.metadata
+        import importlib.util
+        import pathlib
+        import platform
+        import sys
+
+        def version(module: str, distribution: str) -> str:
+            try:
+                importlib.import_module(module)
+                return importlib.metadata.version(distribution)
+            except ModuleNotFoundError:  # PackageNotFoundError too
+                return ""
+            except ImportError as error:  # compiled for another Python or machine
+                return f"not usable ({error})"
+
+        def digest() -> str:
+            contents = hashlib.sha256()
+            for name in ours:
+                spec = importlib.util.find_spec(name)
+                if spec is None or spec.origin is None:
+                    return ""
+                root = pathlib.Path(spec.origin).parent
+                for path in sorted(root.rglob("*.py")):
+                    contents.update(str(path.relative_to(root)).encode() + path.read_bytes())
+            return contents.hexdigest()
+
+        versions = {distribution: version(module, distribution) for module, distribution in libraries.items()}
+        yield platform.node(), f"{sys.executable}, {platform.python_version()}", {**versions, own: digest()}
+
+    return report

@@ -168,11 +168,12 @@ class Job:
     def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land the records that an earlier run read and did not land, because they lay beyond that run's bounds."""
         read = self._checkpoint.resume_offsets()
-        if limits is not None:
-            read = limits.cut(read, writer.marks.ends)
         _, ends = bounds.between(writer.marks.ends, read)
         if ends:
             guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
+        if limits is not None:
+            _, ends = bounds.between(writer.marks.ends, limits.cut(read, writer.marks.ends))
+        if ends:
             logger.info("landing what the last run had read beyond its stop")
             batches.land_until(ends)
 

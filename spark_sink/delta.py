@@ -1,18 +1,17 @@
 """Delta's own Java classes behind typed methods; no other module calls them.
 
-Delta's public interface writes and commits in one step, and it needs a query to report the version of a table or the
-batches in it. So the sink uses what Delta itself uses. None of it is public, and a release of Delta may
-change any of it: `check_version` refuses every release but the one this module was tested with, and a class or method
-that is missing all the same is reported by name. Used, all of delta-spark 4.0.1:
+Rows land without them (`storage.commits`). But Delta's public interface needs a query to report the version of a table
+or the batches in it, and cannot replace files while others append. So the sink uses what Delta itself uses. None of it
+is public, and a release of Delta may change any of it: `check_version` refuses every release but the one this module
+was tested with, and a class or method that is missing all the same is reported by name. Used, all of delta-spark 4.0.1:
 
     io.delta.VERSION
     DeltaLog              forTable, update, unsafeVolatileSnapshot, startTransaction, createDataFrame, checkpoint,
                           history, tombstoneRetentionMillis, deltaRetentionMillis, clearCache
-    Snapshot              version, timestamp, metadata, schema, protocol, checksumOpt, transactions, allFiles
-    OptimisticTransaction snapshot, writeFiles, filterFiles, readTxn, commit
-    AddFile               numLogicalRecords, absolutePath, removeWithTimestamp, copy
-    SetTransaction, DeltaOperations.Write, DeltaHistoryManager.getActiveCommitAtTime,
-    LastVacuumInfo.persistLastVacuumInfo
+    Snapshot              version, timestamp, metadata, schema, checksumOpt, transactions, allFiles
+    OptimisticTransaction snapshot, writeFiles, filterFiles, commit
+    AddFile               removeWithTimestamp, copy
+    DeltaOperations.Write, DeltaHistoryManager.getActiveCommitAtTime, LastVacuumInfo.persistLastVacuumInfo
 
 Errors that Delta raises pass through; the caller knows what it was doing and translates them.
 """
@@ -32,7 +31,7 @@ from pyspark.sql.types import StructType
 
 from spark_sink.errors import SPARK_ERRORS, SinkError
 from spark_sink.platform import versions
-from spark_sink.platform.jvm import file_system, java_class, scala_list, scala_none
+from spark_sink.platform.jvm import java_class, scala_list, scala_none
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -138,11 +137,6 @@ class Snapshot:
     def partition_columns(self) -> list[str]:
         return [str(name) for name in scala_list(self.java.metadata().partitionColumns())]
 
-    @_translated
-    def has_feature(self, name: str) -> bool:
-        """True if the table's protocol names this table feature of Delta."""
-        return bool(self.java.protocol().writerFeatureNames().contains(name))
-
     @property
     @_translated
     def file_count(self) -> int | None:
@@ -162,7 +156,7 @@ class Snapshot:
         """Return the highest batch of this query that the table has, NO_BATCH without one.
 
         The checksum file of a version has the last batch of every query. Without it, Spark has to replay the log, which
-        costs more than a small batch; `OptimisticTransaction.txnVersion` always does.
+        costs more than a small batch.
         """
         if not self.exists:
             return NO_BATCH
@@ -259,13 +253,6 @@ class DataFiles:
     def __len__(self) -> int:
         return int(self.java.size())
 
-    @property
-    @_translated
-    def rows(self) -> int:
-        """The number of rows in the files, by their own statistics. Raises Spark's error for a file without
-        statistics."""
-        return sum(int(file.numLogicalRecords().get()) for file in scala_list(self.java))
-
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
@@ -274,12 +261,6 @@ class Transaction:
 
     spark: SparkSession
     java: Any
-
-    @property
-    @_translated
-    def snapshot(self) -> Snapshot:
-        """The version that the transaction began with."""
-        return Snapshot(self.spark, self.java.snapshot())
 
     @_translated
     def write(self, rows: DataFrame) -> DataFiles:
@@ -298,22 +279,6 @@ class Transaction:
         return DataFrame(log.createDataFrame(self.java.snapshot(), files.java, False, none), self.spark)
 
     @_translated
-    def last_batch(self, query_id: str) -> int:
-        """As `Snapshot.last_batch`. The commit will fail where another process commits a batch of the query before
-        it."""
-        self.java.readTxn().addOne(query_id)
-        return self.snapshot.last_batch(query_id)
-
-    @_translated
-    def append(self, files: DataFiles, txn: TxnId | None) -> int:
-        """Commit the files, under the name of a batch if there is one. Returns the table's new version."""
-        actions = files.java.toBuffer()
-        if txn is not None:
-            now = java_class(self.spark, "scala.Option").apply(round(time.time() * 1000))
-            actions.append(_delta(self.spark, "actions.SetTransaction")(txn.query_id, txn.batch, now))
-        return int(self.java.commit(actions.toList(), self._operation("Append")))
-
-    @_translated
     def replace(self, old: DataFiles, new: DataFiles) -> None:
         """Commit `new` in place of `old`, as an operation that changes no data (as OPTIMIZE is): Delta then lets
         concurrent appends pass. Raises Spark's error for a conflict where another process has removed one of
@@ -324,19 +289,12 @@ class Transaction:
             actions.append(file.removeWithTimestamp(now, False))
         for file in scala_list(new.java):
             actions.append(_without_data_change(file))
-        self.java.commit(actions.toList(), self._operation("Overwrite"))
+        self.java.commit(actions.toList(), self._overwrite())
 
-    @_translated
-    def delete(self, files: DataFiles) -> None:
-        """Delete files that were not committed, best effort: no version of the table names them."""
-        for file in scala_list(files.java):
-            path = file.absolutePath(self.java.deltaLog())
-            file_system(self.spark, path).delete(path, False)
-
-    def _operation(self, mode: str) -> Any:
+    def _overwrite(self) -> Any:
         none = scala_none(self.spark)
-        save_mode = getattr(java_class(self.spark, "org.apache.spark.sql.SaveMode"), mode)
-        return _delta(self.spark, "DeltaOperations$Write")(save_mode, none, none, none)
+        mode = java_class(self.spark, "org.apache.spark.sql.SaveMode").Overwrite
+        return _delta(self.spark, "DeltaOperations$Write")(mode, none, none, none)
 
 
 def _delta(spark: SparkSession, name: str) -> Any:

@@ -103,6 +103,12 @@ class BatchWriter:
             ends=ends,
         )
 
+    def discard(self, written: WrittenBatch) -> None:
+        """Delete what the tasks have written to be counted, best effort."""
+        for path, lines in written.lines.items():
+            self.tables.discard(path, lines.files)
+        self.tables.discard(self.tables.dead_letter.path, written.bad)
+
     def has_landed(self, name: TxnId) -> bool:
         """True if the batch's last write was done."""
         return self.tables.marks.last_batch(name.query_id) >= name.batch

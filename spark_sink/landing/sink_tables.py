@@ -13,9 +13,9 @@ from spark_sink.landing.marks import MARKS, Marks
 from spark_sink.landing.range_task import TableFiles
 from spark_sink.landing.staged import Staged, delete_files, read_files, spark_schema, write_table
 from spark_sink.records.schema import BAD_RECORDS, Column
+from spark_sink.rows.schema import arrow_schema
 from spark_sink.storage import creation
 from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import arrow_schema
 from spark_sink.storage.data_files import DataFile, FileLayout
 from spark_sink.storage.layout import Layout, of_lines
 from spark_sink.storage.locations import Location
@@ -50,6 +50,10 @@ class SinkTables:
         """Return the tables of lines that the configuration or the marks name."""
         paths = dict.fromkeys([*([] if self.config.has_template else [self.config.table.path]), *marks.versions])
         return [self.table(path) for path in paths if path != self.config.dead_letter_path]
+
+    def all(self, marks: Marks) -> list[Table]:
+        """The same, and the dead letter."""
+        return [*self.known(marks), self.dead_letter]
 
     def check_number(self, paths: Collection[str]) -> None:
         """Raise SinkError where there would be more tables of lines than there may be."""

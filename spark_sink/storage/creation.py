@@ -4,9 +4,6 @@ The types are those that need no table feature, so that the table is of reader v
 deltalake, DuckDB, Polars and Trino read it.
 """
 
-from dataclasses import dataclass
-
-import pyarrow as pa
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.schema import ArrayType, PrimitiveType, StructType
@@ -17,37 +14,21 @@ from spark_sink.storage.commits import CommitLog
 from spark_sink.storage.layout import STATISTICS_PROPERTY, Layout
 from spark_sink.storage.locations import Location
 
-
-@dataclass(frozen=True, slots=True)
-class ColumnType:
-    """A type in Delta's schema and in the rows that are written."""
-
-    delta: PrimitiveType | ArrayType
-    arrow: pa.DataType
-
-
 _STRING = PrimitiveType("string")
 _HEADER = StructType([Field("key", _STRING), Field("value", PrimitiveType("binary"))])
-# A type as Spark SQL writes it, in lower case -> what it is elsewhere.
-TYPES = {
-    "string": ColumnType(_STRING, pa.string()),
-    "boolean": ColumnType(PrimitiveType("boolean"), pa.bool_()),
-    "int": ColumnType(PrimitiveType("integer"), pa.int32()),
-    "bigint": ColumnType(PrimitiveType("long"), pa.int64()),
-    "double": ColumnType(PrimitiveType("double"), pa.float64()),
-    "timestamp": ColumnType(PrimitiveType("timestamp"), pa.timestamp("us", "UTC")),
-    "date": ColumnType(PrimitiveType("date"), pa.date32()),
-    "binary": ColumnType(PrimitiveType("binary"), pa.binary()),
-    "array<string>": ColumnType(ArrayType(_STRING), pa.list_(pa.string())),
-    HEADERS_TYPE.lower(): ColumnType(
-        ArrayType(_HEADER), pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-    ),
+# A type as Spark SQL writes it, in lower case -> what it is in Delta's schema.
+TYPES: dict[str, PrimitiveType | ArrayType] = {
+    "string": _STRING,
+    "boolean": PrimitiveType("boolean"),
+    "int": PrimitiveType("integer"),
+    "bigint": PrimitiveType("long"),
+    "double": PrimitiveType("double"),
+    "timestamp": PrimitiveType("timestamp"),
+    "date": PrimitiveType("date"),
+    "binary": PrimitiveType("binary"),
+    "array<string>": ArrayType(_STRING),
+    HEADERS_TYPE.lower(): ArrayType(_HEADER),
 }
-
-
-def arrow_schema(columns: tuple[Column, ...]) -> pa.Schema:
-    """Return the schema of rows with these columns."""
-    return pa.schema([(column.name, TYPES[column.type.lower()].arrow) for column in columns])
 
 
 def prepare(location: Location, layout: Layout) -> CommitLog:
@@ -97,7 +78,7 @@ def _extend(log: CommitLog, layout: Layout) -> None:
 
 
 def _check_type(path: str, column: Column, existing: Field) -> None:
-    if existing.type != TYPES[column.type.lower()].delta:
+    if existing.type != TYPES[column.type.lower()]:
         raise Refused(
             f"the column {column.name} of the table {path} is {_shown(existing)}, and the configuration has "
             f"{column.type.lower()}: a column keeps its type. Give the new one another name under `columns`; the old "
@@ -107,7 +88,7 @@ def _check_type(path: str, column: Column, existing: Field) -> None:
 
 def _shown(existing: Field) -> str:
     """Return the type as Spark SQL writes it, as far as it is one of ours."""
-    names = (name for name, kind in TYPES.items() if kind.delta == existing.type)
+    names = (name for name, kind in TYPES.items() if kind == existing.type)
     return next(names, str(existing.type))
 
 
@@ -121,4 +102,4 @@ def _extend_statistics(table: DeltaTable, layout: Layout, missing: list[Column])
 
 
 def _field(column: Column) -> Field:
-    return Field(column.name, TYPES[column.type.lower()].delta, metadata={"comment": column.comment})
+    return Field(column.name, TYPES[column.type.lower()], metadata={"comment": column.comment})

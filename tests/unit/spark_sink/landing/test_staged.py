@@ -12,8 +12,9 @@ from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import Refused
 from spark_sink.landing.staged import Staged, Unnamed, write_table
 from spark_sink.records.schema import Column
+from spark_sink.rows.schema import arrow_schema
 from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import arrow_schema, prepare
+from spark_sink.storage.creation import prepare
 from spark_sink.storage.data_files import FileLayout
 from spark_sink.storage.layout import Layout
 from spark_sink.storage.locations import Location

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from spark_sink import delta, logs
 from spark_sink.errors import Refused, SinkError
 from spark_sink.maintenance.migrate import Migration
-from spark_sink.maintenance.repair import Repair
+from spark_sink.maintenance.repair import repair_writer
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, OpenStand
 
 pytestmark = pytest.mark.spark
@@ -107,7 +107,7 @@ def test_a_table_of_an_earlier_release_is_refused_with_the_way_to_move_it(lab: L
     with pytest.raises(Refused, match=way_out):
         lab.start()
     with pytest.raises(Refused, match=way_out):
-        Repair.opened(lab.spark, lab.config, lambda: OpenStand(lab.kafka), False)
+        repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
 
 
 def test_its_rows_move_to_a_table_of_the_present_form_at_the_same_path(lab: LandingLab) -> None:

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from config.sink.tables import ColumnConfig, TableConfig
 from spark_sink import logs
 from spark_sink.errors import Refused
-from spark_sink.maintenance.repair import Repair
+from spark_sink.maintenance.repair import repair_writer
+from spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
 
 pytestmark = pytest.mark.spark
@@ -42,10 +43,9 @@ def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: 
     """What the last message is."""
     out = io.StringIO()
     logs.set_up(text=False, out=out)
-    opened = Repair.opened(lab.spark, lab.config, lambda: OpenStand(lab.kafka), dry_run)
-    writer = opened.writer
+    writer = repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
     mortal = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
-    replace(opened, writer=mortal).dead_letter(reason)
+    DeadLetterRepair(mortal, dry_run).land(reason)
     return str(json.loads(out.getvalue().splitlines()[-1])["message"])
 
 
@@ -199,7 +199,7 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
     for _ in range(2):
         with pytest.raises(Refused, match=r"the repair was not completed.*repair --from-kafka"):
             lab.start()
-    again = Repair.opened(lab.spark, lab.config, lambda: OpenStand(lab.kafka), dry_run=False)
-    again.writer.begin_repair()
-    again.writer.settle({})
+    again = repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
+    again.begin_repair()
+    again.settle({})
     lab.start()

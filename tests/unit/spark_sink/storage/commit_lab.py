@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from spark_sink.delta import TxnId
 from spark_sink.records.schema import Column
+from spark_sink.rows.schema import arrow_schema
 from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import arrow_schema, prepare
+from spark_sink.storage.creation import prepare
 from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from spark_sink.storage.layout import Layout
 from spark_sink.storage.locations import Location

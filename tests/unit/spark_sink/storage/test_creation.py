@@ -11,7 +11,8 @@ from config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from config.sink.times import DAY
 from spark_sink.errors import Refused, SinkError
 from spark_sink.records.schema import BAD_RECORDS, LINES, Column
-from spark_sink.storage.creation import arrow_schema, prepare
+from spark_sink.rows.schema import arrow_schema
+from spark_sink.storage.creation import prepare
 from spark_sink.storage.layout import Layout, of_lines
 from spark_sink.storage.locations import Location
 from tests.unit.spark_sink.conftest import sink_config

@@ -1,0 +1,94 @@
+"""Reads again all offsets that count as landed and that Kafka still has, and lands the records that no table has.
+
+A repair that was killed is recorded in the marks, and `run` is refused: the tables' versions, which showed the loss,
+have been overwritten by then.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from config.sink.model import SinkConfig
+from spark_sink.kafka import topics
+from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.offset_ranges import between
+from spark_sink.kafka.offsets import Offsets
+from spark_sink.landing.batch_writer import BatchWriter
+from spark_sink.landing.orphaned_rows import OrphanedRows
+from spark_sink.landing.places import PLACE
+from spark_sink.landing.range_tasks import WrittenBatch
+from spark_sink.landing.staged import Unnamed
+from spark_sink.maintenance.ranges import pieces, range_to_read, within
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRepair:
+    """One run of the command."""
+
+    config: SinkConfig
+    writer: BatchWriter
+    dry_run: bool
+
+    def land(self, admin: Admin) -> None:
+        """Land the records between Kafka's first offsets and the ends in the marks that no table has."""
+        if not self.writer.marks.ends:
+            logger.info(f"nothing has landed yet, as far as {self.writer.tables.marks.path} knows: nothing to repair")
+            return
+        partitions = topics.present(self.config.kafka, admin)
+        ids = admin.ids({topic for topic, _ in partitions})
+        again = range_to_read(
+            self.config, admin, partitions, self.writer.marks.ends, self.writer.marks.recreated_topics(ids)
+        )
+        for note in again.notes:
+            logger.warning(note)
+        if not self.dry_run:
+            self._begin_repair()
+        done = landed = 0
+        for starts, ends in pieces(again.starts, again.ends, self.config.max_offsets_per_trigger):
+            landed += self._piece(starts, ends)
+            done += sum(ends.values()) - sum(starts.values())
+            logger.info(f"{done:,} of {again.offsets:,} offsets read again")
+        if self.dry_run:
+            logger.info(
+                f"{landed:,} records are in no table; what the shipper sent twice counts too; "
+                "nothing is changed (dry run)"
+            )
+            return
+        self.writer.marks.note_topics(ids)
+        self.writer.settle(again.shorter)
+        logger.info(f"repaired: {landed:,} records were missing and have landed", extra={"landed": landed})
+
+    def _begin_repair(self) -> None:
+        """Record that the repair has begun, and create the tables that are missing."""
+        tables = self.writer.tables
+        self.writer.begin_repair()
+        tables.prepare()
+        for table in tables.known(self.writer.marks):
+            tables.log(table.path)
+
+    def _piece(self, starts: Offsets, ends: Offsets) -> int:
+        """Land the records of this range that no table has. Returns how many they were."""
+        place = within(starts, ends)
+        existing = [table for table in self.writer.tables.all(self.writer.marks) if table.exists()]
+        known = OrphanedRows({table.path: table.read().where(place).select(*PLACE) for table in existing})
+        written = self.writer.tasks.write(between(starts, ends))
+        written.lost.clear()
+        if self.dry_run:
+            missing = self._count_missing(written, known)
+            self.writer.discard(written)
+            return missing
+        self.writer.orphaned = known
+        landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
+        return landed.rows + landed.bad
+
+    def _count_missing(self, written: WrittenBatch, known: OrphanedRows) -> int:
+        """Return how many of the rows no table has."""
+        tables = self.writer.tables
+        parts = [(path, lines.files) for path, lines in written.lines.items()]
+        count = 0
+        for path, files in (*parts, (tables.dead_letter.path, written.bad)):
+            if files:
+                rows = tables.rows_of(path, files)
+                count += rows.count() - known.among(rows).count()
+        return count

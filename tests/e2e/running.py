@@ -71,6 +71,11 @@ class Topic:
         before = self.lives.setdefault(record.key, {}).setdefault(value["log"]["offset"], value)
         assert (before["message"], before["log"]) == (value["message"], value["log"]), "one offset, two records"
 
+    @property
+    def repeated(self) -> int:
+        """How many records came a second time, of those that were read."""
+        return len(self.records) - sum(map(len, self.lives.values()))
+
     def close(self) -> None:
         self._consumer.close()
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from statistics import median
 
 from bench.measure import peak_mb, resident_mb
-from registry import DiskFiles, FileState, Store, read
+from registry.files import DiskFiles
+from registry.state import FileState
+from registry.store import Store, read
 
 CHANGES = 300
 GROUP = 1000  # entries that are written at a time

@@ -4,19 +4,27 @@ Loading the rest of the program takes a good part of a second. What must be in e
 before: closed standard streams are replaced, and signals end the process.
 """
 
+import gc
 import os
 import sys
 
 from shipper.signals import end_at_once
+
+YOUNG_OBJECTS = 200_000  # how many are created before the collector looks at them
 
 
 def main() -> int:
     replace_closed_streams()
     if sys.argv[1:2] == ["run"]:
         end_at_once(once="--once" in sys.argv)
+    # Modules and options are created once and live to the end: there is nothing in them to collect.
+    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
     from shipper import cli  # as late as that: see above
 
-    return cli.main()
+    try:
+        return cli.main()
+    finally:
+        gc.freeze()  # or the collector would go through all of them once more, for nothing: the process ends
 
 
 def replace_closed_streams() -> None:

@@ -6,12 +6,10 @@ registrar -> output -> queue and publisher -> crawler
 import gc
 import logging
 import resource
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 
 from watchdog.observers.inotify_c import InotifyFD
@@ -26,7 +24,7 @@ from shipper.clock import Clock, SystemClock
 from shipper.codecs import fit_for
 from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
-from shipper.inputs import InputFactory, static_fields
+from shipper.inputs import InputFactory
 from shipper.loop import Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
@@ -160,11 +158,10 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
     """Open path.data and return what is kept in it: the agent's id, its first start, and the registry."""
-    name = config.name or socket.gethostname()
     directory = DataDirectory(data)
     with directory.translating_errors():
         directory.make()
-        agent = Agent(name, name, directory.agent_id, version("log-shipper"))
+        agent = directory.agent(config.name)
         first_start = directory.first_start(clock.time())
         store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
     store.before_recreating = directory.make
@@ -181,12 +178,6 @@ def _watcher(wake: Wake, stack: ExitStack, threads: Threads) -> Watcher:
 def _summary_interval(config: ShipperConfig) -> float:
     metrics = config.logging.metrics
     return metrics.period if metrics.enabled else NEVER
-
-
-def check(config: ShipperConfig) -> None:
-    """Check what the model alone cannot, without starting anything. Raises StartError."""
-    for config_input in config.inputs:
-        static_fields(config_input, config)
 
 
 def _most_open(*, once: bool) -> int:

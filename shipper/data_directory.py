@@ -1,5 +1,6 @@
 """path.data: what the agent keeps there beside the registry and the dead letters."""
 
+import socket
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from pathlib import Path
 from durable.disk import make_directory
 from durable.errors import Misplaced
 from shipper.errors import StartError
+from shipper.record import Agent
+from shipper.version import VERSION
 
 
 class DataDirectory:
@@ -23,6 +26,11 @@ class DataDirectory:
         for name, text in self._files.items():
             if not (self._path / name).exists():
                 (self._path / name).write_text(text, encoding="ascii")
+
+    def agent(self, name: str | None) -> Agent:
+        """Return the agent as records name it; without a name it has that of the host."""
+        name = name or socket.gethostname()
+        return Agent(name, name, self.agent_id, VERSION)
 
     @property
     def agent_id(self) -> str:

@@ -10,28 +10,27 @@ from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from logs.visible import visible
 from shipper.clock import SystemClock
+from shipper.command_options import add_shared, context
 from shipper.errors import StartError
 from shipper.letter_box import LetterBox, Resending, StoredLetter
 from shipper.pipeline.dead_letter import DeadLetterFile
 from shipper.resend import Resent, resend
-from shipper.resend_pipeline import for_resending, resend_pipeline
-from shipper.subcommands import AddCommon, Context
 
 FAILED = 1
 REFUSED = 3
 SHORT_ID = 8
 
 
-def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
+def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="WHAT")
 
     listing = commands.add_parser("list", help="one line a letter: id, time, topic, file, offset, reason")
     listing.add_argument("--json", action="store_true", help="one JSON object a letter")
-    add_common(listing, lambda options: _list(options, LetterBox(context(options)[1])))
+    add_shared(listing, lambda options: _list(options, LetterBox(context(options)[1])))
 
     show = commands.add_parser("show", help="all of a letter")
     show.add_argument("ids", metavar="ID", nargs="+", help="or the first characters of it")
-    add_common(show, lambda options: _show(options, LetterBox(context(options)[1])))
+    add_shared(show, lambda options: _show(options, LetterBox(context(options)[1])))
 
     sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
     sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
@@ -44,7 +43,7 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCom
     sending.add_argument(
         "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
     )
-    add_common(sending, lambda options: _resend(options, *context(options)))
+    add_shared(sending, lambda options: _resend(options, *context(options)))
 
 
 def _list(options: argparse.Namespace, box: LetterBox) -> int:
@@ -88,6 +87,8 @@ def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
 
 
 def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
+    from shipper.resend_pipeline import for_resending, resend_pipeline  # Kafka's client, which the others do without
+
     if config is None:
         raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")
     box = LetterBox(data)

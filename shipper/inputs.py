@@ -2,13 +2,12 @@
 
 from config.shipper.model import InputConfig, KafkaOutputConfig, ShipperConfig
 from registry.registrar import Registrar
-from shipper.event import Doc
 from shipper.output.kafka_settings import ENVELOPE, HEADER, KEY
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
-from shipper.record import merged, static_members
 from shipper.source.reading.factory import Input
 from shipper.source.reading.file_reader import MakeStage
+from shipper.static_fields import static_fields
 
 UNLIMITED = 2**31
 
@@ -63,19 +62,6 @@ class InputFactory:
 def comparison_key(value: object) -> object:
     """Return a key that is equal only if the value is the same in a record: to Python, 1 and True are equal."""
     return value, repr(value)
-
-
-def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
-    """Return the tags and fields of the configuration and of the input, whose own take precedence. Raises
-    StartError."""
-    nested: Doc = {}
-    rooted: Doc = {}
-    for section in (root, config):
-        if section.fields_under_root:
-            rooted = merged(rooted, section.fields)
-        else:
-            nested = merged(nested, section.fields)
-    return static_members((*root.tags, *config.tags), nested, rooted)
 
 
 def message_limit(config: InputConfig, root: ShipperConfig) -> int:

@@ -12,16 +12,16 @@ from config.shipper.model import ShipperConfig
 from config.yaml.load import variables_of
 from durable.disk import make_directory, replace_file
 from durable.errors import Misplaced
+from shipper.command_options import add_shared, written
 from shipper.errors import StartError
-from shipper.subcommands import AddCommon, Written
 
 
-def add_keystore_commands(parser: argparse.ArgumentParser, add_common: AddCommon, written: Written) -> None:
+def add_keystore_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="WHAT")
 
     def add(name: str, command: Callable[[argparse.Namespace, Path], None], text: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=text)
-        add_common(made, lambda options: _run(command, options, written))
+        add_shared(made, lambda options: _run(command, options))
         return made
 
     create = add("create", _create, "make an empty keystore")
@@ -35,16 +35,16 @@ def add_keystore_commands(parser: argparse.ArgumentParser, add_common: AddCommon
     remove.add_argument("names", metavar="NAME", nargs="+")
 
 
-def _run(command: Callable[[argparse.Namespace, Path], None], options: argparse.Namespace, written: Written) -> int:
+def _run(command: Callable[[argparse.Namespace, Path], None], options: argparse.Namespace) -> int:
     try:
-        path = location(_variables(options, written))
+        path = location(_variables(options))
     except ValueError as error:
         raise StartError(f"keystore.path or path.data: {error}") from error
     command(options, path)
     return 0
 
 
-def _variables(options: argparse.Namespace, written: Written) -> Mapping[str, str]:
+def _variables(options: argparse.Namespace) -> Mapping[str, str]:
     """Return the variables of the configuration, without the secrets that may be missing yet."""
     files, overrides = written(options)
     if files[0].exists():

@@ -25,7 +25,7 @@ from registry.state import FileState
 from shipper.errors import StartError
 from shipper.event import Batch, Messages
 from shipper.explain import name_of
-from shipper.inputs import UNLIMITED, message_limit, static_fields
+from shipper.inputs import UNLIMITED, message_limit
 from shipper.output.encode import Encoder
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
@@ -35,6 +35,7 @@ from shipper.reader import line
 from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
+from shipper.static_fields import static_fields
 
 # The same for every event of the file, so they show nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")

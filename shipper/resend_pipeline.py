@@ -1,10 +1,8 @@
 """Makes what sends dead letters again through the output that is configured."""
 
-import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 from config.shipper.model import KafkaOutputConfig, ShipperConfig
@@ -20,7 +18,6 @@ from shipper.output_context import OutputContext
 from shipper.outputs import build_output
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
-from shipper.record import Agent
 from shipper.resend import LettersInFlight, ResendPipeline, noted
 from shipper.source.reading.staging import Staging
 
@@ -35,10 +32,9 @@ def resend_pipeline(
     queue = MemoryQueue(MOST_LETTERS, MOST_BYTES)
     letters = LettersInFlight(resending, clock)
     publisher = Publisher(queue, letters, metrics, clock)
-    name = config.name or socket.gethostname()
     directory = DataDirectory(data)
     with directory.translating_errors():
-        agent = Agent(name, name, directory.agent_id, version("log-shipper"))
+        agent = directory.agent(config.name)
     context = OutputContext(publisher, metrics, clock, agent, Staging())
     output: Output
     if exactly_once and isinstance(config.output.chosen, KafkaOutputConfig):

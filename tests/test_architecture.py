@@ -22,7 +22,6 @@ MOST_IMPORTS = 16  # modules of ours
 IMPORT_EVERYTHING = {
     "config/shipper/model.py",
     "shipper/app.py",
-    "shipper/cli.py",
     "shipper/preview.py",
     "shipper/processor/factory.py",
     "shipper/source/crawler.py",

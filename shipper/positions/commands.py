@@ -1,4 +1,4 @@
-"""The commands of `shipper registry`, and their options."""
+"""The commands of `shipper registry`, and their options. What only one of them needs is imported where it is used."""
 
 import argparse
 from collections.abc import Callable
@@ -6,36 +6,33 @@ from pathlib import Path
 
 from config.shipper.model import ShipperConfig
 from registry.files import DiskFiles
-from shipper.positions.forget import confirm_at_terminal, forget
+from shipper.command_options import add_shared, context
 from shipper.positions.heads import Fingerprinting
-from shipper.positions.take_over import take_over
-from shipper.positions.view import list_registry, show_entry
-from shipper.subcommands import AddCommon, Context
 
 FAILED = 1
 
 
-def add_registry_commands(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
+def add_registry_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="WHAT")
 
     listing = commands.add_parser("list", help="one line a file: position, size, bytes behind")
     listing.add_argument("--json", action="store_true", help="one JSON object a file")
-    add_common(listing, lambda options: _list(options, context))
+    add_shared(listing, _list)
 
     show = commands.add_parser("show", help="all that is known of a file")
     show.add_argument("name", metavar="PATH-or-ID")
     show.add_argument("--json", action="store_true", help="one JSON object an entry")
-    add_common(show, lambda options: _show(options, context))
+    add_shared(show, _show)
 
     forgetting = commands.add_parser("forget", help="remove entries: their files are shipped again from the start")
     forgetting.add_argument("names", metavar="PATH-or-ID", nargs="+")
     forgetting.add_argument("--yes", action="store_true", help="do not ask")
-    add_common(forgetting, lambda options: _forget(options, context))
+    add_shared(forgetting, _forget)
 
-    _add_import(commands.add_parser("import", help="take over another shipper's positions"), add_common, context)
+    _add_import(commands.add_parser("import", help="take over another shipper's positions"))
 
 
-def _add_import(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
+def _add_import(parser: argparse.ArgumentParser) -> None:
     whose = parser.add_subparsers(required=True, metavar="WHOSE")
     filebeat = whose.add_parser("filebeat", help="of a Filebeat that is stopped")
     filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data path, or the registry in it")
@@ -50,7 +47,7 @@ def _add_import(parser: argparse.ArgumentParser, add_common: AddCommon, context:
             default=getattr(defaults, name),
             help=f"Filebeat's prospector.scanner.fingerprint.{name}: {meaning} it hashed (default %(default)s)",
         )
-    add_common(filebeat, lambda options: _import_filebeat(options, context))
+    add_shared(filebeat, _import_filebeat)
 
 
 def _at_least(least: int) -> Callable[[str], int]:
@@ -62,23 +59,31 @@ def _at_least(least: int) -> Callable[[str], int]:
     return number
 
 
-def _list(options: argparse.Namespace, context: Context) -> int:
+def _list(options: argparse.Namespace) -> int:
+    from shipper.positions.view import list_registry
+
     list_registry(_directory(*context(options)), as_json=options.json)
     return 0
 
 
-def _show(options: argparse.Namespace, context: Context) -> int:
+def _show(options: argparse.Namespace) -> int:
+    from shipper.positions.view import show_entry
+
     show_entry(_directory(*context(options)), options.name, as_json=options.json)
     return 0
 
 
-def _forget(options: argparse.Namespace, context: Context) -> int:
+def _forget(options: argparse.Namespace) -> int:
+    from shipper.positions.forget import confirm_at_terminal, forget
+
     config, data = context(options)
     confirm = (lambda question: True) if options.yes else confirm_at_terminal
     return 0 if forget(_directory(config, data), options.names, _files(config), confirm) else FAILED
 
 
-def _import_filebeat(options: argparse.Namespace, context: Context) -> int:
+def _import_filebeat(options: argparse.Namespace) -> int:
+    from shipper.positions.take_over import take_over
+
     config, data = context(options)
     fingerprinting = Fingerprinting(options.fingerprint_offset, options.fingerprint_length)
     inputs = config.inputs if config else ()

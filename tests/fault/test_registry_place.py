@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from registry import DiskFiles, FileState, RegistryMisplaced, Store, read
+from registry.errors import RegistryMisplaced
+from registry.files import DiskFiles
+from registry.state import FileState
+from registry.store import Store, read
 from tests.crashing_files import CrashingFiles
 
 A = FileState("a", "/logs/a", 1, 2, position=10)

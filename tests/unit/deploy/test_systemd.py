@@ -11,6 +11,7 @@ import pytest
 from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from shipper import cli
+from shipper.run_command import run
 from shipper.signals import Signals
 from tests.unit.deploy.units import settings
 
@@ -29,7 +30,7 @@ def page() -> str:
 def test_the_command_is_one_that_the_shipper_takes() -> None:
     _, *arguments = shlex.split(SETTINGS["ExecStart"])
     options = cli.parse(arguments)
-    assert options.command is cli._run
+    assert options.command is run
     assert not options.once
     assert options.configs == [Path("/etc/shipper/shipper.yml")]
     assert options.data == Path("/var/lib") / SETTINGS["StateDirectory"], "the one place where it may write"

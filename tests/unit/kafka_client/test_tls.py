@@ -192,6 +192,6 @@ def test_the_files_that_are_named_are_listed_and_texts_are_not() -> None:
 
 
 def test_without_tls_nothing_is_imported_for_it() -> None:
-    program = "import sys, shipper.cli; print({'cryptography', 'botocore'} & set(sys.modules))"
+    program = "import sys, shipper.app, shipper.output_check; print({'cryptography', 'botocore'} & set(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert printed.stdout == "set()\n"

@@ -235,7 +235,8 @@ def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
 HOLDER = """
 import sys
 from pathlib import Path
-from registry import DiskFiles, Store
+from registry.files import DiskFiles
+from registry.store import Store
 store = Store.open(Path(sys.argv[1]), DiskFiles())
 print("open", flush=True)
 sys.stdin.read()

@@ -9,6 +9,7 @@ import pytest
 from config.yaml.errors import ConfigError
 from shipper import cli
 from shipper.cli import main
+from shipper.command_options import files, load_config
 
 CONFIG = """\
 shipper.inputs:
@@ -147,7 +148,7 @@ def test_a_filebeat_yml_is_the_second_default(names: tuple[str, ...], config: Pa
     config.unlink()
     for name in names:
         (config.parent / name).write_text(text)
-    assert cli._files(cli.parse(["--path.config", str(config.parent)])) == [config.parent / names[0]]
+    assert files(cli.parse(["--path.config", str(config.parent)])) == [config.parent / names[0]]
 
 
 def test_without_any_file_the_message_names_the_first_default(
@@ -164,7 +165,7 @@ def test_without_any_file_the_message_names_the_first_default(
 def test_v_and_d_set_the_level(typed: list[str], level: str, config: Path) -> None:
     with config.open("a") as file:
         file.write("logging.level: warning\n")
-    assert cli._load(cli.parse(["run", "-c", str(config), *typed])).logging.level == level
+    assert load_config(cli.parse(["run", "-c", str(config), *typed])).logging.level == level
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_files_that_others_may_write_are_refused_unless_it_is_said_so(
     config.chmod(0o666)
     options = cli.parse(["test", "config", "-c", str(config), *typed], environ)
     with pytest.raises(ConfigError, match="may be written by others") if strict else nullcontext():
-        cli._load(options)
+        load_config(options)
 
 
 def test_what_is_not_supported_is_a_usage_error_that_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from registry import DiskFiles, FileState, Store, read
+from registry.files import DiskFiles
+from registry.state import FileState
+from registry.store import Store, read
 from shipper.cli import main
 from shipper.positions.view import duration
 

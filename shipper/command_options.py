@@ -1,0 +1,112 @@
+"""The options that all commands share, and the configuration that they name."""
+
+import argparse
+import json
+from pathlib import Path
+
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, ShipperConfig
+from config.yaml.files import check_permissions
+from config.yaml.load import load
+from config.yaml.report import Examination
+from shipper.errors import StartError
+
+DEFAULT = Path("shipper.yml")
+OF_FILEBEAT = Path("filebeat.yml")
+PATHS = ("home", "config", "logs")
+
+
+def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
+    """Add the shared options, and the function that carries the command out."""
+    parser.add_argument(
+        "-c",
+        dest="configs",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help=f"configuration, below path.config (default {DEFAULT}, then {OF_FILEBEAT}); of several the later ones win",
+    )
+    parser.add_argument(
+        "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
+    )
+    parser.add_argument(
+        "-e", dest="to_stderr", action="store_true", help="log to stderr as text, whatever `logging` has"
+    )
+    parser.add_argument("-v", dest="level", action="store_const", const="info", help="log from level info on")
+    parser.add_argument(
+        "-d", dest="debugged", metavar="SELECTORS", help="log from level debug on, whatever the selectors are"
+    )
+    parser.add_argument(
+        "--environment",
+        metavar="NAME",
+        help="accepted as Filebeat's: without logging.to_files, logs go to stderr anywhere",
+    )
+    parser.add_argument(
+        "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and of the dead letters"
+    )
+    for name in PATHS:
+        parser.add_argument(f"--path.{name}", dest=f"path_{name}", metavar="DIR", help=f"same as -E path.{name}=DIR")
+    parser.add_argument(
+        "--strict.perms",
+        dest="strict",
+        choices=["true", "false"],
+        help="refuse a file that others may write (BEAT_STRICT_PERMS=false has the same effect)",
+    )
+    parser.set_defaults(command=command)
+
+
+def files(options: argparse.Namespace) -> list[Path]:
+    """Return the configuration files. As Filebeat's, they are relative to path.config where the command line has it."""
+    directory = Path(options.path_config or "")
+    if not options.configs and not (directory / DEFAULT).exists() and (directory / OF_FILEBEAT).exists():
+        return [directory / OF_FILEBEAT]
+    return [directory / file for file in options.configs or [DEFAULT]]
+
+
+def written(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
+    """Return the configuration files, and what overrides them."""
+    # The paths are overrides, because the checks need the data path: an input must not read it.
+    given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
+    paths = [f"path.{name}={json.dumps(str(path))}" for name, path in given.items() if path is not None]
+    level = "debug" if options.debugged is not None else options.level
+    levels = [f"logging.level={level}"] if level is not None else []
+    return files(options), [*levels, *options.overrides, *paths]
+
+
+def load_config(options: argparse.Namespace) -> ShipperConfig:
+    """Return the configuration. Raises ConfigError, also for what is wrong with the files that the output needs."""
+    return _read(options, examined=True)
+
+
+def context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
+    """Return the configuration, None if there is none, and the data path. The registry can be shown without a
+    configuration, but not without knowing where it is."""
+    missing = next((file for file in files(options) if not file.exists()), None)
+    if missing is not None and options.data is None:
+        raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")
+    config = _read(options, examined=False) if missing is None else None
+    return config, data_path(options, config)
+
+
+def data_path(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
+    if options.data is not None:
+        return Path(options.data)
+    return Path(config.path.data if config else "data")
+
+
+def _read(options: argparse.Namespace, *, examined: bool) -> ShipperConfig:
+    check = check_permissions if options.strict != "false" else lambda file: None
+    for file in files(options):
+        check(file)
+    named, overrides = written(options)
+    config = load(named, ShipperConfig, overrides, examine=_examine if examined else None)
+    for file in config.config_inputs.files():
+        check(file)
+    return config
+
+
+def _examine(config: ShipperConfig) -> Examination:
+    if isinstance(config.output.chosen, ConsoleOutputConfig | FileOutputConfig):
+        return Examination()
+    from shipper.output_check import examine  # Kafka's client, which the others do without
+
+    return examine(config)

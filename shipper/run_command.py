@@ -1,0 +1,60 @@
+"""`shipper run`: reads the configuration, sets up signals and logging, and runs the agent."""
+
+import argparse
+import resource
+
+from config.shipper.model import ShipperConfig
+from config.text.units import parse_duration
+from shipper import app, logs
+from shipper.command_options import add_shared, data_path, load_config
+from shipper.reload import ConfigSource, log_findings
+from shipper.signals import Signals
+from shipper.static_fields import check_fields
+from shipper.wake import Wake
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--once", action="store_true", help="read every file to its end, wait for all acknowledgements, exit"
+    )
+    parser.add_argument(
+        "--once-timeout", type=_duration, default=float("inf"), metavar="TIME", help="give up --once after this, as 10m"
+    )
+    add_shared(parser, run)
+
+
+def _duration(text: str) -> float:
+    try:
+        return float(parse_duration(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def run(options: argparse.Namespace) -> int:
+    wake = Wake()
+    # Before the configuration is read: a SIGHUP from now on requests a reload.
+    with Signals(wake.set, reloads=not options.once) as signals:
+        config = load_config(options)
+        terminal = logs.set_up(config.logging, config.path.logs, to_stderr=options.to_stderr)
+        log_findings(config)
+        # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+        reading = ConfigSource(
+            read=lambda: _load_checked(options), is_requested=signals.hung_up, wake=wake.from_outside()
+        )
+        environment = app.Environment(
+            data_path(options, config), wake, once=options.once, reading=None if options.once else reading
+        )
+        return app.run(
+            config,
+            environment,
+            stopping=lambda: signals.stopping,
+            once_timeout=options.once_timeout,
+            terminal=terminal,
+        )
+
+
+def _load_checked(options: argparse.Namespace) -> ShipperConfig:
+    config = load_config(options)
+    check_fields(config)
+    return config

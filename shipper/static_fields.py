@@ -1,0 +1,24 @@
+"""The tags and fields of the configuration and of an input, which all events of the input have."""
+
+from config.shipper.model import InputConfig, ShipperConfig
+from shipper.event import Doc
+from shipper.record import merged, static_members
+
+
+def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
+    """Return the tags and fields of the configuration and of the input, whose own take precedence. Raises
+    StartError."""
+    nested: Doc = {}
+    rooted: Doc = {}
+    for section in (root, config):
+        if section.fields_under_root:
+            rooted = merged(rooted, section.fields)
+        else:
+            nested = merged(nested, section.fields)
+    return static_members((*root.tags, *config.tags), nested, rooted)
+
+
+def check_fields(config: ShipperConfig) -> None:
+    """Check what the model alone cannot, without starting anything. Raises StartError."""
+    for config_input in config.inputs:
+        static_fields(config_input, config)

@@ -1,0 +1,49 @@
+"""What a command imports: that is most of a short command's time, and a fifth of that of a million lines."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+before = set(sys.modules)
+from shipper.__main__ import main
+sys.argv[0] = "shipper"
+code = main()
+print(code, *sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "app.log").write_text("one\ntwo\n")
+    path = tmp_path / "shipper.yml"
+    path.write_text(
+        f"shipper.inputs: [{{type: filestream, id: app, paths: [{tmp_path}/app.log]}}]\n"
+        f"output.file.path: {tmp_path}/out\npath.data: {tmp_path}/data\n"
+    )
+    return path
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Return the modules that a command loads, which must succeed: ours and those of libraries. The standard
+    library does not count: its parts differ by release of Python."""
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    code, *modules = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    return {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
+
+
+def test_the_version_is_printed_before_anything_is_loaded_that_reads_a_configuration() -> None:
+    modules = loaded("version")
+    assert [name for name in modules if name.startswith(("config.shipper", "yaml", "shipper.app"))] == []
+    assert len(modules) <= 16
+
+
+def test_the_registry_is_listed_without_what_ships(config: Path) -> None:
+    modules = loaded("registry", "list", "-c", str(config), "--path.data", str(config.parent))
+    assert modules & {"shipper.app", "shipper.source.crawler", "confluent_kafka", "watchdog"} == set()
+    assert len(modules) <= 145

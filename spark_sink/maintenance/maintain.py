@@ -34,6 +34,7 @@ OLD_COMMIT = 86400.0
 TRIES = 5  # the winner of a conflict has usually done the loser's work: five conflicts in a row are not chance
 CONFLICT = re.compile(
     r"DELTA_CONCURRENT_|Concurrent(Append|DeleteRead|DeleteDelete|Write|Modification)|DELTA_METADATA_CHANGED"
+    r"|concurrent transaction"  # as deltalake writes it
 )
 
 
@@ -121,11 +122,11 @@ class Maintenance:
 
 
 def retried(step: Callable[[], None]) -> None:
-    """Retry while another writer's commit conflicts, TRIES times at most; then raise Spark's error."""
+    """Retry while another writer's commit conflicts, TRIES times at most; then raise its error."""
     for _ in range(TRIES - 1):
         try:
             return step()
-        except SPARK_ERRORS as error:
+        except (*SPARK_ERRORS, SinkError) as error:
             if not CONFLICT.search(str(error)):
                 raise
     return step()

@@ -1,15 +1,29 @@
 """Deletes the rows that are older than a table's retention.
 
 In a table partitioned by date whole dates are deleted, which only changes the log; VACUUM deletes the files. Elsewhere
-Delta rewrites the files that contain both old rows and others.
+the files that contain both old rows and others are rewritten.
+
+A DELETE conflicts with each append that happens while it runs, if what is appended may have old rows: Delta's only
+isolation level, Serializable, demands that of blind appends, too. Spark's takes seconds, and takes every row of a table
+without partitions for one that may be old, so beside a running stream it could lose again and again. deltalake's takes
+some 20 ms, and looks at the statistics of what was appended.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
+from deltalake import DeltaTable, PostCommitHookProperties
+from deltalake.exceptions import DeltaError
+
+from spark_sink.errors import SinkError
 from spark_sink.maintenance.known import KnownTable
 from spark_sink.maintenance.sizes import Sizes
+from spark_sink.storage.locations import Location
 from spark_sink.storage.tables import Table
+
+# The protocol of a table that needs no table feature: deltalake writes to those as Spark does.
+PLAIN = (1, 2)
+DATE = ("date",)
 
 
 class NoDate(Exception):
@@ -18,11 +32,32 @@ class NoDate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExpiredRows:
-    """The rows to delete; their number and that of their files as far as they are known without reading the table."""
+    """The rows from before a day; their number and that of their files as far as they are known without reading the
+    table. `columns`: `date`, or the times of which the first that a row has counts."""
 
-    condition: str
+    columns: tuple[str, ...]
+    first_kept: date
     rows: int | None = None
     files: int | None = None
+
+    @property
+    def condition(self) -> str:
+        """The condition as Spark has it."""
+        if self.columns == DATE:
+            return f"date < DATE'{self.first_kept.isoformat()}'"
+        return f"coalesce({', '.join(self.columns)}) < TIMESTAMP'{self.first_kept.isoformat()} 00:00:00Z'"
+
+    @property
+    def predicate(self) -> str:
+        """The condition as deltalake has it, which compares statistics only with constants of the very same type."""
+        if self.columns == DATE:
+            return self.condition
+        midnight = f"arrow_cast('{self.first_kept.isoformat()}T00:00:00Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
+        *others, last = self.columns
+        text = f"{last} < {midnight}"
+        for name in reversed(others):
+            text = f"{name} < {midnight} OR ({name} IS NULL AND ({text}))"
+        return text
 
 
 def plan(known_table: KnownTable, sizes: Sizes, now: datetime) -> ExpiredRows | None:
@@ -32,20 +67,19 @@ def plan(known_table: KnownTable, sizes: Sizes, now: datetime) -> ExpiredRows | 
     first_kept = (now - timedelta(seconds=known_table.keep)).date()
     if known_table.role == "dead letter":
         # A sink of version 0.1 did not write `at`; a lost range has no time of Kafka's.
-        times = [name for name in ("at", "kafka_ts") if name in known_table.table.read().columns]
-        return ExpiredRows(f"coalesce({', '.join(times)}) < TIMESTAMP'{first_kept.isoformat()} 00:00:00Z'")
+        return ExpiredRows(
+            tuple(name for name in ("at", "kafka_ts") if name in known_table.table.read().columns), first_kept
+        )
     if "date" not in known_table.table.read().columns:
         raise NoDate
-    condition = f"date < DATE'{first_kept.isoformat()}'"
     if not sizes.dated:
-        return ExpiredRows(condition)
+        return ExpiredRows(DATE, first_kept)
     expired = [day for day in sizes.by_date if day.date is not None and day.date < first_kept]
     if not expired:
         return None
     rows = [day.rows for day in expired]
-    return ExpiredRows(
-        condition, None if None in rows else sum(count or 0 for count in rows), sum(day.files for day in expired)
-    )
+    known_rows = None if None in rows else sum(count or 0 for count in rows)
+    return ExpiredRows(DATE, first_kept, known_rows, sum(day.files for day in expired))
 
 
 def count(table: Table, expired: ExpiredRows) -> int:
@@ -54,5 +88,31 @@ def count(table: Table, expired: ExpiredRows) -> int:
 
 
 def delete(table: Table, expired: ExpiredRows) -> int:
-    """Delete the rows. Returns how many they were."""
+    """Delete the rows, by deltalake where it can. Returns how many they were. Raises SinkError or Spark's error, for
+    a conflict with another writer too."""
+    if (plain := _open_plain(table)) is not None:
+        return delete_from(plain, expired)
     return int(table.spark.sql(f"DELETE FROM {table.name} WHERE {expired.condition}").collect()[0][0])
+
+
+def _open_plain(table: Table) -> DeltaTable | None:
+    """Return the table where it needs no table feature. A view may: it has whatever types its SQL has."""
+    try:
+        opened = Location(table.path).open()
+    except DeltaError:
+        return None
+    if opened is None:
+        return None
+    protocol = opened.protocol()
+    return opened if (protocol.min_reader_version, protocol.min_writer_version) <= PLAIN else None
+
+
+def delete_from(table: DeltaTable, expired: ExpiredRows) -> int:
+    """Delete the rows of a table as it was read, and return how many they were. Raises SinkError, also where another
+    writer has added old rows since."""
+    hooks = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)  # `run` does both
+    try:
+        metrics = table.delete(expired.predicate, post_commithook_properties=hooks)
+    except DeltaError as error:
+        raise SinkError(f"cannot delete old rows of {table.table_uri}: {error}") from error
+    return int(metrics.get("num_deleted_rows", expired.rows or 0))

@@ -41,11 +41,11 @@ class OptimizeConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VacuumConfig:
     as_in: ClassVar = "vacuum: {mode: off}"
-    mode: Literal["lite", "full", "off"] = field(
-        default="lite",
+    mode: Literal["full", "lite", "off"] = field(
+        default="full",
         metadata={
-            "doc": "Which unneeded files are deleted: those that the table's log names (lite), all in the directory "
-            "(full), none (off)."
+            "doc": "Which unneeded files are deleted: all in the directory (full), only those that the table's log "
+            "names (lite, which lists no directory, and leaves what a killed batch wrote), none (off)."
         },
     )
     retain: Span = field(

@@ -3,9 +3,10 @@
     each table of lines, the dead letter, each view        retention ─► optimize ─► vacuum
     marks                                                            fold     ─► vacuum
 
-Every step is one commit of Delta's, or none: a kill leaves a table as it was. No step conflicts with the stream, which
-only appends; where two other commits conflict (a second `maintain`, a repair), the later one fails and is retried. A
-failure in one table is logged, and the next table follows.
+Every step is one commit of Delta's, or none: a kill leaves a table as it was. The stream only appends, and never fails
+because of a step. A step fails where another process has committed what it would have had to read (a second `maintain`,
+a repair, old rows that land while old rows are deleted), and is retried. A failure in one table is logged, and the next
+table follows.
 """
 
 import logging
@@ -19,12 +20,13 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
+from config.sink.times import DAY
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.logs import trace
 from spark_sink.maintenance import optimize
 from spark_sink.maintenance.known import KnownTable, known_tables
 from spark_sink.maintenance.sizes import read_sizes, readable_bytes
-from spark_sink.maintenance.streams import StreamStatus, streams
+from spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from spark_sink.maintenance.table_steps import TableSteps
 from spark_sink.spark_session import sink_session
 
@@ -52,13 +54,14 @@ class Maintenance:
     config: SinkConfig
     dry_run: bool
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    uncommitted_since: float = field(default_factory=time.time)  # a batch that begins from now on writes later
     failed: int = 0
     done: int = 0
 
     def run(self) -> int:
         began = time.monotonic()
         optimize.set_target(self.spark, self.config.maintenance.optimize)
-        self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._log_ages)
+        self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._read_streams)
         tables: list[KnownTable] = []
         self._guarded("the list of tables", lambda: tables.extend(known_tables(self.spark, self.config)))
         for known in tables:
@@ -76,7 +79,7 @@ class Maintenance:
         if not known.table.exists():
             return logger.info(f"{known.title}: {known.table.path} does not exist yet")
         before = read_sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
-        steps = TableSteps(known, self.config, self.dry_run, self.now)
+        steps = TableSteps(known, self.config, self.dry_run, self.now, self.uncommitted_since)
         self.done += 1
         for step in steps.all():
             self._guarded(f"{step.__name__} of {known.title}, {known.table.path}", partial(retried, step))
@@ -96,9 +99,23 @@ class Maintenance:
             )
         return None
 
-    def _log_ages(self) -> None:
-        for stream in streams(self.spark, self.config):
+    def _read_streams(self) -> None:
+        known = streams(self.spark, self.config)
+        for stream in known:
             self._log_age(stream)
+        if (planned := oldest_pending(known)) is not None:
+            self._note_pending(planned)
+
+    def _note_pending(self, planned: datetime) -> None:
+        """Keep the files that have been written since the batch was planned: it may still commit them."""
+        self.uncommitted_since = min(self.uncommitted_since, planned.timestamp())
+        vacuum = self.config.maintenance.vacuum
+        if vacuum.mode != "off" and time.time() - planned.timestamp() > vacuum.retain:
+            logger.warning(
+                f"a batch was planned at {planned:%Y-%m-%d %H:%M:%S} UTC and is not committed yet, so files that were "
+                f"written since then are kept, although maintenance.vacuum.retain is {vacuum.retain / DAY:g} days. If "
+                "spark-sink run was stopped within that batch, start it: the files are deleted after it has landed"
+            )
 
     def _log_age(self, stream: StreamStatus) -> None:
         if stream.committed is None:

@@ -1,6 +1,7 @@
-"""The last batch that each stream of a sink has committed: the newest file under `commits` in its checkpoint."""
+"""The batches that each stream of a sink has committed and planned last: the newest files under `commits` and `offsets`
+in its checkpoint."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,12 +13,14 @@ from spark_sink.platform.jvm import file_system, hadoop_path
 
 @dataclass(frozen=True, slots=True)
 class StreamStatus:
-    """The last commit of one stream. `batch` and `committed` are None before the first one."""
+    """The last commit of one stream. `batch` and `committed` are None before the first one. `pending`: when the batch
+    was planned that has not been committed yet; None without one."""
 
     name: str
     path: str
     batch: int | None
     committed: datetime | None
+    pending: datetime | None = None
 
 
 def streams(spark: SparkSession, config: SinkConfig) -> list[StreamStatus]:
@@ -27,14 +30,21 @@ def streams(spark: SparkSession, config: SinkConfig) -> list[StreamStatus]:
     return [_stream(spark, name, path) for name, path in [("stream", config.checkpoint.path), *views]]
 
 
+def oldest_pending(of: Iterable[StreamStatus]) -> datetime | None:
+    """Return when the first of the batches was planned that have not been committed yet; None without one."""
+    return min((stream.pending for stream in of if stream.pending is not None), default=None)
+
+
 def _stream(spark: SparkSession, name: str, path: str) -> StreamStatus:
-    batch, committed = max(_commits(spark, path), default=(None, None))
-    return StreamStatus(name, path, batch, committed)
+    # The commits last: a batch that ends in between is not pending.
+    planned, since = max(_batches(spark, path, "offsets"), default=(-1, None))
+    batch, committed = max(_batches(spark, path, "commits"), default=(None, None))
+    return StreamStatus(name, path, batch, committed, since if planned > (-1 if batch is None else batch) else None)
 
 
-def _commits(spark: SparkSession, path: str) -> Iterator[tuple[int, datetime]]:
+def _batches(spark: SparkSession, path: str, name: str) -> Iterator[tuple[int, datetime]]:
     # Of Hadoop's public FileSystem: exists, listStatus.
-    directory = hadoop_path(spark, path, "commits")
+    directory = hadoop_path(spark, path, name)
     files = file_system(spark, directory)
     for status in files.listStatus(directory) if files.exists(directory) else ():
         name = str(status.getPath().getName())

@@ -12,6 +12,7 @@ from spark_sink.maintenance import fold, optimize, retention, vacuum
 from spark_sink.maintenance.known import KnownTable
 from spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
 from spark_sink.storage.layout import LOG_BEYOND, days
+from spark_sink.storage.locations import Location
 
 logger = logging.getLogger(__name__)
 
@@ -21,12 +22,16 @@ MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first 
 
 @dataclass(slots=True)
 class TableSteps:
-    """The steps of one table. Each may be called again after a conflict: it reads the table as it is then."""
+    """The steps of one table. Each may be called again after a conflict: it reads the table as it is then.
+
+    `uncommitted_since`: no file that is to be committed was written before (seconds of the epoch).
+    """
 
     known: KnownTable
     config: SinkConfig
     dry_run: bool
     now: datetime
+    uncommitted_since: float
     began: float = 0.0
 
     def all(self) -> Iterator[Callable[[], None]]:
@@ -104,11 +109,23 @@ class TableSteps:
         self.began = time.monotonic()
         options = self.config.maintenance.vacuum
         self._check_retain(options.retain, options.mode == "lite")
+        keep = self._kept_for(options.retain)
         try:
-            self._vacuum(options.mode == "lite", options.retain)
+            self._vacuum(options.mode == "lite", keep)
         except vacuum.LogTooShort:
             self._log("its log does not go back to the last VACUUM LITE, so the whole directory is listed")
-            self._vacuum(False, options.retain)
+            self._vacuum(False, keep)
+
+    def _kept_for(self, retain: float) -> float:
+        """Return for how many seconds files are kept: longer than `retain` where a batch may need them."""
+        ahead = 0.0 if self.dry_run else vacuum.clock_ahead(Location(self.known.table.path))
+        if ahead:
+            self._log(
+                f"this host's clock is {ahead:,.0f} s ahead of that of the file system of {self.known.table.path}. "
+                "Files are kept that much longer. Set the clock",
+                logging.WARNING,
+            )
+        return vacuum.kept_for(retain, self.uncommitted_since, ahead)
 
     def _vacuum(self, lite: bool, retain: float) -> None:
         table = self.known.table

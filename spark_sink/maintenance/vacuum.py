@@ -1,8 +1,13 @@
 """Deletes the files that no version of the last days needs (VACUUM).
 
+`full` lists the directory, and so also finds the files that no version ever named, those of a batch that was killed.
 `lite` finds the removed files in the log, and lists no directory. It needs the log back to the last VACUUM LITE: Delta
 deletes its own log after `delta.logRetentionDuration`, and then refuses with DELTA_CANNOT_VACUUM_LITE.
-`full` lists the directory, and so also finds the files that no version ever named, those of a batch that was killed.
+
+A file of a batch in flight looks like one of a batch that was killed: it is in no version either. Only its age tells
+them apart. So no file is deleted that was written after the first pending batch was planned, however long ago that is
+(`kept_for`): its process may have been suspended, and would commit files that are missing. Ages are the difference of
+two clocks, this host's and the file system's, so the difference between them counts, too (`clock_ahead`).
 
 Delta records in `_last_vacuum_info` up to which version a LITE has deleted. A FULL empties that record, after which no
 LITE would ever work again in a table whose log was cleaned once. So after a FULL the version that it has reached is
@@ -11,13 +16,16 @@ written there.
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from uuid import uuid4
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from spark_sink.errors import SPARK_ERRORS, Refused
+from spark_sink.errors import SPARK_ERRORS, Refused, SinkError
+from spark_sink.storage.locations import Location
 from spark_sink.storage.tables import Table
 
 # Delta lists a directory, however small, in this many tasks: Spark's default is 10,000, which takes minutes.
@@ -25,6 +33,7 @@ LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 TASKS_A_CORE = 4
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 SHORTEST = 3600.0
+CLOCKS_DIFFER = 60.0  # seconds; an object store reports whole ones, and an hour is rounded up to anyway
 LISTED = 1000  # a dry run of Delta lists no more files
 
 
@@ -38,6 +47,32 @@ class Deleted:
 
     files: int | None
     bytes: int | None
+
+
+def clock_ahead(location: Location, now: Callable[[], float] = time.time) -> float:
+    """Return by how many seconds this host's clock is ahead of the file system's; 0 where they agree to a minute, or
+    the file system's is ahead. Writes a small file and deletes it. Raises SinkError where it may not."""
+    name = f"_spark_sink_clock_{uuid4().hex}"  # a name that begins with _ is no data file to anyone
+    try:
+        files = location.files()
+        before = now()
+        with files.open_output_stream(name) as probe:
+            probe.write(b"-")
+        modified = files.get_file_info(name).mtime_ns
+        files.delete_file(name)
+    except (OSError, pa.ArrowException) as error:
+        raise SinkError(f"cannot compare the clocks: no file can be written to {location.path}: {error}") from error
+    ahead = before - modified / 1e9
+    return ahead if ahead > CLOCKS_DIFFER else 0.0
+
+
+def kept_for(retain: float, uncommitted_since: float, ahead: float) -> float:
+    """Return for how many seconds files are kept, so that none of a batch in flight is deleted.
+
+    `uncommitted_since`: no file that is to be committed was written before (seconds of the epoch); `ahead`: as of
+    `clock_ahead`.
+    """
+    return max(retain, time.time() - uncommitted_since) + ahead
 
 
 def candidates(table: Table, lite: bool, retain: float) -> int:

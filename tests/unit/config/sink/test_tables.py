@@ -54,7 +54,7 @@ def test_a_view_has_its_own_pace(sink: LoadSink) -> None:
 def test_maintenance_compacts_closed_dates_and_deletes_no_rows_by_default(sink: LoadSink) -> None:
     kept = sink("").maintenance
     assert (kept.optimize.enabled, kept.optimize.min_files, kept.optimize.closed_after) == (True, 2, 86400.0)
-    assert (kept.vacuum.mode, kept.vacuum.retain, kept.retention.lines) == ("lite", 7 * 86400.0, None)
+    assert (kept.vacuum.mode, kept.vacuum.retain, kept.retention.lines) == ("full", 7 * 86400.0, None)
     assert sink("maintenance.retention: {lines: 90d, views: 36h}").maintenance.retention.lines == 90 * 86400.0
 
 

@@ -1,12 +1,22 @@
+import time
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_sink.errors import Refused
+from spark_sink.errors import Refused, SinkError
 from spark_sink.maintenance.optimize import compact
-from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, vacuum
+from spark_sink.maintenance.vacuum import (
+    CHECK,
+    LISTING,
+    LogTooShort,
+    candidates,
+    clock_ahead,
+    kept_for,
+    vacuum,
+)
 from spark_sink.storage.layout import assignments, retention_properties
+from spark_sink.storage.locations import Location
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
@@ -70,6 +80,24 @@ def test_after_a_full_one_lite_works_again_though_the_log_was_cut(table: Table) 
     compact(table, None)
     age(table, 8)
     assert vacuum(table, True, WEEK).files == 2
+
+
+def test_files_are_kept_since_the_first_batch_that_may_still_commit_them() -> None:
+    now = time.time()
+    assert kept_for(WEEK, now, 0.0) == WEEK
+    assert kept_for(WEEK, now - DAY, 0.0) == WEEK
+    assert kept_for(WEEK, now - 9 * DAY, 0.0) == pytest.approx(9 * DAY, abs=60)
+    assert kept_for(WEEK, now, 2 * DAY) == 9 * DAY
+
+
+def test_the_clock_of_this_host_is_compared_with_that_of_the_file_system(tmp_path: Path) -> None:
+    place = Location(str(tmp_path))
+    assert clock_ahead(place) == 0.0
+    assert clock_ahead(place, lambda: time.time() + 2 * DAY) == pytest.approx(2 * DAY, abs=60)
+    assert clock_ahead(place, lambda: time.time() - 2 * DAY) == 0.0  # files look younger than they are
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SinkError, match=r"cannot compare the clocks: no file can be written to .*missing"):
+        clock_ahead(Location(str(tmp_path / "missing")))
 
 
 def test_less_than_an_hour_is_refused(table: Table) -> None:

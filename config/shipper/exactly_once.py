@@ -6,8 +6,6 @@ from typing import Any
 
 from config.shipper.inputs import InputConfig
 from config.shipper.processors import Branch
-from config.shipper.processors.decoding import DecompressGzipFieldConfig
-from config.shipper.processors.dns import DnsConfig
 from config.text.checks import Finding
 
 _OR = "or set output.kafka.delivery: at_least_once"
@@ -20,9 +18,9 @@ def conflicts(inputs: Iterable[InputConfig], processors: Mapping[str, Iterable[A
             yield f"inputs[{index}].type", f"exactly_once needs files: stdin cannot be read again; read a file, {_OR}"
     for where, items in processors.items():
         for processor in _all_of(items):
-            if isinstance(processor, DnsConfig) and processor.order == "free":
+            if processor.name == "dns" and processor.order == "free":
                 yield where, f"exactly_once needs the order of a file: set dns.order: kept, {_OR}"
-            if isinstance(processor, DecompressGzipFieldConfig):
+            if processor.name == "decompress_gzip_field":
                 yield (
                     where,
                     f"exactly_once cannot send a batch in pieces, as decompress_gzip_field needs: remove it, {_OR}",
@@ -30,8 +28,9 @@ def conflicts(inputs: Iterable[InputConfig], processors: Mapping[str, Iterable[A
 
 
 def _all_of(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the processors, and those in branches."""
+    """Yield the processors, also those in branches."""
     for item in items:
-        yield item
         if isinstance(item, Branch):
             yield from _all_of((*item.then, *item.otherwise))
+        else:
+            yield item

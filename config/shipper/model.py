@@ -11,7 +11,6 @@ from config.kafka.tls import SslConfig
 from config.shipper import filebeat, included, modules, old_names
 from config.shipper.dead_letters import LettersConfig
 from config.shipper.exactly_once import conflicts
-from config.shipper.flat_inputs import ContainerInput, LogInput, StdinInput
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
 from config.shipper.inputs import (
@@ -35,13 +34,13 @@ from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
 from config.shipper.own_output import reads_own_log, reads_own_output
 from config.shipper.parsers import ParserConfig
-from config.shipper.processors import PROCESSORS, AnyProcessor
-from config.shipper.processors.moving import DropEventConfig
+from config.shipper.processors import PROCESSORS, AnyProcessor, Branch
 from config.shipper.queues import MemQueue, QueueConfig
 from config.shipper.rooted_fields import refused
 from config.shipper.unset_fields import Tested, tested_by, tests_of_unset_fields
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration
+from config.yaml.deferred import Deferred
 from config.yaml.load import RawConfig
 from config.yaml.schema import Kinds
 from config.yaml.tree import Node, Section
@@ -145,7 +144,15 @@ def check_inputs(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
 
 INPUT_KINDS = Kinds(
     "type",
-    {"filestream": InputConfig, "log": LogInput, "container": ContainerInput, "stdin": StdinInput},
+    Deferred(
+        "config.shipper",
+        {
+            "filestream": "inputs:InputConfig",
+            "log": "flat_inputs:LogInput",
+            "container": "flat_inputs:ContainerInput",
+            "stdin": "flat_inputs:StdinInput",
+        },
+    ),
     filebeat.INPUT_TYPES_NOT_YET,
 )
 
@@ -257,7 +264,7 @@ class ShipperConfig:
 
     def remarks(self) -> Iterator[Finding]:
         for where, processors in self._processor_lists().items():
-            if any(isinstance(item, DropEventConfig) and item.when is None for item in processors):
+            if any(not isinstance(item, Branch) and item.name == "drop_event" and not item.when for item in processors):
                 yield where, "drop_event without 'when' drops every event"
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)

@@ -12,9 +12,6 @@ from config.shipper.conditions import ConditionConfig
 from config.shipper.inputs import InputConfig
 from config.shipper.ndjson import NdjsonConfig
 from config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
-from config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
-from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
-from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
 from config.text.checks import Finding
 
 _DOCKER = "var/lib/docker/containers"
@@ -91,6 +88,11 @@ def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
 
 def _may_set(step: object, root: str) -> bool:
     """True if a processor, a parser or custom fields could set a field below this name."""
+    # Imported here: hardly any configuration has such a condition.
+    from config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
+    from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
+    from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
+
     match step:
         case DecodeXmlConfig():
             return True
@@ -107,7 +109,7 @@ def _may_set(step: object, root: str) -> bool:
 
 
 def _reads_docker(steps: Iterable[ProcessorConfig], inputs: Iterable[InputConfig]) -> bool:
-    reading = [step for step in steps if isinstance(step, AddKubernetesMetadataConfig)]
+    reading: list[Any] = [step for step in steps if step.name == "add_kubernetes_metadata"]
     if any("docker" in path for item in inputs for path in item.paths):
         return bool(reading)
     return any(os.path.isdir(os.path.join(step.hostfs, _DOCKER)) for step in reading)

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from config.yaml.schema import Kinds, Option, ends, leaves, options
@@ -11,34 +11,49 @@ from config.yaml.schema import Kinds, Option, ends, leaves, options
 MOST_LISTED = 15  # names of options that a message may list
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what few sections need is cached when one does
 class Names:
     """Every name that may occur in a section, dotted, relative to it."""
 
+    model: Any
+    kinds: Kinds | None  # the other kinds that the section could be
     options: Mapping[str, Option]
     not_yet: Mapping[str, str]
     ignored: Mapping[str, str]
-    others: Mapping[str, str]  # of other kinds of section -> where it belongs
-    beginnings: frozenset[str]  # of all of these: `shipper` of `shipper.inputs`
     strict: bool  # an unknown name is a mistake in every dialect
 
     @classmethod
     @cache  # called for each section of each input
     def of(cls, model: Any, kinds: Kinds | None = None) -> "Names":
         by_key = {key: option for option in options(model) for key in option.keys}
-        others = _others(model, kinds) if kinds else {}
         not_yet, ignored = getattr(model, "not_yet", {}), getattr(model, "ignored", {})
-        beginnings = {beginning for name in (*by_key, *not_yet, *ignored, *others) for beginning in _beginnings(name)}
         strict = getattr(model, "strict", False)
-        return cls(by_key, not_yet, ignored, others, frozenset(beginnings), strict)
+        return cls(model, kinds, by_key, not_yet, ignored, strict)
+
+    @cached_property
+    def others(self) -> Mapping[str, str]:
+        """Return the names of other kinds of section -> where each belongs. The models of all kinds are imported."""
+        return _others(self.model, self.kinds) if self.kinds else {}
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        """Return `shipper` of `shipper.inputs`, and so on."""
+        names = (*self.options, *self.not_yet, *self.ignored)
+        return frozenset(beginning for name in names for beginning in _beginnings(name))
+
+    @cached_property
+    def _beginnings_of_others(self) -> frozenset[str]:
+        return frozenset(beginning for name in self.others for beginning in _beginnings(name))
 
     def is_foreign(self, name: str) -> bool:
         """True if it is a name of Filebeat's that the section does not have."""
-        return name in self.not_yet or name in self.ignored or name in self.others
+        if name in self.not_yet or name in self.ignored:
+            return True
+        return name not in self._beginnings and name in self.others
 
     def is_beginning(self, name: str) -> bool:
         """True if the name is the beginning of another one."""
-        return name in self.beginnings
+        return name in self._beginnings or name in self._beginnings_of_others
 
     def meant(self, name: str) -> str | None:
         """Return the name that an unknown one may stand for."""

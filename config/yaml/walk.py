@@ -171,7 +171,7 @@ class Walk:
             return
         if name in names.ignored:
             self._report.note(spot, names.ignored[name])
-        elif name in names.others and name not in names.not_yet:
+        elif name not in names.not_yet and name in names.others:
             self._report.lapse(spot, names.others[name])
         elif _disabled(node):
             self._report.note(spot, "not enabled")

@@ -1,9 +1,9 @@
 """How much processors may enlarge events, by their options."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from config.shipper.processors import AnyProcessor, Branch
-from config.shipper.processors.decoding import MOST_XML_NODES, DecodeXmlConfig, DecompressGzipFieldConfig
 from shipper.event import Growth
 
 DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
@@ -15,11 +15,20 @@ def growth_of(configs: Iterable[AnyProcessor]) -> Growth:
     """Return how much larger these processors, one after the other, may make events."""
     growth = Growth()
     for config in configs:
-        match config:
-            case Branch():
-                growth = growth.then(growth_of((*config.then, *config.otherwise)))
-            case DecompressGzipFieldConfig():
-                growth = growth.then(Growth(DEFLATE, config.max_bytes))
-            case DecodeXmlConfig():
-                growth = growth.then(Growth(XML, MOST_XML_NODES * XML_NODE))
+        if isinstance(config, Branch):
+            growth = growth.then(growth_of((*config.then, *config.otherwise)))
+        elif (larger := _growth(config)) is not None:
+            growth = growth.then(larger)
     return growth
+
+
+def _growth(config: Any) -> Growth | None:
+    """Return how much larger one processor may make events; None if its results are not larger than what it reads."""
+    match config.name:
+        case "decompress_gzip_field":
+            return Growth(DEFLATE, config.max_bytes)
+        case "decode_xml":
+            from config.shipper.processors.decoding import MOST_XML_NODES  # imported where it is configured
+
+            return Growth(XML, MOST_XML_NODES * XML_NODE)
+    return None

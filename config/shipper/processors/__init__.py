@@ -6,31 +6,62 @@ from typing import Any
 
 from config.shipper import filebeat
 from config.shipper.conditions import ConditionConfig
-from config.shipper.processors import (
-    adding,
-    caching,
-    decoding,
-    dns,
-    host_metadata,
-    moving,
-    parsing,
-    runtime_metadata,
-    values,
-)
 from config.shipper.processors.base import ProcessorConfig
 from config.text.checks import Finding
+from config.yaml.deferred import Deferred
 from config.yaml.schema import NamedItems
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
-_FAMILIES = (adding, moving, values, parsing, decoding, caching, host_metadata, runtime_metadata, dns)
-# By name: every model of these modules that has one. A processor is declared by its class alone.
-_MODELS: dict[str, type[ProcessorConfig]] = {
-    model.name: model
-    for family in _FAMILIES
-    for model in vars(family).values()
-    if isinstance(model, type) and issubclass(model, ProcessorConfig) and "name" in vars(model)
-}
+_MODELS = Deferred(
+    __name__,
+    {
+        "add_fields": "adding:AddFieldsConfig",
+        "add_labels": "adding:AddLabelsConfig",
+        "add_tags": "adding:AddTagsConfig",
+        "add_id": "adding:AddIdConfig",
+        "add_locale": "adding:AddLocaleConfig",
+        "append": "adding:AppendConfig",
+        "now": "adding:NowConfig",
+        "add_network_direction": "adding:AddNetworkDirectionConfig",
+        "copy_fields": "moving:CopyFieldsConfig",
+        "rename": "moving:RenameConfig",
+        "move_fields": "moving:MoveFieldsConfig",
+        "drop_event": "moving:DropEventConfig",
+        "drop_fields": "moving:DropFieldsConfig",
+        "include_fields": "moving:IncludeFieldsConfig",
+        "rate_limit": "moving:RateLimitConfig",
+        "convert": "values:ConvertConfig",
+        "extract_array": "values:ExtractArrayConfig",
+        "replace": "values:ReplaceConfig",
+        "truncate_fields": "values:TruncateFieldsConfig",
+        "urldecode": "values:UrldecodeConfig",
+        "lowercase": "values:LowercaseConfig",
+        "uppercase": "values:UppercaseConfig",
+        "dissect": "parsing:DissectConfig",
+        "grok": "parsing:GrokConfig",
+        "redact": "parsing:RedactConfig",
+        "timestamp": "parsing:TimestampConfig",
+        "syslog": "parsing:SyslogProcessorConfig",
+        "decode_base64_field": "decoding:DecodeBase64FieldConfig",
+        "decompress_gzip_field": "decoding:DecompressGzipFieldConfig",
+        "decode_csv_fields": "decoding:DecodeCsvFieldsConfig",
+        "decode_duration": "decoding:DecodeDurationConfig",
+        "decode_json_fields": "decoding:DecodeJsonFieldsConfig",
+        "decode_cef": "decoding:DecodeCefConfig",
+        "decode_xml": "decoding:DecodeXmlConfig",
+        "fingerprint": "decoding:FingerprintConfig",
+        "community_id": "decoding:CommunityIdConfig",
+        "registered_domain": "decoding:RegisteredDomainConfig",
+        "detect_mime_type": "decoding:DetectMimeTypeConfig",
+        "cache": "caching:CacheConfig",
+        "add_host_metadata": "host_metadata:AddHostMetadataConfig",
+        "add_process_metadata": "host_metadata:AddProcessMetadataConfig",
+        "add_docker_metadata": "runtime_metadata:AddDockerMetadataConfig",
+        "add_kubernetes_metadata": "runtime_metadata:AddKubernetesMetadataConfig",
+        "dns": "dns:DnsConfig",
+    },
+)
 _NO_BRANCH = "dns waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
 _WHOLE: dict[str, Any] = {}
 PROCESSORS = NamedItems(
@@ -65,8 +96,9 @@ class Branch:
         if not self.then:
             yield "then", "missing; name the processors for events that meet the condition"
         for branch in ("then", "otherwise"):
-            waiting = [index for index, item in enumerate(getattr(self, branch)) if isinstance(item, dns.DnsConfig)]
-            yield from ((f"{branch}[{index}]", _NO_BRANCH) for index in waiting)
+            for index, item in enumerate(getattr(self, branch)):
+                if isinstance(item, ProcessorConfig) and item.name == "dns":
+                    yield f"{branch}[{index}]", _NO_BRANCH
 
 
 AnyProcessor = ProcessorConfig | Branch

@@ -47,3 +47,10 @@ def test_the_registry_is_listed_without_what_ships(config: Path) -> None:
     modules = loaded("registry", "list", "-c", str(config), "--path.data", str(config.parent))
     assert modules & {"shipper.app", "shipper.source.crawler", "confluent_kafka", "watchdog"} == set()
     assert len(modules) <= 145
+
+
+def test_a_configuration_is_read_without_the_options_that_it_does_not_have(config: Path) -> None:
+    modules = loaded("test", "config", "-c", str(config))
+    families = {f"config.shipper.processors.{name}" for name in ("adding", "decoding", "dns", "moving", "parsing")}
+    assert modules & {"config.shipper.flat_inputs", *families} == set()
+    assert "confluent_kafka" not in modules

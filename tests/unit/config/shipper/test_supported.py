@@ -8,6 +8,7 @@ import pytest
 from config.shipper.model import INPUT_KINDS, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import PROCESSORS
+from config.yaml.names import Names
 from config.yaml.schema import NamedItems, leaves, options
 
 
@@ -41,3 +42,11 @@ def test_no_name_is_also_an_unsupported_or_ignored_one(named: NamedItems) -> Non
 
 def test_no_type_of_input_is_also_an_unsupported_one() -> None:
     assert INPUT_KINDS.models.keys() & INPUT_KINDS.not_yet.keys() == set()
+
+
+def test_no_option_of_a_type_of_input_is_the_beginning_of_one_of_another_type() -> None:
+    """A section is read without a look at the other types, which are imported only for a name that is unknown here."""
+    for model in INPUT_KINDS.models.values():
+        names = Names.of(model, INPUT_KINDS)
+        beginnings = {name for name in names.others if Names.of(model).is_beginning(name)}
+        assert beginnings - {*names.not_yet, *names.ignored} == set(), model

@@ -1,8 +1,12 @@
 """`processors:` as a list: one processor an item, or a branch."""
 
+import pkgutil
+from importlib import import_module
+
 import pytest
 
-from config.shipper.processors import PROCESSORS, Branch
+from config.shipper import processors
+from config.shipper.processors import PROCESSORS, Branch, ProcessorConfig
 from config.shipper.processors.adding import AddTagsConfig
 from config.shipper.processors.moving import DropEventConfig
 from config.yaml.errors import ConfigError
@@ -13,6 +17,15 @@ def problems(text: str) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         section(text)
     return [line.partition(": ")[2] for line in str(caught.value).splitlines()]
+
+
+def test_every_processor_is_in_the_table_under_its_name() -> None:
+    modules = [
+        import_module(f"{processors.__name__}.{found.name}") for found in pkgutil.iter_modules(processors.__path__)
+    ]
+    models = {model for module in modules for model in vars(module).values() if isinstance(model, type)}
+    named = {m for m in models if issubclass(m, ProcessorConfig) and "name" in vars(m)}
+    assert {model.name: model for model in named} == dict(PROCESSORS.models)
 
 
 def test_each_item_is_one_processor() -> None:

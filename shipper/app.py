@@ -28,8 +28,7 @@ from shipper.inputs import InputFactory
 from shipper.loop import Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
-from shipper.output.base import Output
-from shipper.output.transactional import TransactionalOutput
+from shipper.output.base import CommitsPositions, Output
 from shipper.output_context import OutputContext
 from shipper.outputs import build_output, dead_letters
 from shipper.pipeline.pipeline import Pipeline
@@ -124,13 +123,13 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     staging = Staging()
     output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
     stack.callback(output.close)
-    if isinstance(output, TransactionalOutput):
+    if isinstance(output, CommitsPositions):
         resume(output, registrar, is_new=store.is_new, stopping=environment.stopping)
 
     caches = Caches(clock, data / "cache_processor")
     stack.callback(caches.close)
     processor_context = ProcessorContext(agent, data, metrics, clock, caches, wake.from_outside())
-    stage = staging.of if isinstance(output, TransactionalOutput) else None
+    stage = staging.of if isinstance(output, CommitsPositions) else None
     input_factory = InputFactory(processor_context, registrar, stage)
     inputs = input_factory.build(config)
     pipeline = Pipeline(Processing(queue, fit_for(config, metrics)), queue, publisher, output)

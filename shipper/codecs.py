@@ -5,7 +5,6 @@ from collections.abc import Callable
 from config.shipper.codec import CodecConfig, JsonCodec
 from config.shipper.model import KafkaOutputConfig, ShipperConfig
 from shipper.event import Batch
-from shipper.inputs import UNLIMITED, record_limit
 from shipper.metrics import Metrics
 from shipper.output.encode import Codec, Encoder
 from shipper.output.format_codec import FormatCodec
@@ -14,6 +13,7 @@ from shipper.output.place_headers import PlaceHeaders
 from shipper.output.styled import StyledEncoder
 from shipper.pipeline.processing import leave
 from shipper.processor.formatting import Formatter
+from shipper.record_limit import UNLIMITED, record_limit
 
 
 def make_codec(config: CodecConfig, max_bytes: int, places: PlaceHeaders | None = None) -> Codec:

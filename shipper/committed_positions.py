@@ -9,7 +9,7 @@ from registry import form
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.errors import StartError
-from shipper.output.transactional import TransactionalOutput
+from shipper.output.base import CommitsPositions
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ class Stopped(Exception):
     """Raised when the agent is to stop before it has started."""
 
 
-def resume(output: TransactionalOutput, registrar: Registrar, *, is_new: bool, stopping: Callable[[], bool]) -> None:
+def resume(output: CommitsPositions, registrar: Registrar, *, is_new: bool, stopping: Callable[[], bool]) -> None:
     """Wait for Kafka, and give the registry the positions that were committed. `is_new`: the registry was created just
     now, so the topic alone knows the files. Raises Stopped, StartError."""
     entries = output.start(stopping)

@@ -1,15 +1,13 @@
 """Builds the inputs of a configuration, for the crawler: at the start, and again at each reload."""
 
-from config.shipper.model import InputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.model import InputConfig, ShipperConfig
 from registry.registrar import Registrar
-from shipper.output.kafka_settings import ENVELOPE, HEADER, KEY
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
+from shipper.record_limit import message_limit
 from shipper.source.reading.factory import Input
 from shipper.source.reading.file_reader import MakeStage
 from shipper.static_fields import static_fields
-
-UNLIMITED = 2**31
 
 
 class InputFactory:
@@ -62,18 +60,3 @@ class InputFactory:
 def comparison_key(value: object) -> object:
     """Return a key that is equal only if the value is the same in a record: to Python, 1 and True are equal."""
     return value, repr(value)
-
-
-def message_limit(config: InputConfig, root: ShipperConfig) -> int:
-    """Return the most bytes of a message: no more than the output can send, which would only be cut later."""
-    kafka = root.output.chosen
-    if not isinstance(kafka, KafkaOutputConfig) or kafka.oversized != "cut":
-        return config.message_max_bytes
-    return min(config.message_max_bytes, record_limit(kafka))
-
-
-def record_limit(config: KafkaOutputConfig) -> int:
-    """Return the longest record value that fits into a Kafka message of `max_message_bytes` beside the configured key
-    and headers, in bytes."""
-    headers = sum(len(header.key.encode()) + len(header.value.encode()) + HEADER for header in config.headers)
-    return max(config.max_message_bytes - ENVELOPE - headers - (KEY if config.key else 0), 1)

@@ -1,21 +1,32 @@
-"""What the outputs for Kafka are made of."""
+"""Makes the outputs for Kafka."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from config.shipper.model import KafkaOutputConfig, MemQueue
+from config.shipper.model import KafkaOutputConfig, MemQueue, ShipperConfig
 from shipper import partitioning
 from shipper.codecs import kafka_codec
 from shipper.event import Batch, Topics
+from shipper.output.base import Output
 from shipper.output.encode import Codec
-from shipper.output.kafka import Backoff, KafkaContext
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
-from shipper.output.kafka_settings import renewals
+from shipper.output.kafka_settings import make_producer, renewals
 from shipper.output.place_headers import PlaceHeaders
 from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
 from shipper.processor.topics import TopicChooser
+
+
+def kafka_output(config: ShipperConfig, chosen: KafkaOutputConfig, context: OutputContext) -> Output:
+    """Return the output. Raises StartError for settings that librdkafka refuses."""
+    records, kafka = kafka_parts(chosen, context, config.queue.mem)
+    if chosen.delivery == "at_least_once":
+        return KafkaOutput(make_producer(chosen), records, context.publisher, kafka)
+    from shipper.transactional_output import transactional_output  # transactions, which few have
+
+    return transactional_output(config, records, kafka, context)
 
 
 def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue) -> tuple[RecordMaker, KafkaContext]:

@@ -1,21 +1,16 @@
-"""Makes the output that the configuration selects."""
+"""Makes the output that the configuration selects. Kafka's client is imported where it is the one."""
 
 from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from shipper.clock import Clock
 from shipper.codecs import make_codec
-from shipper.inputs import UNLIMITED
-from shipper.kafka_outputs import kafka_parts
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput, output_file
-from shipper.output.kafka import KafkaOutput
-from shipper.output.kafka_dead_letter import KafkaDeadLetter
-from shipper.output.kafka_settings import make_producer
 from shipper.output_context import OutputContext
 from shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
-from shipper.transactional_output import transactional_output
+from shipper.record_limit import UNLIMITED
 
 
 def build_output(config: ShipperConfig, context: OutputContext) -> Output:
@@ -24,10 +19,9 @@ def build_output(config: ShipperConfig, context: OutputContext) -> Output:
         return ConsoleOutput(make_codec(chosen.codec, UNLIMITED), context.publisher)
     if isinstance(chosen, FileOutputConfig):
         return FileOutput(output_file(chosen), make_codec(chosen.codec, UNLIMITED), context.publisher, context.clock)
-    records, kafka = kafka_parts(chosen, context, config.queue.mem)
-    if chosen.delivery == "exactly_once":
-        return transactional_output(config, records, kafka, context)
-    return KafkaOutput(make_producer(chosen), records, context.publisher, kafka)
+    from shipper.kafka_outputs import kafka_output
+
+    return kafka_output(config, chosen, context)
 
 
 def dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters:
@@ -36,4 +30,7 @@ def dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters
     output = config.output.chosen
     if config.dead_letter.kafka is None or not isinstance(output, KafkaOutputConfig):
         return file
+    from shipper.output.kafka_dead_letter import KafkaDeadLetter
+    from shipper.output.kafka_settings import make_producer
+
     return KafkaDeadLetter(config.dead_letter.kafka.topic, make_producer(output), file, clock)

@@ -25,7 +25,6 @@ from registry.state import FileState
 from shipper.errors import StartError
 from shipper.event import Batch, Messages
 from shipper.explain import name_of
-from shipper.inputs import UNLIMITED, message_limit
 from shipper.output.encode import Encoder
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
@@ -33,6 +32,7 @@ from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
 from shipper.reader import line
 from shipper.reader.log_file import LogFile
+from shipper.record_limit import UNLIMITED, message_limit
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
 from shipper.static_fields import static_fields

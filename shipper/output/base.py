@@ -1,7 +1,7 @@
 """The contract of outputs. Real ones and fakes pass the same tests (tests/contract/test_output.py)."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from shipper.event import Batch, Rejection, Source
 
@@ -48,6 +48,18 @@ class Output(Protocol):
 
     def close(self) -> None:
         """Give up what is in flight and free all resources. At-least-once is preserved: no position has moved."""
+
+
+@runtime_checkable
+class CommitsPositions(Protocol):
+    """An output that keeps the positions beside the records, and commits both at once."""
+
+    def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
+        """Return the entries that were committed, by file id, before anything is published. Waits for the destination;
+        None if `stopping` meanwhile. Raises StartError."""
+
+    def forget(self, file_id: str) -> None:
+        """Remove the entry of a file, with the next commit."""
 
 
 class OnePlace:

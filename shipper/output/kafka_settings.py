@@ -34,12 +34,6 @@ FIXED: dict[str, Setting] = {
 }
 # Of these a raw setting would be another name of an option.
 OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
-# The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,
-ENVELOPE = 512
-# a key of events as many (with a longer one, an event as large as the limit is a dead letter),
-KEY = 1024
-# and each header its key, its value and the lengths of both.
-HEADER = 10
 REFUSES = "librdkafka refuses the settings of output.kafka"
 AWS = "output.kafka.sasl.aws_msk_iam"
 

@@ -84,7 +84,12 @@ class BatchWriter:
         return self.commit(self.tasks.write(ranges), ends, name)
 
     def commit(self, written: WrittenBatch, ends: Mapping[Partition, int], name: CommitName) -> BatchResult:
-        """Commit what the tasks have written, without what has landed before."""
+        """Commit what the tasks have written, without what has landed before.
+
+        Raises Refused where another process has appended to the marks since this one read them: what it landed would
+        be landed again.
+        """
+        self.tables.log(self.tables.config.state_path).check_turn(self.marks.next_turn)
         self._register_tables(list(written.lines), sorted({topic for topic, _ in ends}))
         landed = [self._commit_lines(path, lines, name) for path, lines in sorted(written.lines.items())]
         bad = self._commit_bad_records(written, name)
@@ -230,10 +235,11 @@ class BatchWriter:
         versions = {path: now for path, now in versions.items() if self.marks.versions.get(path) != REPAIRING}
         self.marks.versions.update(versions)
         rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
-        self.tables.stage_marks(rows).commit(name)
+        turn = self.marks.next_turn
+        self.tables.stage_marks(rows).commit(name, turn)
         self.orphaned.files.clear()
         self.marks.new_topics.clear()
-        self.marks.appends += 1
+        self.marks.appends = turn
 
 
 def lost_rows(missing: Sequence[Lost], seconds: float) -> pa.Table:

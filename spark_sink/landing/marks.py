@@ -3,7 +3,8 @@ rows from repeats.
 
 Every batch appends to the marks table, as its last write: the highest landed offset of each of its files, its end in
 each partition, and the version of each table. Rows are never merged: the highest counts, and `maintain` folds. A
-process reads the marks once, when it starts; from then on it has them in memory.
+process reads the marks once, when it starts; from then on it has them in memory. So each append takes the next turn,
+and one whose turn another process has taken is refused: `repair` beside `run`, or two of a kind.
 
 Four kinds of row:
 
@@ -25,7 +26,9 @@ from pyspark.sql import functions as F
 
 from spark_sink.kafka.offsets import Partition
 from spark_sink.records.schema import Column
-from spark_sink.storage.tables import TableSnapshot
+from spark_sink.storage.commits import last_turn
+from spark_sink.storage.locations import Location
+from spark_sink.storage.tables import Table
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
@@ -69,7 +72,13 @@ class Marks:
     versions: dict[str, int] = field(default_factory=dict)  # by path of the table
     topics: dict[str, str] = field(default_factory=dict)  # Kafka's ids
     new_topics: dict[str, str] = field(default_factory=dict)  # ids that are not saved yet
-    appends: int = 0  # the highest number of an append to the marks table
+    appends: int = 0  # the highest number of an append among the rows
+    turn: int = 0  # the number of the last append, as the log of the table has it
+
+    @property
+    def next_turn(self) -> int:
+        """The number of the next append. It exceeds those of the rows also where the fold has forgotten the last."""
+        return max(self.appends, self.turn) + 1
 
     def of(self, table: str) -> Mapping[File, Mark]:
         return self.files.get(table, {})
@@ -114,13 +123,15 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(snapshot: TableSnapshot, since: float) -> Marks:
+def load(table: Table, since: float) -> Marks:
     """Return the marks of the table, without the files of which nothing has landed since `since` (seconds of the
     epoch)."""
-    marks = Marks()
+    # The turn first: what another process appends after this look is noticed by the first append of this one.
+    marks = Marks(turn=max(0, last_turn(Location(table.path))))
+    snapshot = table.snapshot()
     if not snapshot.exists:
         return marks
-    for row in fold(snapshot.table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
+    for row in fold(table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
         _add_row(marks, row, since)
     return marks
 
@@ -182,5 +193,5 @@ def rows_of(
         rows.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
     rows += ({"kind": "topic", "topic": topic, "topic_id": topic_id} for topic, topic_id in marks.new_topics.items())
     rows += ({"kind": "table", "table": table, "version": version} for table, version in versions.items())
-    written = {"landing": marks.appends + 1, "at": datetime.fromtimestamp(seconds, UTC)}
+    written = {"landing": marks.next_turn, "at": datetime.fromtimestamp(seconds, UTC)}
     return [{**row, **written} for row in rows]

@@ -69,10 +69,10 @@ class Staged:
         self.discard()
         return Staged(self.log, self.layout, tuple(written))
 
-    def commit(self, name: CommitName) -> int:
-        """Commit the rows, and return the table's new version. Raises Refused where the table has the named batch
-        already, or a later one."""
-        return self.log.append(self.files, None if isinstance(name, Unnamed) else name)
+    def commit(self, name: CommitName, turn: int | None = None) -> int:
+        """Commit the rows, and return the table's new version. Raises Refused where the table has the named batch, or
+        this turn, already, or a later one."""
+        return self.log.append(self.files, None if isinstance(name, Unnamed) else name, turn)
 
     def discard(self) -> None:
         """Delete the files, best effort: no version of the table names them."""

@@ -1,9 +1,9 @@
 """The start of a run: what has landed is read, checked and completed, before the first batch.
 
 The order of the steps is the argument for their correctness: a check has to come before any step that could overwrite
-what it looks at. The sink reads the log of each table once for all of them, in step 2 (that of the marks in step 1),
-and again only where step 8 changes the table. Spark lists it twice more for each query over the rows of a table: over
-the marks in step 1, over lines and dead letter in step 10.
+what it looks at. The sink reads the log of each table once for all of them, in step 2 (that of the marks in step 1, and
+once before, for the number of the last append), and again only where step 8 changes the table. Spark lists it twice
+more for each query over the rows of a table: over the marks in step 1, over lines and dead letter in step 10.
 
     1   read_marks        What has landed. Without it, everything would be new.
     2   read_tables       One version of each table for every question: between two looks another program may commit.
@@ -44,7 +44,7 @@ from spark_sink.landing.range_tasks import NewReader, RangeTasks
 from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.rows.options import columns_of, row_options
 from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.tables import TableSnapshot
+from spark_sink.storage.tables import Table, TableSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Startup:
         """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
         cannot be used."""
         tables = SinkTables(self.spark, self.config, columns_of(self.config), self.log)
-        state = self.read_tables(tables, self.read_marks(tables.marks.snapshot()))
+        state = self.read_tables(tables, self.read_marks(tables.marks))
         self.check_topics(state)
         state = self.lower_ends(state)
         self.check_checkpoint(state)
@@ -105,7 +105,7 @@ class Startup:
         orphaned = self.find_orphans(state, rebuilt)
         return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock)
 
-    def read_marks(self, marks_table: TableSnapshot) -> Marks:
+    def read_marks(self, marks_table: Table) -> Marks:
         return marks.load(marks_table, self.clock() - self.config.dedupe.forget_after)
 
     def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
@@ -201,7 +201,7 @@ def open_writer(
 ) -> BatchWriter:
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
     tables = SinkTables(spark, config, columns_of(config), log)
-    known = marks.load(tables.marks.snapshot(), clock() - config.dedupe.forget_after)
+    known = marks.load(tables.marks, clock() - config.dedupe.forget_after)
     return new_writer(tables, known, OrphanedRows(), new_reader, clock)
 
 

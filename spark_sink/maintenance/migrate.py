@@ -11,6 +11,9 @@ Delta takes a feature back only together with the table's history, if at all. So
 The command may be killed in each step, and run again. Until the swap the old table is as it was, and `run` refuses it.
 A copy that is complete is known by the name of its commit, which is the version of the old table. Between the two
 renames `run` refuses the missing table, and the command does the second one. The checkpoint stays as it is.
+
+`run` cannot write to such a table, but that of the earlier release can, if it was not stopped. What it adds is noticed
+after the copy, and once more when the table has its new path and nothing can be added any more.
 """
 
 import logging
@@ -124,11 +127,7 @@ class Migration:
             writer = rows.select(*map(_as_text, original.delta.schema)).write.format("delta")
             writer = writer.mode("append" if copied < 0 else "overwrite").option("mergeSchema", "true")
             writer.option("txnAppId", TXN).option("txnVersion", original.version).save(copy.path)
-        if (now := original.table.version()) != original.version:
-            raise Refused(
-                f"another program wrote to the table {path} while it was copied (version {original.version} is now "
-                f"{now}). Stop spark-sink run and spark-sink maintain, and run this command again"
-            )
+        _check_version(path, original.version, original.table.version())
         count, expected = copy.read().count(), original.table.read().count()
         if count != expected:
             raise SinkError(
@@ -176,7 +175,13 @@ class Migration:
         self._complete_swap(table)
 
     def _complete_swap(self, table: Table) -> None:
-        original = original_path(table.path)
+        original, copied = original_path(table.path), Table(self.spark, copy_path(table.path)).last_batch(TXN)
+        forget_logs(self.spark)
+        try:
+            _check_version(table.path, copied, Table(self.spark, original).version())
+        except Refused:
+            self._rename(original, table.path)
+            raise
         self._rename(copy_path(table.path), table.path)
         forget_logs(self.spark)
         logger.info(
@@ -207,11 +212,20 @@ class Migration:
 
     def _read_marks(self) -> marks.Marks:
         """Return the marks, without those of files."""
-        return marks.load(self._tables.marks.snapshot(), math.inf)
+        return marks.load(self._tables.marks, math.inf)
 
     def _append_mark(self, path: str, version: int) -> None:
-        rows = marks.rows_of(self._read_marks(), (), {}, {path: version}, time.time())
-        self._tables.stage_marks(rows).commit(Unnamed.NOT_A_BATCH)
+        known = self._read_marks()
+        rows = marks.rows_of(known, (), {}, {path: version}, time.time())
+        self._tables.stage_marks(rows).commit(Unnamed.NOT_A_BATCH, known.next_turn)
+
+
+def _check_version(path: str, copied: int, now: int) -> None:
+    if now != copied:
+        raise Refused(
+            f"another program wrote to the table {path} while it was migrated (version {copied} is now {now}). Stop "
+            "spark-sink run and spark-sink maintain, and run this command again"
+        )
 
 
 def _as_text(column: StructField) -> Column:

@@ -11,6 +11,7 @@ module reads what is new, and decides again:
 - Another process that only wrote, compacted, deleted or vacuumed: the files are new to any version, so they are
   committed to the next one.
 - One that committed the same batch, or a later one: Refused. Of two jobs with one checkpoint, one fails.
+- One that took the same turn, in a table whose appends are numbered: Refused. What its writer has read is out of date.
 - One that changed what a writer has to know (schema, properties, table features): it is examined again.
 - An error after the commit was written (an object store's answer was lost, and its retry met the first one's file):
   each commit has an id of its own in its `commitInfo`, and is recognised by it.
@@ -45,6 +46,7 @@ from spark_sink.storage.writable import check_writable
 logger = logging.getLogger(__name__)
 
 TRIES = 20  # each one was lost to a commit of another process, and those come some milliseconds apart at most
+TURNS = "spark-sink turns"  # the txnAppId under which the log has the number of the last numbered append
 CHECKPOINT_INTERVAL = 100  # commits, where the table does not say otherwise (delta.checkpointInterval)
 # The member of commitInfo by which a process knows its own commit. Delta's own `txnId` is not for clients to set.
 COMMIT_ID = "sinkCommit"
@@ -99,19 +101,24 @@ class CommitLog:
         self._check_not_restored(commits)
         return self.version
 
-    def append(self, files: Sequence[DataFile], txn: TxnId | None) -> int:
-        """Commit the files, under the name of a batch if there is one, and return the table's new version.
+    def append(self, files: Sequence[DataFile], txn: TxnId | None, turn: int | None = None) -> int:
+        """Commit the files, under the name of a batch if there is one, and return the table's new version. `turn`: the
+        number of the append, in a table whose appends are numbered.
 
-        Raises Refused where the table has the batch already, or a later one, and as `refresh`; SinkError where the
-        commit cannot be written, or others were faster TRIES times. After an error nothing was committed, as far as
-        the log could still be read.
+        Raises Refused where the table has the batch or the turn already, or a later one, and as `refresh`; SinkError
+        where the commit cannot be written, or others were faster TRIES times. After an error nothing was committed, as
+        far as the log could still be read.
         """
+        named = [txn] if txn is not None else []
+        if turn is not None:
+            named.append(TxnId(TURNS, turn))
         commit_id, error = uuid4().hex, None
         for _ in range(TRIES):
             read = self.refresh()
             self._check_batch(txn)
+            self._check_turn(turn)
             try:
-                self._write(files, txn, commit_id)
+                self._write(files, named, commit_id)
             except _ERRORS as failed:
                 error = failed
             else:
@@ -146,10 +153,23 @@ class CommitLog:
                 "start: table"
             )
 
-    def _write(self, files: Sequence[DataFile], txn: TxnId | None, commit_id: str) -> None:
+    def check_turn(self, turn: int) -> None:
+        """Raise Refused where another process has taken the turn, and as `refresh`."""
+        self.refresh()
+        self._check_turn(turn)
+
+    def _check_turn(self, turn: int | None) -> None:
+        if turn is not None and self.last_batch(TURNS) >= turn:
+            raise Refused(
+                f"another process has written to the table {self.location.path} since this one read it: a second "
+                "spark-sink run with these tables, or spark-sink repair or migrate beside run. Only one of them may "
+                "run at a time. Stop the others, or let them end, and start this one again: no line is lost, and none "
+                "lands twice"
+            )
+
+    def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:
         """Write the version after the one that was read. Raises deltalake's error where there is one already."""
         now = round(time.time() * 1000)
-        named = [Transaction(txn.query_id, txn.batch, now)] if txn is not None else None
         self.table.create_write_transaction(
             [AddAction(file.path, file.size, file.partition, now, True, file.statistics) for file in files],
             "append",
@@ -159,7 +179,7 @@ class CommitLog:
                 # Delta's Java writes the first two: a concurrent change of data looks at them.
                 {"isBlindAppend": True, "isolationLevel": "Serializable", COMMIT_ID: commit_id},
                 max_commit_retries=0,
-                app_transactions=named,
+                app_transactions=[Transaction(txn.query_id, txn.batch, now) for txn in named],
             ),
             post_commithook_properties=_NO_HOOKS,
         )
@@ -219,3 +239,10 @@ class CommitLog:
             )
         finally:
             self._newest = self._file_of(self.version)
+
+
+def last_turn(location: Location) -> int:
+    """Return the number of the last numbered append to a table, below 0 where there is none, or no table."""
+    table = location.open()
+    turn = None if table is None else table.transaction_version(TURNS)
+    return NO_BATCH if turn is None else turn

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.spark
 
 # What is on disk then differs; killed before the bad records is as killed after the rows.
 MOMENTS = ["before rows", "after rows", "after bad", "after marks"]
+SECOND_RUN = "another process has written to the table .*_marks since .* a second spark-sink run with these tables"
 each_moment = pytest.mark.parametrize("moment", MOMENTS)
 
 
@@ -106,8 +107,23 @@ def test_a_second_process_with_the_same_checkpoint_is_refused_instead_of_skipped
     lab.writer, lab.callback = first
     (Path(lab.config.checkpoint.path) / "commits" / "0").unlink()
     lab.send_lines(0, file="h")
-    with pytest.raises(Refused, match="a second job runs with the same checkpoint"):
+    with pytest.raises(Refused, match=SECOND_RUN):
         lab.land()
+
+
+def test_a_second_process_with_another_checkpoint_is_refused_before_it_lands_anything(lab: LandingLab) -> None:
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    config, first = lab.config, (lab.checkpoint, lab.writer, lab.callback)
+    lab.config = replace(config, checkpoint=CheckpointConfig(path=str(lab.directory / "other")), start="table")
+    lab.start()
+    landed = lab.rows().count()
+    lab.config, (lab.checkpoint, lab.writer, lab.callback) = config, first
+    lab.send_lines(100)
+    with pytest.raises(Refused, match=SECOND_RUN):
+        lab.land()
+    assert lab.rows().count() == landed
 
 
 def test_a_checkpoint_that_was_set_back_is_refused(lab: LandingLab) -> None:

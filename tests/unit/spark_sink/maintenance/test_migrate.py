@@ -118,6 +118,30 @@ def test_its_rows_move_to_a_table_of_the_present_form_at_the_same_path(lab: Land
     expect_migrated(lab)
 
 
+@dataclass(slots=True)
+class InterruptedMigration(Migration):
+    """A run beside which another program writes to the table in the last moment before it is renamed."""
+
+    interruption: Callable[[], object] = int
+
+    def _swap(self, *given: Any) -> None:
+        self.interruption()
+        Migration._swap(self, *given)
+
+
+def test_a_line_that_lands_beside_it_is_not_left_behind(lab: LandingLab) -> None:
+    """The `run` of the earlier release was not stopped."""
+    table = f"delta.`{lab.config.table.path}`"
+    columns = ", ".join("40L" if name == "offset" else f"`{name}`" for name in lab.rows().columns)
+    line = f"INSERT INTO {table} SELECT {columns} FROM {table} WHERE offset = 20"
+    migration = InterruptedMigration(lab.spark, lab.config, interruption=lambda: lab.spark.sql(line))
+    with pytest.raises(Refused, match=r"another program wrote to the table .* while it was migrated.*run this command"):
+        migration.run()
+    assert len(lab.lines()) == 4
+    migrate(lab)
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 40)]
+
+
 LONG = pytest.mark.slow("migrates a table; a kill between the two renames is in the gate")
 STEPS = [*(pytest.param(step, marks=LONG) for step in ("copy", "mark", "rename 2")), "rename 1"]
 

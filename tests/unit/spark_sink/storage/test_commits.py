@@ -14,7 +14,7 @@ from deltalake.schema import PrimitiveType
 
 from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import Refused, SinkError
-from spark_sink.storage.commits import TRIES, CommitLog
+from spark_sink.storage.commits import TRIES, CommitLog, last_turn
 from spark_sink.storage.data_files import DataFile
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
@@ -32,9 +32,9 @@ class InterruptedLog(CommitLog):
 
     interruption: Callable[[], object] = int
 
-    def _write(self, files: Sequence[DataFile], txn: TxnId | None, commit_id: str) -> None:
+    def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:
         self.interruption()
-        CommitLog._write(self, files, txn, commit_id)
+        CommitLog._write(self, files, named, commit_id)
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class UnansweredLog(CommitLog):
     written: bool = True
     afterwards: Callable[[], object] = int
 
-    def _write(self, files: Sequence[DataFile], txn: TxnId | None, commit_id: str) -> None:
+    def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:
         if self.written:
-            CommitLog._write(self, files, txn, commit_id)
+            CommitLog._write(self, files, named, commit_id)
         self.afterwards()
         raise OSError("connection reset by peer")
 
@@ -112,6 +112,21 @@ def test_a_second_job_that_commits_in_the_same_moment_is_refused(table: Table) -
     with pytest.raises(Refused, match=SECOND_JOB):
         table.land(0, 2, log=log)
     assert table.offsets() == [1]
+
+
+def test_of_two_processes_that_take_the_same_turn_one_is_refused(table: Table) -> None:
+    assert last_turn(table.location) == NO_BATCH
+    other = table.second_process()
+    table.log.append(table.write(lines(1)), TxnId("q", 0), turn=1)
+    table.log.check_turn(2)
+    for action in (lambda: other.append(table.write(lines(2)), None, turn=1), lambda: other.check_turn(1)):
+        with pytest.raises(Refused, match="another process has written to the table"):
+            action()
+    log = interrupted(table, lambda: table.log.append(table.write(lines(3)), None, turn=2))
+    with pytest.raises(Refused, match="Stop the others, or let them end, and start this one again"):
+        log.append(table.write(lines(4)), TxnId("q", 1), turn=2)
+    assert (table.offsets(), last_turn(table.location), table.log.refresh()) == ([1, 3], 2, 2)
+    assert table.log.last_batch("q") == 0
 
 
 def test_commits_of_others_in_the_same_moment_are_followed(table: Table) -> None:

@@ -1,0 +1,87 @@
+"""`repair` beside a `run` that was not stopped: one of the two is refused, and each line is there once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from config.sink.tables import ColumnConfig
+from spark_sink.errors import Refused
+from spark_sink.kafka.offset_ranges import between
+from spark_sink.landing.batch_writer import BatchWriter
+from spark_sink.landing.staged import Unnamed
+from spark_sink.maintenance.repair import repair_writer
+from spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
+from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
+
+pytestmark = pytest.mark.spark
+
+LEVEL = ColumnConfig(name="level", path="level", type="int", required=True)
+REFUSED = r"another process has written to the table .*_marks since .*Stop the others, or let them end, and start this"
+
+
+@pytest.fixture
+def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
+    """A line, and a record that lacks a column which was required. `run` has landed them, and runs."""
+    lab = LandingLab(spark, tmp_path, columns=(LEVEL,))
+    lab.start()
+    lab.send_lines(0, level=1)
+    lab.send_lines(10, level="warn")
+    lab.land()
+    lab.config = replace(lab.config, columns=(replace(LEVEL, required=False),))
+    return lab
+
+
+def repair(lab: LandingLab) -> BatchWriter:
+    """The command, when it has read what has landed."""
+    return repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
+
+
+def test_where_run_lands_a_batch_the_repair_is_refused_before_it_lands_anything(lab: LandingLab) -> None:
+    writer = repair(lab)
+    lab.send_lines(20, level=1)
+    lab.land()
+    with pytest.raises(Refused, match=REFUSED):
+        DeadLetterRepair(writer, dry_run=False).land("level")
+    assert (lab.lines(), sum(lab.reasons().values())) == ([("f", 0), ("f", 20)], 1)
+    lab.send_lines(30, level=1)
+    assert lab.land().rows == 1
+    DeadLetterRepair(repair(lab), dry_run=False).land("level")  # `run` has been stopped
+    assert (lab.lines(), lab.reasons()) == ([("f", 0), ("f", 10), ("f", 20), ("f", 30)], {})
+
+
+def test_where_run_is_idle_the_repair_lands_and_run_is_refused_until_it_is_started_again(lab: LandingLab) -> None:
+    DeadLetterRepair(repair(lab), dry_run=False).land("level")
+    lab.send_lines(20, level=1)
+    lab.send_lines(10, level=1)  # sent twice: the repair has landed it, and the `run` beside does not know
+    with pytest.raises(Refused, match=REFUSED):
+        lab.land()
+    lab.start()
+    lab.land()
+    assert (lab.lines(), lab.reasons()) == ([("f", 0), ("f", 10), ("f", 20)], {})
+
+
+def test_a_repair_from_kafka_is_refused_before_run_could_overwrite_that_it_has_begun(lab: LandingLab) -> None:
+    writer = repair(lab)
+    lab.send_lines(20, level=1)
+    lab.land()
+    with pytest.raises(Refused, match=REFUSED):
+        writer.begin_repair()
+    lab.start()  # which would be refused where a repair has begun
+    assert lab.lines() == [("f", 0), ("f", 20)]
+
+
+def test_while_a_repair_from_kafka_runs_an_idle_run_lands_nothing_and_is_not_started(lab: LandingLab) -> None:
+    lab.spark.sql(f"DELETE FROM delta.`{lab.config.table.path}`")
+    writer = repair(lab)
+    writer.begin_repair()
+    lab.send_lines(20, level=1)
+    for action in (lab.land, lab.start):
+        with pytest.raises(Refused):
+            action()
+    writer.land(between({}, {("logs", 0): 1}), {}, Unnamed.NOT_A_BATCH)
+    writer.settle({})
+    lab.start()
+    lab.land()
+    assert lab.lines() == [("f", 0), ("f", 20)]

@@ -12,8 +12,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from watchdog.observers.inotify_c import InotifyFD
-
 from config.shipper.model import ConsoleOutputConfig, ShipperConfig
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
@@ -77,10 +75,10 @@ Connect = Callable[[ShipperConfig, OutputContext], Output]
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Makes the parts that have a thread of their own; a test may pass parts that it drives step by step."""
+    """Makes the parts that depend on threads or the kernel; a test may pass parts that it drives step by step."""
 
     registrar: Callable[[Store, float, Callable[[], None]], Registrar] = Registrar
-    inotify: Callable[[Callable[[], None]], InotifyFD] = Inotify
+    inotify: Callable[[Callable[[], None]], Inotify] = Inotify
 
 
 THREADS = Threads()
@@ -168,9 +166,8 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
 
 
 def _watcher(wake: Wake, stack: ExitStack, threads: Threads) -> Watcher:
-    watcher = Watcher(wake.set, threads.inotify)
+    watcher = Watcher(wake, threads.inotify)
     stack.callback(watcher.stop)
-    watcher.start()
     return watcher
 
 

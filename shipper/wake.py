@@ -4,7 +4,6 @@ import os
 import select
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
 
 
 class Wake:
@@ -26,18 +25,22 @@ class Wake:
 
     def clear(self) -> None:
         """Called by the loop before it checks what other threads left for it: a `set` before that may be lost."""
-        with suppress(BlockingIOError):  # it was not set
-            os.eventfd_read(self._fd)
-        if self._watched:  # a loop that is never idle never waits, and must notice the descriptors too
-            self.wait(0)
+        for fd, _ in self._poll.poll(0):
+            if fd == self._fd:
+                os.eventfd_read(fd)
+            else:  # a loop that is never idle never waits, and must notice the descriptors too
+                self._report(fd)
 
     def wait(self, timeout: float) -> None:
         """Wait until it is set, a watched descriptor is ready, or `timeout` seconds have passed."""
         for fd, _ in self._poll.poll(timeout * 1000):
             if fd != self._fd:
-                ready = self._watched[fd]
-                self.unwatch(fd)
-                ready()
+                self._report(fd)
+
+    def _report(self, fd: int) -> None:
+        ready = self._watched[fd]
+        self.unwatch(fd)
+        ready()
 
     def watch(self, fd: int, ready: Callable[[], None]) -> None:
         """Call `ready`, once, from within `wait` or `clear`, when the descriptor has data, is at its end, or failed.

@@ -29,7 +29,7 @@ class StillRegistrar(Registrar):
 
 
 class StillInotify(Inotify):
-    """Delivers the kernel's events when the test calls `deliver`."""
+    """Takes its descriptor from those that ended agents had."""
 
     def __init__(self, on_overflow: Callable[[], None]) -> None:
         super().__init__(on_overflow)
@@ -47,41 +47,14 @@ class StillInotify(Inotify):
         os.close(self._kill_r)
         os.close(self._kill_w)
 
-    def start(self) -> None:
-        pass
-
-    def stop(self) -> None:
-        self._is_reading = False  # else its thread would have to close its descriptors
-        super().stop()
-
-    def join(self, timeout: float | None = None) -> None:
-        pass
-
-    def deliver(self) -> None:
-        while self._has_events.poll(0):
-            for event in self.read_events():
-                self.handle_event(event)
-
 
 class StillLab(Lab):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self._inotify: StillInotify | None = None
-        self.threads = Threads(partial(StillRegistrar, clock=self.clock.monotonic), self._watch)
-
-    def _watch(self, on_overflow: Callable[[], None]) -> StillInotify:
-        self._inotify = None  # if none can be created, that of the last start must not be used
-        self._inotify = StillInotify(on_overflow)
-        return self._inotify
-
-    def turn(self) -> None:
-        """Do the pending work of the registrar's and the watcher's threads."""
-        if self._inotify is not None:
-            self._inotify.deliver()
-        self.running.registrar.step()
+        self.threads = Threads(partial(StillRegistrar, clock=self.clock.monotonic), StillInotify)
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
-        """The work of the threads comes before and after: they are faster than two steps of the loop."""
-        self.turn()
+        """The work of the registrar comes before and after: it is faster than two steps of the loop."""
+        self.running.registrar.step()
         super().step(seconds)
-        self.turn()
+        self.running.registrar.step()

@@ -25,6 +25,10 @@ class RawFile(Protocol):
     def next(self) -> bytes:
         """Return the next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
 
+    def at_end(self) -> bool:
+        """True if it is known that the last `next` returned all that there is for now, so that another one would return
+        nothing. Raises OSError."""
+
     def head(self, length: int) -> bytes:
         """Return the first bytes of the file, fewer where it is shorter. Raises OSError."""
 

@@ -68,6 +68,9 @@ class GzipFile:
         """The number of compressed bytes that were decompressed."""
         return self._members.raw_offset
 
+    def at_end(self) -> bool:
+        return False  # only another read shows it
+
     def next(self) -> bytes:
         """Return the next bytes; empty at the end for now, and when `busy`. Raises Truncated, CompressionError,
         OSError."""

@@ -52,6 +52,9 @@ class LogFile:
         self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return fresh
 
+    def at_end(self) -> bool:
+        return os.fstat(self.fd).st_size == self.offset
+
     def require_complete(self) -> None:
         pass  # a plain file has no end that could be missing
 

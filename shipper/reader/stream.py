@@ -46,6 +46,9 @@ class Stream:
         self.offset += len(data)
         return data
 
+    def at_end(self) -> bool:
+        return False  # only another read shows it
+
     def head(self, length: int) -> bytes:
         raise io.UnsupportedOperation("what was read of a stream cannot be read again")
 

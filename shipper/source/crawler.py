@@ -93,6 +93,7 @@ class Crawler:
         self._deletions.read_on = self._intake.take_removed
         self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, self._copies, rules)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
+        self._due = 0.0
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
@@ -109,14 +110,14 @@ class Crawler:
         return self._reading.read(budget)
 
     def next_wake(self, *, reading: bool) -> float:
-        due = min(
+        self._due = min(
             self._survey.next_step,
             self._closer.next_step,
             self._copies.next_check,
             self._deletions.next_step,
             self._cleaning.next_step,
         )
-        longest = max(due - self._clock.monotonic(), 0.0)
+        longest = max(self._due - self._clock.monotonic(), 0.0)
         return min(longest, self._reading.next_read) if reading else longest
 
     def status(self) -> SourceStatus:
@@ -137,6 +138,9 @@ class Crawler:
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
+        if not changed and not self._may_be_due:
+            return
+        self._due = 0.0  # until it is known again, at the end of the loop's step
         settled = self.open_files.step()
         if self._input_swap.step():
             self._survey.request_scan()  # it shows which input has them now
@@ -150,10 +154,22 @@ class Crawler:
         self._deletions.step()
         self._cleaning.step()
 
+    @property
+    def _may_be_due(self) -> bool:
+        """False if there is nothing to do but to read: a line that comes alone would pay for all that a step checks."""
+        return bool(
+            self._survey.wants_scan
+            or self.open_files.draining
+            or self._input_swap.blocked
+            or self._open_limits.any_wanted
+            or self._due <= self._clock.monotonic()
+        )
+
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these inputs from now on. An input whose configuration has not changed is the same object."""
         self._input_swap.replace(inputs)
         self._after_survey()
+        self._due = 0.0
 
     def stop(self) -> None:
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):

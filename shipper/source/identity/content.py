@@ -73,6 +73,11 @@ class PlainFile(LogFile):
         self._paused = not data
         return data
 
+    def at_end(self) -> bool:
+        """As that of every file. What is read next comes after a pause then."""
+        self._paused = super().at_end()
+        return self._paused
+
     def _without_padding(self, data: bytes, offset: int, tail: bytes) -> bytes:
         end = self._padding.content(self.fd, data, offset)
         self.busy = self._padding.busy

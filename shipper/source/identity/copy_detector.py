@@ -128,8 +128,10 @@ class CopyDetector:
     @property
     def next_check(self) -> float:
         """Monotonic time at which a suspected copy must be checked again."""
+        if not self._suspects:
+            return NEVER
         due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self._suspects.values())
-        return min(due, default=NEVER)
+        return min(due)
 
     def refreshed(self) -> list[OpenedFile]:
         """Return the suspected copies with their current size and times."""

@@ -120,10 +120,13 @@ class BatchReader:
         if not harvester.at_end and not harvester.finished:
             self._scheduler.again(harvester)
             return []
+        self._reached_end(harvester)
+        return self._end_message(harvester) if harvester.at_end and harvester.is_overdue else []
+
+    def _reached_end(self, harvester: Harvester) -> None:
         self._scheduler.park(harvester)
         self._hooks.reached_end(harvester)
         self.wake(self.rotation_links.at_end(harvester))
-        return self._end_message(harvester) if harvester.at_end and harvester.is_overdue else []
 
     def _end_message(self, harvester: Harvester) -> list[Batch]:
         """End the pending message by time. Its end must be on disk before it is sent, or a second reading after a crash
@@ -136,6 +139,8 @@ class BatchReader:
         unsaved = harvester.take_unsaved_state()
         if unsaved is not None:
             self._scheduler.await_save(self._registrar.save([unsaved]), harvester, batch)
+        elif harvester.at_end:
+            self._reached_end(harvester)
         else:
             self._scheduler.again(harvester)
         self.wake(self.rotation_links.gave_batch(harvester))

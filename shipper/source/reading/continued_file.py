@@ -61,6 +61,9 @@ class ContinuedFile:
             self.offset, self.busy = self.offset + len(data), self.continuation.busy
         return data
 
+    def at_end(self) -> bool:
+        return self.continuation is None and self.own.at_end()
+
     def require_complete(self) -> None:
         pass  # a plain file has no end that could be missing
 

@@ -186,7 +186,7 @@ class Harvester:
             if not self.is_continued:
                 raise
             return self.end_message()  # the successor was truncated, which its own harvester reports; not this file
-        self.at_end = messages is None and not self.is_busy
+        self.at_end = not self.is_busy if messages is None else self._file_reader.file.at_end()
         if self.at_end and self.policy.once:
             self._file_reader.file.require_complete()
         if messages is None:

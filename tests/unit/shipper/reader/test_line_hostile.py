@@ -40,6 +40,9 @@ class Endless:
     def take_cut(self) -> bool:
         return False
 
+    def at_end(self) -> bool:
+        return False
+
     def require_complete(self) -> None:
         pass
 

@@ -4,7 +4,7 @@ import errno
 import gc
 import os
 import resource
-import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from watchdog.observers.inotify_c import (
     CallbackId,
     InotifyConstants,
     InotifyEvent,
-    InotifyFD,
     Mask,
     WatchCallback,
     WatchDescriptor,
@@ -21,22 +20,23 @@ from watchdog.observers.inotify_c import (
 
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.watch import Inotify, Watcher
+from shipper.wake import Wake
 from tests.capabilities import without_capabilities
 
 PATIENCE = 5.0  # seconds; what is awaited comes within milliseconds
 
 
 class Desk:
-    """A watcher, the thread that wakes it, and open files."""
+    """A watcher, what its events are taken in by, and open files."""
 
-    def __init__(self, connect: Callable[[Callable[[], None]], InotifyFD] = Inotify) -> None:
-        self.woken = threading.Event()
-        self.instances: list[InotifyFD] = []
-        self.watcher = Watcher(self.woken.set, lambda lose: self._keep(connect(lose)))
+    def __init__(self, connect: Callable[[Callable[[], None]], Inotify] = Inotify) -> None:
+        self.wake = Wake()
+        self.instances: list[Inotify] = []
+        self.watcher = Watcher(self.wake, lambda lose: self._keep(connect(lose)))
         self.fds: list[int] = []
         self._changed: list[FileKey] = []
 
-    def _keep(self, instance: InotifyFD) -> InotifyFD:
+    def _keep(self, instance: Inotify) -> Inotify:
         self.instances.append(instance)
         return instance
 
@@ -56,11 +56,12 @@ class Desk:
         os.close(fd)
 
     def until(self, condition: Callable[[], bool]) -> bool:
-        """True if it comes true: it is asked each time the inotify thread wakes the test."""
+        """True if it comes true: it is asked each time events were taken in."""
+        deadline = time.monotonic() + PATIENCE
         while not condition():
-            if not self.woken.wait(PATIENCE):
-                return condition()
-            self.woken.clear()
+            if time.monotonic() > deadline:
+                return False
+            self.wake.wait(PATIENCE)
         return True
 
     @property
@@ -85,6 +86,7 @@ class Desk:
 
     def close(self) -> None:
         self.watcher.stop()
+        self.wake.close()
         for fd in self.fds:
             os.close(fd)
 
@@ -92,7 +94,6 @@ class Desk:
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     desk = Desk()
-    desk.watcher.start()
     yield desk
     desk.close()
 
@@ -221,7 +222,7 @@ def test_a_directory_that_was_replaced_by_another_is_watched_again(desk: Desk, t
 
 
 def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Path) -> None:
-    desk = Desk()  # its thread does not run: the events wait
+    desk = Desk()  # events that are not taken in wait
     (tmp_path / "1").mkdir()
     (tmp_path / "2").mkdir()
     (tmp_path / "current").symlink_to("1")
@@ -232,19 +233,17 @@ def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Pat
     assert desk.kernel_watches == 1
     desk.watcher.wants_scan = False
     (tmp_path / "2" / "a.log").touch()
-    desk.watcher.start()
     assert desk.until(lambda: desk.watcher.wants_scan)
     desk.close()
 
 
 def test_a_directory_that_was_removed_is_noticed_without_an_event(tmp_path: Path) -> None:
-    desk = Desk()  # its thread does not run: the events wait
+    desk = Desk()  # events that are not taken in wait
     (tmp_path / "logs").mkdir()
     desk.watcher.watch_directory(f"{tmp_path}/logs")
     (tmp_path / "logs").rename(tmp_path / "old")
     desk.watcher.watch_directory(f"{tmp_path}/logs")
     assert desk.kernel_watches == 0
-    desk.watcher.start()
     desk.close()
 
 
@@ -277,22 +276,34 @@ def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path)
     assert desk.quiet(tmp_path)
 
 
-def test_stopping_wakes_no_one(desk: Desk, tmp_path: Path) -> None:
+def test_after_it_was_stopped_there_is_nothing_to_wait_for(desk: Desk, tmp_path: Path) -> None:
     desk.watch(tmp_path / "a.log")
     desk.watcher.stop()
-    assert not desk.woken.is_set()
+    began = time.monotonic()
+    desk.wake.wait(0.02)  # of a descriptor that was closed, it would be notified at once
+    assert time.monotonic() - began >= 0.019
+
+
+def test_many_events_are_taken_in_one_part_after_the_other(desk: Desk, tmp_path: Path) -> None:
+    keys = {desk.watch(tmp_path / f"{number}.log")[0] for number in range(10)}
+    for _ in range(1000):
+        for fd in desk.fds:
+            os.write(fd, b"x")
+    assert desk.until(lambda: bool(desk.changed))
+    assert len(desk.changed) < 10_000
+    assert desk.until(lambda: len(desk.changed) == 10_000)
+    assert set(desk.changed) == keys
 
 
 # ---------------------------------------------------------------------------------------- when there is no event
 
 
 def test_lost_events_are_logged_once_and_ask_for_a_full_scan(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    desk = Desk()  # its thread does not run yet: the queue fills
+    desk = Desk()  # as long as no events are taken in, the queue fills
     a, b = desk.watch(tmp_path / "a.log"), desk.watch(tmp_path / "b.log")
     for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 2 + 1):
         os.write(a[1], b"x")  # in turn: an event that equals the last one in the queue is left out
         os.write(b[1], b"x")
-    desk.watcher.start()
     assert desk.until(lambda: desk.watcher.lost_events)
     assert desk.watcher.wants_scan
     assert desk.watcher.is_watched(a[0])
@@ -337,7 +348,6 @@ def test_running_out_of_watches_is_logged_once_with_what_to_do(
     FullInotify.room = 3
     assert desk.watcher.watch_file(key, fd)
     FullInotify.room = 1
-    desk.watcher.start()
     desk.close()
 
 
@@ -348,18 +358,19 @@ def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     path = tmp_path / "a.log"
     path.touch()
+    wake = Wake()
     # The descriptor's own limit gives the same error, and affects no other process.
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
     try:
-        watcher = Watcher(lambda: None)
+        watcher = Watcher(wake)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    watcher.start()
     with path.open() as file:
         assert not watcher.watch_file((1, 2), file.fileno())
     watcher.watch_directory(str(tmp_path))
     watcher.unwatch_file((1, 2))
     watcher.stop()
+    wake.close()
     (message,) = messages(caplog)
     assert "fs.inotify.max_user_instances" in message
 
@@ -378,5 +389,4 @@ def test_what_may_not_be_read_has_no_watch(tmp_path: Path, caplog: pytest.LogCap
     assert not desk.instances[0]._watch_for_wd
     assert messages(caplog) == []
     (tmp_path / "logs").chmod(0o700)
-    desk.watcher.start()
     desk.close()

@@ -1,7 +1,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from registry.state import FileState
+from shipper.errors import Truncated
+from shipper.reader.log_file import READ_SIZE
 from shipper.source.identity.fingerprint import digest
 from shipper.source.reading.activity import BUSY_GAP, QUIET_AFTER, QUIET_GAP
 from shipper.source.reading.harvester import Harvester
@@ -130,6 +134,26 @@ def test_a_file_that_becomes_slower_becomes_quiet(open_harvester: OpenHarvester,
     harvester = open_harvester(b"one\n")
     write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
     assert not harvester.activity.is_busy
+
+
+def test_a_read_that_returns_all_that_there_is_needs_no_second_one_to_show_it(open_harvester: OpenHarvester) -> None:
+    harvester = open_harvester(b"one\n")
+    assert harvester.read() is not None
+    assert harvester.at_end
+    append(harvester, b"x" * READ_SIZE + b"\ntwo\n")
+    assert harvester.read() is not None
+    assert not harvester.at_end
+    assert harvester.read() is not None
+    assert harvester.at_end
+
+
+def test_after_the_end_was_reached_a_file_with_another_head_is_another(open_harvester: OpenHarvester) -> None:
+    lines = b"the same line, again and again\n" * 50
+    harvester = open_harvester(lines)
+    assert harvester.read() is not None
+    Path(harvester.state.path).write_bytes(lines.replace(b"the same", b"Another ", 1) + b"more\n")
+    with pytest.raises(Truncated):
+        harvester.read()
 
 
 def test_what_was_read_is_known_beyond_what_became_messages(open_harvester: OpenHarvester) -> None:

@@ -38,21 +38,22 @@ class FilledTopic:
 
 @dataclass(frozen=True, slots=True)
 class LandingContender:
-    """The yardstick, or the sink itself with some of its options. `topic`: the kind of records."""
+    """A yardstick, a module of its own; or the sink itself with some of its options. `topic`: the kind of records."""
 
     name: str
-    is_barest: bool = False
+    module: str = ""
     options: tuple[str, ...] = ()
     topic: str = "good"
 
 
-BARE = LandingContender("barest: a string to Delta", is_barest=True)
+BARE = LandingContender("barest: a string to Delta", module="bench.sink_bare")
 SINK = LandingContender("the sink")
 LADDER = (
     BARE,
     LandingContender("the sink, dedupe off", options=("-E", "dedupe.enabled=false")),
     SINK,
     LandingContender("the sink, 1 % bad", topic="bad"),
+    LandingContender("no Spark, one process, a string", module="bench.sink_deltalake"),
 )
 
 
@@ -153,8 +154,8 @@ def shipped(runs: Runs, records: int) -> FilledTopic:
 def command(contender: LandingContender, topic: FilledTopic, directory: Path) -> list[str]:
     options = f'max_offsets_per_trigger: {max(1, topic.records // BATCHES)}\nspark: {{master: "{MASTER}"}}'
     config = configured(topic, directory, options)
-    if contender.is_barest:
-        return [sys.executable, "-m", "bench.sink_bare", str(config)]
+    if contender.module:
+        return [sys.executable, "-m", contender.module, str(config)]
     return [*sink(config), "--available-now", *contender.options]
 
 

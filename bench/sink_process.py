@@ -13,6 +13,7 @@ import psutil
 from bench.measure import Child
 
 LOOK = 0.02
+LOOK_AT_MEMORY = 0.5  # the kernel walks all pages of a process to count them
 COLD = 0.4  # the share of a run's batches in which Java still compiles what it runs
 MAIN, LAUNCHER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.launcher.Main"
 PAUSE = re.compile(r"Pause.* (\d+)M->(\d+)M\((\d+)M\)")
@@ -31,8 +32,9 @@ class TimedBatch:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """The figures of warm batches. Memory is that of all processes together: the largest resident size, what they share
-    counted for each; and the largest use of Java's heap before and after a garbage collection."""
+    """The figures of warm batches. Memory is that of all processes together: the largest sum of their proportional set
+    sizes, in which pages that several share count once; and the largest use of Java's heap before and after a garbage
+    collection."""
 
     rows_per_second: float
     cpu_us: float
@@ -53,6 +55,7 @@ class MeasuredJob:
         self._log_position = 0  # bytes of the log that were read
         self._java: psutil.Process | None = None
         self._used: dict[int, float] = {}  # seconds of CPU, by process
+        self._memory_at = 0.0
         self.peak_mb = 0.0
 
     def batches(self) -> list[TimedBatch]:
@@ -67,13 +70,14 @@ class MeasuredJob:
         return batches_of(whole.decode(errors="replace"), time.monotonic(), sum(self._used.values()))
 
     def _look(self) -> None:
-        """Note CPU and memory of the job's processes now."""
-        resident = 0
-        for process in self._processes():
+        """Note CPU and, each LOOK_AT_MEMORY seconds, memory of the job's processes now."""
+        processes = self._processes()
+        for process in processes:
             with suppress(psutil.NoSuchProcess):
                 self._used[process.pid] = sum(process.cpu_times()[:2])
-                resident += process.memory_info().rss
-        self.peak_mb = max(self.peak_mb, resident / 1e6)
+        if time.monotonic() >= self._memory_at:
+            self._memory_at = time.monotonic() + LOOK_AT_MEMORY
+            self.peak_mb = max(self.peak_mb, sum(map(proportional, processes)) / 1e6)
 
     def _processes(self) -> list[psutil.Process]:
         try:
@@ -124,6 +128,13 @@ def measure(command: Sequence[str], directory: Path, timeout: float = 1800.0) ->
         batches += job.batches()
     rate, cpu_us = warm(batches)
     return Landing(rate, cpu_us, job.peak_mb, *job.heap_mb())
+
+
+def proportional(process: psutil.Process) -> int:
+    """Return the process's memory in bytes, a page that n processes share as a page / n; 0 if it has ended."""
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        return int(process.memory_full_info().pss)
+    return 0
 
 
 def _is_spark(command: list[str]) -> bool:

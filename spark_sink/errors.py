@@ -3,7 +3,8 @@
     SinkError           the job cannot continue; the message has what happened and what to do
     └── Refused         it could continue, but would lose rows or land them twice
 
-Spark reports everything as one kind of exception with a long text. It is translated once, here, by a table.
+Spark reports everything as one kind of exception with a long text. It is translated once, here, by a table; what
+Kafka's client reports is in `kafka.failures`.
 """
 
 import re
@@ -29,83 +30,6 @@ OURS = re.compile(r"^spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTI
 
 # What Spark's text contains -> what it means. The first match counts, so the specific ones come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
-    (
-        r"Added partition .* starts from",
-        "Kafka has deleted the first records of a topic or partition that was not read before; to begin at the first "
-        "one there is, set lost_offsets: continue",
-    ),
-    (
-        r"Partitions .* have been deleted",
-        "a topic or partition that was read is deleted in Kafka, or no longer named under `kafka`. To continue without "
-        "it, take it out of kafka.topics or kafka.partitions (a start waits for what is named), and set lost_offsets: "
-        "continue until a batch has landed",
-    ),
-    (
-        r"KAFKA_DATA_LOSS|failOnDataLoss|OffsetOutOfRange",
-        "records were deleted in Kafka before they were read (retention, or a topic that was re-created); to continue "
-        "without them, set lost_offsets: continue, which records the missing offsets in the dead-letter table. Lines "
-        "that a table lost while Kafka still has them come back by spark-sink repair --from-kafka",
-    ),
-    (
-        r"START_OFFSET_DOES_NOT_MATCH_ASSIGNED|you must specify all TopicPartitions",
-        "topics or partitions came or went while the job started: start it again",
-    ),
-    (
-        r"mechanism '\S*' not enabled in the server|UnsupportedSaslMechanism",
-        "Kafka does not accept this SASL mechanism: look at kafka.sasl.mechanism",
-    ),
-    (
-        r"No (name|subject alternative \w+) .*(matching|found|present)|No subject alternative names",
-        "the broker's certificate is for another host name: name the broker as in the certificate, or set "
-        "kafka.ssl.verification_mode: certificate",
-    ),
-    (
-        r"PKIX path|unable to find valid certification path|TrustAnchor|trustAnchors",
-        "the broker's certificate comes from an authority that is not trusted: name that one's PEM file under "
-        "kafka.ssl.certificate_authorities",
-    ),
-    (
-        r"Unsupported or unrecognized SSL message|plaintext connection\?",
-        "the broker's listener does not speak TLS: look at the port, or leave out kafka.ssl",
-    ),
-    (
-        r"IllegalSaslState",
-        "the broker's listener wants no password: look at the port, or leave out kafka.username",
-    ),
-    (
-        r"SecretKeyFactory not available",
-        "this Java does not open a key that is encrypted in this way (Java 21 does): give kafka.ssl.key without "
-        "encryption (openssl pkcs8 -topk8 -nocrypt), readable by the sink alone",
-    ),
-    (r"BadPaddingException", "kafka.ssl.key_passphrase does not open kafka.ssl.key"),
-    (
-        r"SaslAuthentication",
-        "Kafka refused the credentials (kafka.username, kafka.password, kafka.sasl.mechanism)",
-    ),
-    (
-        r"SslAuthentication|SSL handshake failed",
-        "Kafka and this client do not agree on TLS (kafka.ssl, or a client certificate that Kafka wants)",
-    ),
-    (r"AuthenticationException", "Kafka refused the credentials"),
-    (r"GroupAuthorizationException", "these credentials may not use the consumer group"),
-    (r"TopicAuthorizationException", "these credentials may not read the topic"),
-    (r"AuthorizationException", "these credentials may not do this"),
-    (
-        r"GroupNotEmpty|UnknownMemberId|RebalanceInProgress",
-        "another program consumes as this group: name one of the sink's own as kafka.group_id",
-    ),
-    (
-        r"UnknownTopicOrPartition",
-        "Kafka does not have the topic (any more): create it, or remove it from the configuration",
-    ),
-    (
-        r"ConfigException|No resolvable bootstrap|Failed to construct kafka|Failed to create new KafkaAdminClient",
-        "Kafka's client does not take these settings",
-    ),
-    (
-        r"(kafka\S*|java\.util\.concurrent)\.TimeoutException|DisconnectException|Timed out waiting for a node",
-        "Kafka does not answer, or its listener is of another kind (TLS, SASL)",
-    ),
     (r"AccessControlException|Permission denied|Mkdirs failed|mkdir of|AccessDenied", "no permission to write"),
     (r"No space left on device", "the disk is full"),
     (r"UnsupportedFileSystem|No FileSystem for scheme", "Spark has no file system for this kind of path"),
@@ -129,6 +53,11 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         "fill SHIPPER_CACHE where there is a network (python -m spark_sink.platform.jars), and copy it here. Else look "
         "at spark.driver.memory and spark.driver.extraJavaOptions",
     ),
+    (
+        r"Python worker exited unexpectedly",
+        "a Python process of the sink was killed, often because no memory was left: look at the kernel's log, and "
+        "lower max_offsets_per_trigger",
+    ),
     (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )
 
@@ -147,10 +76,8 @@ def translate(text: str, doing: str) -> SinkError:
 
 
 def root_cause(text: str) -> str:
-    """Return the innermost cause in a Java stack trace; without one, the reason at the end of what Spark's Kafka source
-    reports of every loss; else the first line."""
+    """Return the innermost cause in a Java stack trace; without one, the first line."""
     causes = re.findall(r"^\s*Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
-    causes = causes or re.findall(r"^Reason: (.+)$", text, re.MULTILINE)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(("JVM stacktrace", "An error occurred"))), "")
     return (causes[-1] if causes else re.sub(r"^: ", "", first))[:400]

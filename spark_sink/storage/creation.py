@@ -37,11 +37,6 @@ def prepare(location: Location, layout: Layout) -> CommitLog:
     Raises Refused where a column has another type, or the table has what the sink does not write; SinkError where the
     directory will not do.
     """
-    if layout.cluster_by:
-        raise Refused(
-            f"the table {location.path}: a clustered table (cluster_by) needs table features that the sink "
-            "does not write. Leave out cluster_by"
-        )
     try:
         table = location.open() or _create(location, layout)
         log = CommitLog(location, table)

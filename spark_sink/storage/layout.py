@@ -42,13 +42,11 @@ LOG_BEYOND = 3 * DAY
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The columns and properties of a new table. `statistics`: the columns of which Delta keeps minimum and maximum;
-    without any, Delta chooses. At most one partition column, and none with `cluster_by`. `retain`: see
-    `retention_properties`."""
+    without any, Delta chooses. At most one partition column. `retain`: see `retention_properties`."""
 
     columns: tuple[Column, ...]
     comment: str
     partition_by: str = ""
-    cluster_by: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     retain: float = WEEK

@@ -111,11 +111,6 @@ def test_a_column_keeps_its_type(table: Table, column: str, types: str) -> None:
         prepare(table.location, replace(table.layout, columns=(Column(column, "BIGINT", ""),)))
 
 
-def test_a_clustered_table_is_refused(table: Table) -> None:
-    with pytest.raises(Refused, match="Leave out cluster_by"):
-        prepare(table.location, replace(table.layout, partition_by="", cluster_by=("host",)))
-
-
 def test_a_directory_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SinkError, match=r"cannot create the table .*file/lines"):

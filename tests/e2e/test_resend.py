@@ -24,7 +24,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 
 from demo.broker import Broker
 from shipper.letter_box import LetterBox
-from tests.e2e.running import PATIENCE, REPOSITORY, Topic, frozen
+from tests.e2e.running import PATIENCE, REPOSITORY, Topic, await_true, frozen
 from tests.e2e.test_shipper_topics import TopicsAgent
 
 pytestmark = pytest.mark.kafka
@@ -154,12 +154,19 @@ def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: 
 
 def test_two_at_the_same_time_are_not_possible(agent: TopicsAgent, topic: Topic, kafka_broker: Broker) -> None:
     messages = make_letters(agent, LETTERS)
-    with resend(agent) as first:
-        topic.await_records(1)
-        with frozen(kafka_broker), resend(agent) as second:
-            assert f"dead_letter.resent: it is in use by process {first.pid}" in output_of(second, 1)
+    lock = agent.data / "dead_letter.resent"
+    with frozen(kafka_broker), resend(agent) as first:
+        await_true(lambda: lock.exists() and is_locked(lock), "the first one has the lock")
+        with resend(agent) as second:
+            assert f"{lock.name}: it is in use by process {first.pid}" in output_of(second, 1)
+        kafka_broker.thaw()
         output_of(first)
     expect_once(topic, messages)
+
+
+def is_locked(path: Path) -> bool:
+    """True if a process has locked the file: proc(5), /proc/locks."""
+    return f":{path.stat().st_ino} " in Path("/proc/locks").read_text()
 
 
 def test_two_copies_of_the_letters_fence_each_other_by_name(

@@ -9,10 +9,12 @@ Runs as a plain process (`spark-sink run -c sink.yml`), or on the cluster that `
 """
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it ships no types
 from pyspark.sql import SparkSession
@@ -27,9 +29,10 @@ from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.group import MonitoringGroup
 from spark_sink.kafka.offsets import Offsets, Partition
 from spark_sink.kafka.planner_options import PlannerOptions
-from spark_sink.landing import guard
+from spark_sink.landing import deleted_topics, guard, marks
 from spark_sink.landing.batch_handler import BatchHandler
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from spark_sink.landing.deleted_topics import DeletedTopics
 from spark_sink.landing.kafka_reader import OpenReader
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.monitor.http import MonitorServer
@@ -37,6 +40,7 @@ from spark_sink.monitor.progress import QUERY, BatchProgress
 from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.tables import Table
 from spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
@@ -91,8 +95,9 @@ class Job:
                     MonitorServer(self._progress.metrics, http.host, http.port, self._config.trigger.interval)
                 )
             admin = opened.enter_context(Admin(self._client))
-            if self._await_topics(admin):
-                self._land(admin)
+            deleted = self._deleted_topics(admin)
+            if self._await_topics(admin, deleted.names):
+                self._land(admin, deleted)
         totals = {
             "landed_total": self._progress.rows,
             "bad_total": self._progress.bad,
@@ -101,11 +106,19 @@ class Job:
         logger.info(f"stopped: {self._progress.summary()}", extra=totals)
         return 1 if self._views.failed() else 0
 
-    def _await_topics(self, admin: Admin) -> bool:
-        """Return True when all topics exist, False at a stop before that."""
+    def _deleted_topics(self, admin: Admin) -> DeletedTopics:
+        """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
+        table = Table(self._spark, self._config.state_path)
+        # Only the ends are wanted, no file.
+        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(table, math.inf).ends)
+        deleted_topics.check(deleted, self._config, logger.warning)
+        return deleted
+
+    def _await_topics(self, admin: Admin, deleted: Collection[str]) -> bool:
+        """Return True when all topics exist but those that were deleted, False at a stop before that."""
 
         def missing() -> list[str]:
-            names = topics.missing(self._config.kafka, admin)
+            names = topics.missing(self._config.kafka, admin, deleted)
             self._progress.metrics.topics_missing.set(len(names))
             return names
 
@@ -115,7 +128,7 @@ class Job:
         self._progress.metrics.alive()  # it waits; it is not stalled
         return self._stopping.wait(TOPIC_SECONDS)
 
-    def _land(self, admin: Admin) -> None:
+    def _land(self, admin: Admin, deleted: DeletedTopics) -> None:
         partitions = topics.present(self._config.kafka, admin)
         kafka = KafkaTopics(admin.ids({topic for topic, _ in partitions}), admin.earliest(partitions))
         may_lose = self._config.lost_offsets == "continue"
@@ -125,6 +138,8 @@ class Job:
 
         writer = Startup(self._spark, self._config, self._checkpoint, kafka, new_reader, time.time, logger.info).run()
         limits = bounds.resolve(self._config, admin, partitions)
+        if limits is not None:
+            limits = replace(limits, ends={**limits.ends, **deleted.ends})  # what is lost is recorded in any case
         self._begin(admin, partitions, writer)
         for note in limits.notes if limits else ():
             logger.info(note)
@@ -137,7 +152,7 @@ class Job:
 
         batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, limits)
         self._views.check()
-        self._catch_up(admin, writer, batches, limits)
+        self._catch_up(admin, deleted, batches, limits)
         if limits and limits.reached(writer.marks.ends, admin.earliest(partitions)):
             batches.ended.set()  # no record will come, so no batch would notice that the end is reached
         writer.garbage.keep()
@@ -165,14 +180,15 @@ class Job:
         planned = self._checkpoint.last_planned()
         return dict(writer.marks.ends) if planned == NO_BATCH else self._checkpoint.ends(planned)
 
-    def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
+    def _catch_up(self, admin: Admin, deleted: DeletedTopics, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land the records that an earlier run read and did not land, because they lay beyond that run's bounds."""
-        read = self._checkpoint.resume_offsets()
-        _, ends = bounds.between(writer.marks.ends, read)
+        read, landed = self._checkpoint.resume_offsets(), batches.writer.marks.ends
+        _, ends = bounds.between(landed, read)
         if ends:
-            guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
+            latest = admin.latest([place for place in ends if place[0] not in deleted.names])
+            guard.check_behind(self._checkpoint.path, ends, latest)
         if limits is not None:
-            _, ends = bounds.between(writer.marks.ends, limits.cut(read, writer.marks.ends))
+            _, ends = bounds.between(landed, limits.cut(read, landed))
         if ends:
             logger.info("landing what the last run had read beyond its stop")
             batches.land_until(ends)

@@ -39,14 +39,18 @@ def present(kafka: KafkaSource, directory: TopicDirectory) -> set[Partition]:
     return existing & _configured_partitions(kafka) if kafka.partitions else existing
 
 
-def missing(kafka: KafkaSource, directory: TopicDirectory) -> list[str]:
-    """Return the topics and partitions that the job has to wait for, for a message; empty when it can start."""
+def missing(kafka: KafkaSource, directory: TopicDirectory, deleted: Collection[str] = ()) -> list[str]:
+    """Return the topics and partitions that the job has to wait for, for a message; empty when it can start.
+
+    `deleted`: topics that are not waited for.
+    """
     if kafka.topics_pattern:
-        return [] if topics(kafka, directory) else [f"a topic like {kafka.topics_pattern!r}"]
+        return [] if deleted or topics(kafka, directory) else [f"a topic like {kafka.topics_pattern!r}"]
     if kafka.partitions:
-        lacking = _configured_partitions(kafka) - present(kafka, directory)
+        lacking = {place for place in _configured_partitions(kafka) if place[0] not in deleted}
+        lacking -= present(kafka, directory)
         return [f"partition {describe_partitions([partition])}" for partition in sorted(lacking)]
-    return [f"topic {name}" for name in sorted(set(kafka.topic_names) - directory.topic_names())]
+    return [f"topic {name}" for name in sorted(set(kafka.topic_names) - directory.topic_names() - set(deleted))]
 
 
 def wait_for(missing: Callable[[], Sequence[str]], log: Callable[[str], None], pause: Callable[[], bool]) -> bool:

@@ -40,6 +40,14 @@ def test_what_is_not_there_yet_is_reported(kafka: KafkaSource, message: list[str
     assert missing(kafka, KAFKA) == message
 
 
+@pytest.mark.parametrize(
+    "kafka", [source(topics=("other", "new")), source(topics_pattern="new.*"), source(partitions={"new": (0,)})]
+)
+def test_a_topic_that_was_deleted_is_not_waited_for(kafka: KafkaSource) -> None:
+    assert missing(kafka, KAFKA)
+    assert missing(kafka, KAFKA, {"new"}) == []
+
+
 def test_what_is_read_has_a_name_for_messages() -> None:
     assert describe(source(topics=("a", "b"))) == "topics a, b"
     assert describe(source(topics_pattern="a.*")) == "topics like 'a.*'"

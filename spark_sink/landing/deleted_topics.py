@@ -1,0 +1,68 @@
+"""Topics that Kafka does not have any more, though the checkpoint names offsets of them that have not landed.
+
+A batch is planned before it lands. A process that was killed in between runs the batch again at its next start, and so
+does one for what a run with bounds has left. Where the topic has been deleted by then, these records are lost: a start
+that waited for the topic would wait for as long as nobody looks.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from config.sink.model import SinkConfig
+from spark_sink.errors import Refused
+from spark_sink.kafka.offset_ranges import OffsetRange, between
+from spark_sink.kafka.offsets import Offsets, Partition
+from spark_sink.storage.checkpoint import Checkpoint
+
+SHOWN = 5  # ranges in a message
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTopics:
+    """What was planned of deleted topics and has not landed; `ranges` is empty where nothing was."""
+
+    ranges: tuple[OffsetRange, ...] = ()
+
+    @property
+    def names(self) -> set[str]:
+        return {offsets.topic for offsets in self.ranges}
+
+    @property
+    def ends(self) -> dict[Partition, int]:
+        return {offsets.place: offsets.end for offsets in self.ranges}
+
+    def __str__(self) -> str:
+        more = len(self.ranges) - SHOWN
+        return "; ".join(map(str, self.ranges[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def find(
+    checkpoint: Checkpoint, existing: Callable[[], Collection[str]], landed: Callable[[], Offsets]
+) -> DeletedTopics:
+    """Return what the checkpoint has planned of topics that do not exist, and what has not landed of that.
+
+    `existing`: the names of all topics; `landed`: the next offset to land, which is asked only if a topic is missing.
+    """
+    planned = checkpoint.ends(checkpoint.last_planned())
+    missing = {topic for topic, _ in planned} - set(existing() if planned else ())
+    if not missing:
+        return DeletedTopics()
+    starts = {**checkpoint.ends(checkpoint.last_committed()), **landed()}
+    ends = {place: end for place, end in planned.items() if place[0] in missing and starts.get(place, 0) < end}
+    return DeletedTopics(tuple(between(starts, ends)))
+
+
+def check(deleted: DeletedTopics, config: SinkConfig, log: Callable[[str], None]) -> None:
+    """Raise Refused where records of a deleted topic may not be lost; else log which are."""
+    if not deleted.ranges:
+        return
+    what = (
+        f"{deleted}: planned in the checkpoint {config.checkpoint.path} and not landed yet, and Kafka does not have "
+        "the topic any more, or does not show it to these credentials"
+    )
+    if config.lost_offsets == "fail":
+        raise Refused(
+            f"{what}. To continue without these records, set lost_offsets: continue, which records the missing offsets "
+            "in the dead-letter table; and take the topic out of `kafka`, unless it will be created again"
+        )
+    log(f"{what}: recorded as lost, because of lost_offsets: continue")

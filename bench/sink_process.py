@@ -101,8 +101,8 @@ class MeasuredJob:
         return psutil.Process(self.child.pid).status() == psutil.STATUS_ZOMBIE
 
     def heap_mb(self) -> tuple[float, float]:
-        """Return the largest use of the heap before a collection, and after one."""
-        return heap_of(self._collections.read_text())
+        """Return the largest use of the heap before a collection, and after one; zeros of a job without Java."""
+        return heap_of(self._collections.read_text()) if self._collections.exists() else (0, 0)
 
 
 @contextmanager

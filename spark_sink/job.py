@@ -23,11 +23,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from config.sink.model import SinkConfig
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.kafka import bounds, client, planned_source, start, topics
+from spark_sink.kafka import bounds, client, planned_source, planning, start, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.group import MonitoringGroup
-from spark_sink.kafka.offsets import Offsets, Partition
+from spark_sink.kafka.offsets import Offsets, describe_partitions
 from spark_sink.kafka.planner_options import PlannerOptions
 from spark_sink.landing import deleted_topics, guard, marks
 from spark_sink.landing.batch_handler import BatchHandler
@@ -140,7 +140,7 @@ class Job:
         limits = bounds.resolve(self._config, admin, partitions)
         if limits is not None:
             limits = replace(limits, ends={**limits.ends, **deleted.ends})  # what is lost is recorded in any case
-        self._begin(admin, partitions, writer)
+        self._begin(admin, kafka.earliest, writer)
         for note in limits.notes if limits else ():
             logger.info(note)
         failures = self._progress.metrics.group_commit_failures.inc
@@ -157,7 +157,8 @@ class Job:
             batches.ended.set()  # no record will come, so no batch would notice that the end is reached
         writer.garbage.keep()
         ends = None if limits is None else limits.ends
-        self._stream(batches, PlannerOptions.of(self._config, self._planned(writer), ends))
+        planned = planning.resume(self._planned(writer), writer.marks.ends, partitions)
+        self._stream(batches, PlannerOptions.of(self._config, planned, writer.marks.topics, ends))
         group.close()
 
     def _latest(self, admin: Admin, ends: Offsets) -> Offsets:
@@ -167,13 +168,20 @@ class Job:
         except SinkError:
             return ends
 
-    def _begin(self, admin: Admin, partitions: set[Partition], writer: BatchWriter) -> None:
-        """Save where a new checkpoint begins. One that is not new resumes where it is."""
-        if self._checkpoint.last_planned() == NO_BATCH:
-            starts = start.resolve(self._config, admin, partitions, writer.marks.ends)
+    def _begin(self, admin: Admin, partitions: Offsets, writer: BatchWriter) -> None:
+        """Save where a new checkpoint begins, and a topic that is new to one that resumes. `partitions`: with the first
+        offset of each."""
+        planned = self._checkpoint.last_planned()
+        if planned == NO_BATCH:
+            starts = start.resolve(self._config, admin, partitions.keys(), writer.marks.ends)
             for note in starts.notes:
                 logger.info(note)
             writer.begin_at(starts.offsets)
+            return
+        new = planning.begin_new_topics(partitions, writer.marks.ends, self._checkpoint.ends(planned))
+        if any(new.values()):  # else they begin at 0, as what has no end in the marks does
+            logger.info(f"{describe_partitions(new.keys())}: new to this sink, begins at its first record")
+            writer.begin_at(new)
 
     def _planned(self, writer: BatchWriter) -> Offsets:
         """Return where the last batch that was planned ends."""

@@ -42,16 +42,17 @@ class Limits:
 @dataclass(slots=True)
 class Planner:
     """Plans one batch after the other. `planned`: where the last one ends. `may_lose`: a topic that is gone is left
-    out, else it is an error. Used by one thread."""
+    out, else it is an error. `ids`: Kafka's id of each topic that records have landed of, whether it exists or not.
+    Used by one thread."""
 
     kafka: KafkaSource
     limits: Limits
     may_lose: bool
     broker: PlanningBroker
     planned: dict[Partition, int]
+    ids: dict[str, str] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
     _partitions: set[Partition] = field(default_factory=set, init=False)
-    _ids: dict[str, str] = field(default_factory=dict, init=False)
     _look_again: float = field(default=float("-inf"), init=False)
     _waiting_since: float | None = field(default=None, init=False)
 
@@ -88,16 +89,17 @@ class Planner:
         self._partitions, self._look_again = now, self.clock() + self.kafka.metadata_max_age
 
     def _check_ids(self, names: Collection[str]) -> None:
-        """Raise Refused for a topic that was re-created while this process runs: its offsets began again."""
+        """Raise Refused for a topic that was re-created while this process runs, or whose first records come while it
+        runs, after it was deleted before: its offsets began again."""
         now = self.broker.ids(names)
-        for topic, before in self._ids.items():
+        for topic, before in self.ids.items():
             if before and now.get(topic, before) not in ("", before):
                 raise Refused(
                     f"the topic {topic} was deleted and re-created (its id was {before}, and is {now[topic]}): its "
                     "first records have the offsets of others that landed, and would be left out. Run spark-sink "
                     "repair --from-kafka, which lands those that no table has"
                 )
-        self._ids |= now
+        self.ids |= now
 
     def _latest(self) -> Mapping[Partition, int]:
         try:
@@ -118,7 +120,7 @@ class Planner:
     def _forwards(self, partition: Partition, end: int) -> int:
         """Return the end, or where the last batch ended, if that is later and the topic is certainly the same. Without
         an id, as before Kafka 2.8, it may be another one, of which nothing has landed."""
-        return max(end, self.planned.get(partition, 0)) if self._ids.get(partition[0]) else end
+        return max(end, self.planned.get(partition, 0)) if self.ids.get(partition[0]) else end
 
     def _allowed(self, partition: Partition, end: int) -> int:
         """Return the end that a batch may have in a partition that ends there in Kafka."""
@@ -133,6 +135,22 @@ class Planner:
         if self._waiting_since is None:
             self._waiting_since = self.clock()
         return self.clock() - self._waiting_since < self.limits.longest_wait
+
+
+def resume(planned: Offsets, landed: Offsets, present: Collection[Partition]) -> dict[Partition, int]:
+    """Return where planning resumes. `planned`: where the last batch ends; a partition that it does not name begins
+    where the marks say, `landed`: a batch of fewer records must not end before that."""
+    return {**{place: landed[place] for place in present if place in landed}, **planned}
+
+
+def begin_new_topics(present: Offsets, *known: Offsets) -> dict[Partition, int]:
+    """Return the first offset of each partition of a topic of which nothing is known. What Kafka had deleted of it
+    before was never to be read, so it is not lost.
+
+    `present`: the first offset of each partition; `known`: offsets that have landed or were planned.
+    """
+    topics = {topic for offsets in known for topic, _ in offsets}
+    return {place: first for place, first in present.items() if place[0] not in topics}
 
 
 def _shared(sizes: Mapping[Partition, int], most: int) -> dict[Partition, int]:

@@ -24,11 +24,12 @@ BAD = (b"no JSON", None, b'{"message":"no time"}')  # for three reasons
 BEGAN = round(time.time() * 1000) - 60_000  # recent, or Kafka's retention deletes the records
 
 
-def send(host: str, topic: str, partition: int, count: int) -> None:
+def send(host: str, topic: str, partition: int, count: int, began: int = BEGAN) -> None:
+    """Send lines, one a second; `began`: the first one's time in Kafka, milliseconds of the epoch."""
     producer = Producer({"bootstrap.servers": host})
     for number in range(count):
         producer.produce(
-            topic, line(f"{topic}/{partition}/{number}"), partition=partition, timestamp=BEGAN + 1000 * number
+            topic, line(f"{topic}/{partition}/{number}"), partition=partition, timestamp=began + 1000 * number
         )
     assert producer.flush(30) == 0
 

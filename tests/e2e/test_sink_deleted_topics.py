@@ -4,11 +4,12 @@ import json
 from collections import Counter
 
 import pytest
+from confluent_kafka.cimpl import TopicPartition
 from deltalake import DeltaTable
 
 from demo.broker import Broker
 from tests.e2e.running import await_true
-from tests.e2e.sinking import PATIENCE, SinkLab, send
+from tests.e2e.sinking import BEGAN, PATIENCE, SinkLab, send, spark_sink
 
 pytestmark = [
     pytest.mark.kafka,
@@ -56,6 +57,13 @@ def lost(lab: SinkLab) -> list[tuple[str, int, int]]:
     )
 
 
+def trim(broker: Broker, topic: str, first: int) -> None:
+    """Delete the records before the offset, as retention does."""
+    admin = broker.admin()
+    for done in admin.delete_records([TopicPartition(topic, 0, first)]).values():
+        done.result(PATIENCE)
+
+
 @pytest.fixture
 def topics(lab: SinkLab, kafka_broker: Broker) -> tuple[str, str]:
     """Two topics; three records of each have landed."""
@@ -91,3 +99,47 @@ def test_planned_offsets_of_a_deleted_topic_are_refused_or_recorded_as_lost(
     land(lab)  # with lost_offsets: fail again
     assert lost(lab) == [(other, 3, 4)]
     assert len(lab.messages()) == 12
+
+
+def test_a_topic_that_comes_back_or_is_new_loses_nothing_where_kafka_deleted_its_first_records(
+    lab: SinkLab, kafka_broker: Broker, topics: tuple[str, str]
+) -> None:
+    """Batches are smaller than what Kafka has deleted."""
+    stays, other = topics
+    send(kafka_broker.bootstrap, other, 0, 30)
+    land(lab)
+    configure(lab, kafka_broker, stays, options="lost_offsets: continue\n")
+    send(kafka_broker.bootstrap, stays, 0, 1)
+    land(lab)
+    send(kafka_broker.bootstrap, other, 0, 7)
+    trim(kafka_broker, other, 25)
+    new = f"{lab.topic}-new"
+    kafka_broker.create_topic(new, 1)
+    send(kafka_broker.bootstrap, new, 0, 35)
+    trim(kafka_broker, new, 32)
+    configure(lab, kafka_broker, stays, other, new, options="max_offsets_per_trigger: 10\n")
+    land(lab)
+    assert f"{new}/0: new to this sink, begins at its first record" in lab.log_text()
+    assert Counter(text.split("/")[0] for text in lab.messages()) == {stays: 4, other: 40, new: 3}
+    assert lost(lab) == []
+
+
+def test_a_topic_that_is_recreated_while_the_sink_runs_without_it_is_refused(
+    lab: SinkLab, kafka_broker: Broker, topics: tuple[str, str]
+) -> None:
+    stays, other = topics
+    (lab.directory / "sink.yml").write_text(
+        f"kafka: {{hosts: ['{kafka_broker.bootstrap}'], topics_pattern: '{lab.topic}-.*', metadata_max_age: 1s}}\n"
+        f"lost_offsets: continue\ntable.path: {lab.lines}\ncheckpoint.path: {lab.checkpoint}\ntrigger.interval: 0s\n"
+    )
+    delete(kafka_broker, other)
+    lab.start()
+    send(kafka_broker.bootstrap, stays, 0, 1)
+    await_true(lambda: len(lab.messages()) == 7, "the other topic lands", PATIENCE)
+    kafka_broker.create_topic(other, 1)
+    send(kafka_broker.bootstrap, other, 0, 5, BEGAN + 7)  # equal times would be the same records
+    assert lab.wait() == 1, lab.log_text()
+    assert f"the topic {other} was deleted and re-created" in lab.log_text()
+    assert spark_sink(lab, "repair", "--from-kafka").returncode == 0
+    land(lab)
+    assert Counter(text.split("/")[0] for text in lab.messages()) == {stays: 4, other: 3 + 5}

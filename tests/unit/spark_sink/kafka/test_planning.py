@@ -4,7 +4,7 @@ import pytest
 
 from config.sink.kafka import KafkaSource
 from spark_sink.errors import Refused, SinkError
-from spark_sink.kafka.planning import Limits, Planner
+from spark_sink.kafka.planning import Limits, Planner, begin_new_topics, resume
 from tests.fakes import ManualClock
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
@@ -12,12 +12,14 @@ A, B, OTHER = ("logs", 0), ("logs", 1), ("other", 0)
 
 
 class Lab:
-    def __init__(self, limits: Limits | None = None, *, may_lose: bool = False) -> None:
+    def __init__(
+        self, limits: Limits | None = None, *, may_lose: bool = False, ids: dict[str, str] | None = None
+    ) -> None:
         self.broker = FakeBroker(end={A: 10, B: 20, OTHER: 5}, topic_ids={"logs": "one", "other": "two"})
         self.clock = ManualClock()
         kafka = KafkaSource(hosts=("k:9092",), topics=("logs", "other"), metadata_max_age=30.0)
         limits = limits or Limits(most=1000)
-        self.planner = Planner(kafka, limits, may_lose, self.broker, {A: 4, B: 20}, self.clock.monotonic)
+        self.planner = Planner(kafka, limits, may_lose, self.broker, {A: 4, B: 20}, ids or {}, self.clock.monotonic)
 
     def ends(self) -> dict[tuple[str, int], int]:
         return dict(self.planner.next_ends())
@@ -87,6 +89,29 @@ def test_a_topic_that_was_recreated_is_refused() -> None:
     lab.broker.end[A], lab.broker.topic_ids["logs"] = 1, "three"
     with pytest.raises(Refused, match=r"logs was deleted and re-created.*its id was one, and is three.*repair"):
         lab.ends()
+
+
+def test_a_topic_that_was_deleted_before_the_start_and_is_recreated_afterwards_is_refused() -> None:
+    """Its first records have offsets that the marks have, and would be left out."""
+    lab = Lab(may_lose=True, ids={"logs": "one", "other": "before", "elsewhere": "x"})
+    del lab.broker.end[OTHER]
+    assert lab.ends() == {A: 10, B: 20}
+    lab.broker.end[OTHER] = 9
+    lab.clock.advance(31)
+    with pytest.raises(Refused, match=r"other was deleted and re-created.*its id was before, and is two.*repair"):
+        lab.ends()
+
+
+def test_a_partition_that_the_last_batch_does_not_name_is_resumed_where_it_has_landed() -> None:
+    assert resume({A: 7}, {A: 5, B: 20, OTHER: 3}, {A, B, ("logs", 2)}) == {A: 7, B: 20}
+
+
+def test_a_topic_of_which_nothing_is_known_begins_at_its_first_record() -> None:
+    """Of one that is known, what Kafka deleted of a new partition is lost."""
+    new = ("new", 0)
+    first = {A: 0, B: 5, OTHER: 6, new: 7}
+    assert begin_new_topics(first, {A: 3}, {OTHER: 9}) == {new: 7}
+    assert begin_new_topics(first, {A: 3}, {}) == {OTHER: 6, new: 7}
 
 
 def test_a_partition_that_ends_earlier_than_before_is_refused_or_stays_where_it_is() -> None:

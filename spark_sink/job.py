@@ -214,7 +214,7 @@ class Job:
         query = self._start(batches, planner)
         logger.info(f"landing {topics.describe(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
-            self._views.failed()  # reports those that have failed since
+            self._views.supervise()
             self._progress.metrics.views(self._views.figures())
         stop(query, batches.idle)
         self._progress.ended.wait(COMMIT_SECONDS)

@@ -30,7 +30,7 @@ class SinkMetrics:
         self._now = now
         self.seen_alive = now()  # when the query last ended a batch, or found nothing new
         self._partitions: set[Partition] = set()  # partitions with a lag
-        self._failed: set[str] = set()  # views
+        self._view_failures: dict[str, int] = {}
         self.registry = registry = CollectorRegistry()
 
         def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
@@ -69,11 +69,11 @@ class SinkMetrics:
         self.group_commit_failures = counter(
             "group_commit_failures", "Failed commits of offsets to the monitoring group; rows are landed all the same."
         )
-        self.view_up = gauge("view_up", "1 while the view's query runs, 0 when it has failed.", VIEW)
+        self.view_up = gauge("view_up", "1 while the view runs, 0 while it is down after a failure.", VIEW)
         self.view_late_rows = gauge("view_late_rows", "Rows behind the view's watermark, since the start.", VIEW)
         self.view_state_rows = gauge("view_state_rows", "Groups and rows that the view's query remembers.", VIEW)
         self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last batch.", VIEW)
-        self.view_failures = counter("view_failures", "Failures of the view's query.", VIEW)
+        self.view_failures = counter("view_failures", "Failures of the view, also of starting it again.", VIEW)
 
     def landed(self, landed: BatchResult) -> None:
         """Record a batch that has landed."""
@@ -115,10 +115,9 @@ class SinkMetrics:
     def views(self, figures: Mapping[str, Figures]) -> None:
         """Record the figures of the views. To be called repeatedly, with figures that rise."""
         for view, now in figures.items():
-            failures = self.view_failures.labels(view)  # so that the series is there, at 0, before the first failure
-            if now.failed and view not in self._failed:
-                failures.inc()
-                self._failed.add(view)
+            # Also by 0, so that the series is there before the first failure.
+            self.view_failures.labels(view).inc(now.failures - self._view_failures.get(view, 0))
+            self._view_failures[view] = now.failures
             self.view_up.labels(view).set(not now.failed)
             self.view_late_rows.labels(view).set(now.late)
             self.view_state_rows.labels(view).set(now.state_rows)

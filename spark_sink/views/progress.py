@@ -31,7 +31,8 @@ class Figures:
     late: int = 0
     state_rows: int = 0
     seconds: float = 0.0  # of the last batch
-    failed: bool = False
+    failed: bool = False  # it is down
+    failures: int = 0  # of its queries
 
 
 class ViewProgress(StreamingQueryListener):
@@ -41,6 +42,7 @@ class ViewProgress(StreamingQueryListener):
         super().__init__()
         self._lock = threading.Condition()
         self._ended: set[str] = set()  # runs of queries
+        self._well: set[str] = set()  # runs that have ended a batch, or found that nothing is new
         self._figures = {name: Figures() for name in names}
 
     def figures(self) -> dict[str, Figures]:
@@ -53,9 +55,19 @@ class ViewProgress(StreamingQueryListener):
         with self._lock:
             self._lock.wait_for(lambda: runs <= self._ended, seconds)
 
+    def is_well(self, run: str) -> bool:
+        """Return True if the run of a query has ended a batch, or found that nothing is new."""
+        with self._lock:
+            return run in self._well
+
     def failed(self, name: str) -> None:
         with self._lock:
-            self._figures[name] = replace(self._figures[name], failed=True)
+            before = self._figures[name]
+            self._figures[name] = replace(before, failed=True, failures=before.failures + 1)
+
+    def recovered(self, name: str) -> None:
+        with self._lock:
+            self._figures[name] = replace(self._figures[name], failed=False)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         pass
@@ -68,6 +80,7 @@ class ViewProgress(StreamingQueryListener):
         operators = progress.stateOperators
         late = sum(operator.numRowsDroppedByWatermark for operator in operators)
         with self._lock:
+            self._well.add(str(progress.runId))
             before = self._figures[name]
             self._figures[name] = replace(
                 before,
@@ -84,7 +97,8 @@ class ViewProgress(StreamingQueryListener):
             )
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        pass
+        with self._lock:
+            self._well.add(str(event.runId))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         with self._lock:

@@ -1,6 +1,8 @@
 """The streaming query of one view, and what Spark's text means when it fails."""
 
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -16,8 +18,8 @@ from spark_sink.views.view_storage import ViewStorage
 MEANINGS: tuple[tuple[str, str, bool], ...] = (
     (
         r"DELTA_SCHEMA_CHANGED",
-        "the columns of the table of lines were changed while it ran; start the sink again, the view resumes where it "
-        "is",
+        "the columns of the table of lines were changed while it ran; the view resumes where it is when it is started "
+        "again",
         False,
     ),
     (
@@ -34,17 +36,24 @@ MEANINGS: tuple[tuple[str, str, bool], ...] = (
     ),
     (r"DELTA_METADATA_MISMATCH|DELTA_FAILED_TO_MERGE_FIELDS", "its table was changed by another program", True),
 )
+# Before a query that has failed is started again: doubled each time, until one has run for the longest.
+FIRST_WAIT_SECONDS = 10.0
+LONGEST_WAIT_SECONDS = 600.0
 
 
 @dataclass(slots=True)
 class RunningView:
-    """One view from its check to the end of its query. Used by one thread."""
+    """One view from its check to the end of its last query. Used by one thread."""
 
     storage: ViewStorage
     rows: DataFrame
+    clock: Callable[[], float] = time.monotonic
     query: StreamingQuery | None = None
-    error: SinkError | None = None
+    error: SinkError | None = None  # why it is down; None again when a query that was started since has read something
     details: str = ""  # Spark's whole text of the error
+    retry_at: float | None = None  # by the clock; None while a query runs, and where another one would fail, too
+    wait: float = 0.0  # seconds from the last failure to the next query
+    _started: float = float("-inf")
 
     @property
     def name(self) -> str:
@@ -52,6 +61,7 @@ class RunningView:
 
     def start(self, available_now: bool) -> None:
         """Start the query and return at once. What fails is in `error`."""
+        self._started, self.retry_at = self.clock(), None
         view = self.storage.entry.view
         writer = self.rows.writeStream.format("delta").outputMode(view.mode).queryName(PREFIX + view.name)
         writer = writer.option("checkpointLocation", self.storage.checkpoint.path)
@@ -66,13 +76,25 @@ class RunningView:
 
     def poll(self) -> bool:
         """Return True if the query still runs. Notes in `error` why it has failed."""
-        if self.query is None or self.error is not None:
+        if self.query is None:
             return False
         if self.query.isActive:
             return True
         if failure := catalyst.failure(self.query):
             self._fail(failure)
         return False
+
+    def fail(self, error: SinkError, details: str, *, final: bool) -> None:
+        """Note an error, and when to start the query again; `final`: not before the sink is."""
+        if self.clock() - self._started > LONGEST_WAIT_SECONDS:
+            self.wait = 0.0
+        self.wait = min(max(2 * self.wait, FIRST_WAIT_SECONDS), LONGEST_WAIT_SECONDS)
+        self.query, self.error, self.details = None, error, details
+        self.retry_at = None if final else self.clock() + self.wait
+
+    def is_due(self) -> bool:
+        """Return True if the query has failed, and the wait is over."""
+        return self.retry_at is not None and self.clock() >= self.retry_at
 
     def has_running_batch(self) -> bool:
         return self.poll() and self.query is not None and bool(self.query.status["isTriggerActive"])
@@ -82,14 +104,10 @@ class RunningView:
             self.query.stop()
 
     def _fail(self, text: str) -> None:
-        self.details = text
-        self.error = _translated(text, self.storage)
-
-
-def _translated(text: str, storage: ViewStorage) -> SinkError:
-    doing = f"the view {storage.entry.view.name} ({storage.table.path}) has stopped"
-    for pattern, meaning, must_rebuild in MEANINGS:
-        if re.search(pattern, text):
-            ways_out = f". {storage.ways_out}" if must_rebuild else ""
-            return SinkError(f"{doing}: {meaning}{ways_out}: {root_cause(text)}")
-    return translate(text, f"{doing}, and resumes there when the sink is started again")
+        doing = f"the view {self.name} ({self.storage.table.path}) has stopped"
+        for pattern, meaning, must_rebuild in MEANINGS:
+            if re.search(pattern, text):
+                ways_out = f". {self.storage.ways_out}" if must_rebuild else ""
+                error = SinkError(f"{doing}: {meaning}{ways_out}: {root_cause(text)}")
+                return self.fail(error, text, final=must_rebuild)
+        return self.fail(translate(text, doing), text, final=False)

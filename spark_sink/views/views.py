@@ -4,8 +4,8 @@
     the table of lines                              exactly once: Delta's source knows which commits were read,
                      └► view b: SQL ─► its table    Delta's sink which batches were written
 
-A view reads what has landed, so nothing that a view does can delay or end the landing; one that fails is reported, and
-stays stopped until the next start.
+A view reads what has landed, so nothing that a view does can end the landing. One that fails is reported and started
+again after a while, unless it would fail again until a person does something.
 
 Groups and joins are kept in RocksDB, bounded and outside the JVM's heap: with Spark's own store a view by a column of
 many values would use up the memory that the landing needs. A batch takes slightly longer with RocksDB. The number of
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.errors import SinkError
+from spark_sink.errors import SPARK_ERRORS, Refused, SinkError
 from spark_sink.logs import trace
 from spark_sink.views.progress import Figures, ViewProgress
 from spark_sink.views.query import ViewEntry, query
@@ -50,12 +50,14 @@ EVENT_SECONDS = 5.0
 
 @dataclass
 class Views:
-    """All views of the configuration. Used from one thread: `check`, then `start` ... `stop`, or `catch_up`."""
+    """All views of the configuration. Used from one thread: `check`, then `start`, `supervise` ... `stop`, or
+    `catch_up`."""
 
     spark: SparkSession
     config: SinkConfig
+    clock: Callable[[], float] = time.monotonic
     _views: list[RunningView] = field(default_factory=list)
-    _reported: set[str] = field(default_factory=set)
+    _reported: dict[str, SinkError | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in SETTINGS.items() if self.config.views else ():
@@ -76,7 +78,7 @@ class Views:
                 logger.warning(changed, extra={"view": view.name})
 
     def start(self) -> None:
-        """Start all queries and return at once. `failed` reports those that fail."""
+        """Start all queries and return at once. `supervise` reports those that fail."""
         if self._views:
             self.spark.streams.addListener(self._progress)
         with _scheduler_pool(self.spark):
@@ -85,14 +87,16 @@ class Views:
                 interval = view.storage.entry.view.trigger.interval
                 logger.info(f"view {view.name}: {view.storage.table.path}, every {interval:g} s")
 
-    def failed(self) -> list[tuple[str, SinkError]]:
-        """Return the views that have ended by themselves, with their errors. Logs each of them once."""
+    def supervise(self) -> None:
+        """Log which views have failed and which are well again, and start those again whose time has come. To be called
+        repeatedly; takes a second or two where a view is started."""
         for view in self._views:
-            view.poll()
-            if view.error is not None and view.name not in self._reported:
-                self._reported.add(view.name)
-                self._progress.failed(view.name)
-                logger.error(str(view.error), extra=trace(view.details))
+            self._observe(view)
+            if view.is_due():
+                self._restart(view)
+
+    def failed(self) -> list[tuple[str, SinkError]]:
+        """Return the views that are down, with their errors."""
         return [(view.name, view.error) for view in self._views if view.error is not None]
 
     def figures(self) -> dict[str, Figures]:
@@ -106,10 +110,11 @@ class Views:
             time.sleep(POLL_SECONDS)
         for view in self._views:
             view.stop()
-        self.failed()
         if self._views:
             self._progress.await_ends({str(view.query.runId) for view in self._views if view.query}, EVENT_SECONDS)
             self.spark.streams.removeListener(self._progress)
+        for view in self._views:
+            self._observe(view, ends=True)
 
     def catch_up(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Run each view, one after the other, up to the end of the table of lines. Returns early when `stopped`."""
@@ -124,12 +129,44 @@ class Views:
                     time.sleep(POLL_SECONDS)
         self.stop()
 
+    def _observe(self, view: RunningView, *, ends: bool = False) -> None:
+        """Log that the view has failed, as an error once until it is well again; or that it is. `ends`: no retry."""
+        view.poll()
+        if view.error and view.query and self._progress.is_well(str(view.query.runId)):
+            view.error = None
+        before = self._reported.get(view.name)
+        if view.error is before:
+            return
+        self._reported[view.name] = view.error
+        if view.error is None:
+            self._progress.recovered(view.name)
+            logger.info(f"the view {view.name} ({view.storage.table.path}) runs again", extra={"view": view.name})
+            return
+        self._progress.failed(view.name)
+        final = view.retry_at is None
+        when = "at the next start" if ends else f"in {view.wait:g} s"
+        plan = "" if final else f". It is started again {when}, and resumes where it was"
+        level = logging.ERROR if final or before is None else logging.INFO
+        logger.log(level, f"{view.error}{plan}", extra=trace(view.details))
+
+    def _restart(self, view: RunningView) -> None:
+        """Start a view again as a start of the sink does, with the columns that its table has now."""
+        try:
+            with _scheduler_pool(self.spark):
+                view.rows = self._query(view.storage)
+                if changed := view.storage.prepare(view.rows):
+                    logger.warning(changed, extra={"view": view.name})
+                view.start(available_now=False)
+        except (SinkError, *SPARK_ERRORS, OSError) as error:  # none of them may end the landing
+            reason = SinkError(f"the view {view.name} cannot be started again: {error}")
+            view.fail(reason, str(error), final=isinstance(error, Refused))
+
     def _queries(self, storages: list[ViewStorage]) -> list[RunningView]:
         """Return a query for each view, not started. Raises one SinkError with the problems of all views."""
         views, problems = [], []
         for storage in storages:
             try:
-                views.append(RunningView(storage, self._query(storage)))
+                views.append(RunningView(storage, self._query(storage), self.clock))
             except SinkError as error:
                 problems.append(error)
         if problems:

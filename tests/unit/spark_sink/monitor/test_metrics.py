@@ -75,10 +75,10 @@ def test_a_deleted_partition_has_no_lag() -> None:
     assert value(metrics, "lag_offsets", topic="logs", partition="2") is None
 
 
-def test_a_view_is_up_until_it_has_failed_once() -> None:
+def test_a_view_is_up_unless_it_has_failed_and_each_failure_is_counted_once() -> None:
     metrics = SinkMetrics()
-    for failed, expected in ((False, [1, 0]), (True, [0, 1]), (True, [0, 1])):
-        metrics.views({"errors": Figures(failed=failed)})
+    for failed, failures, expected in ((False, 0, [1, 0]), (True, 1, [0, 1]), (True, 1, [0, 1]), (False, 3, [1, 3])):
+        metrics.views({"errors": Figures(failed=failed, failures=failures)})
         assert [value(metrics, name, view="errors") for name in ("view_up", "view_failures_total")] == expected
 
 

@@ -4,12 +4,13 @@ import io
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from config.sink.kafka import KafkaSource
@@ -21,7 +22,9 @@ from spark_sink import logs
 from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.staged import Unnamed, write_table
 from spark_sink.rows.options import columns_of
+from spark_sink.views.progress import PREFIX
 from spark_sink.views.views import Views
+from tests.fakes import ManualClock
 
 ERRORS_A_MINUTE = """
     SELECT window.start AS minute, host, count(*) AS errors FROM lines
@@ -37,6 +40,7 @@ class ViewsLab:
         self.directory = directory
         self.lines = str(directory / "lines")
         self.out = io.StringIO()
+        self.clock = ManualClock()
         config = self._config()
         self._tables = SinkTables(spark, config, columns_of(config), print)
         self._tables.log(self.lines)
@@ -60,7 +64,8 @@ class ViewsLab:
 
     def views(self, *views: ViewConfig, **changes: object) -> Views:
         logs.set_up(text=False, out=self.out)
-        return Views(self.spark, replace(self._config(), views=views, **changes))  # type: ignore[arg-type]
+        config = replace(self._config(), views=views, **changes)  # type: ignore[arg-type]
+        return Views(self.spark, config, self.clock.monotonic)
 
     def run(self, *views: ViewConfig) -> Views:
         """Whatever is there, to the end."""
@@ -84,6 +89,13 @@ class ViewsLab:
         for query in self.spark.streams.active:
             query.processAllAvailable()
 
+    def await_end(self, name: str) -> None:
+        """Until the running query of the view has failed."""
+        for query in self.spark.streams.active:
+            if query.name == PREFIX + name:
+                with suppress(StreamingQueryException):
+                    assert query.awaitTermination(60), "it has not failed"
+
     def rows(self, name: str) -> list[tuple[object, ...]]:
         table = self.spark.read.format("delta").load(str(self.table(name)))
         return sorted(tuple(row) for row in table.collect())
@@ -105,8 +117,10 @@ class ViewsLab:
         shutil.copytree(self.checkpoint(name), kept)
         return kept
 
-    def logged(self) -> list[str]:
-        return [json.loads(line)["message"] for line in self.out.getvalue().splitlines()]
+    def logged(self, *levels: str) -> list[str]:
+        """The messages; of these levels only, if any are named."""
+        records = map(json.loads, self.out.getvalue().splitlines())
+        return [record["message"] for record in records if not levels or record["log.level"] in levels]
 
     def _config(self) -> SinkConfig:
         return SinkConfig(

@@ -1,12 +1,13 @@
 """What comes out of views, whatever happens to the table of lines meanwhile."""
 
-from contextlib import suppress
+import shutil
 from datetime import datetime
 
 import pytest
-from pyspark.errors import StreamingQueryException
 
 from config.sink.views import ViewConfig, ViewTriggerConfig
+from spark_sink.views.views import Views
+from tests.e2e.running import await_true
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark
@@ -149,33 +150,139 @@ def test_a_view_that_fails_is_reported_once_and_leaves_the_others_running(lab: V
     with lab.running(FILTER, cast) as views:
         lab.await_read()
         lab.land("09:00:20 a error 2")
-        with suppress(StreamingQueryException):  # it may have ended before
-            lab.await_read()
+        lab.await_end("casts")
         lab.land("09:00:30 a error 3")
         lab.await_read()
         for _ in range(2):
-            ((name, error),) = views.failed()
+            views.supervise()
+        ((name, error),) = views.failed()
         assert views.figures()["casts"].failed
         assert not views.figures()["errors"].failed
     assert name == "casts"
-    stopped = [line for line in lab.logged() if "has stopped" in line]
-    assert stopped == [str(error)]
-    assert "CAST_INVALID_INPUT" in stopped[0]
-    assert "resumes there when the sink is started again" in stopped[0]
+    assert lab.logged("error") == [f"{error}. It is started again in 10 s, and resumes where it was"]
+    assert "CAST_INVALID_INPUT" in str(error)
     assert len(lab.rows("errors")) == 2
 
 
-def test_lines_with_a_new_column_end_a_view_until_the_next_start(lab: ViewsLab) -> None:
+@pytest.fixture
+def teams(lab: ViewsLab) -> ViewConfig:
+    """A view that fails while the number of a host's team is none."""
+    path = lab.directory / "teams"
+    lab.spark.sql(f"CREATE TABLE delta.`{path}` USING DELTA AS SELECT 'a' AS host, '1' AS team")
+    sql = f"SELECT message, CAST(team AS INT) AS team FROM lines JOIN delta.`{path}` USING (host)"
+    return ViewConfig(name="teams", sql=sql, trigger=AT_ONCE)
+
+
+def set_team(lab: ViewsLab, team: str) -> None:
+    lab.spark.sql(f"UPDATE delta.`{lab.directory}/teams` SET team = '{team}'")
+
+
+def await_well(views: Views) -> None:
+    def is_well() -> bool:
+        views.supervise()
+        return not views.failed()
+
+    await_true(is_well, "it runs again")
+
+
+def test_a_view_that_failed_is_started_again_after_longer_and_longer_waits_until_it_is_well(
+    lab: ViewsLab, teams: ViewConfig
+) -> None:
+    lab.land("09:00:10 a 1")
+    with lab.running(teams) as views:
+        lab.await_read()
+        set_team(lab, "none")
+        lab.land("09:00:20 a 2")
+        for wait in (10, 20, 40):
+            lab.await_end("teams")
+            views.supervise()
+            lab.clock.advance(wait - 1)
+            views.supervise()
+            assert not lab.spark.streams.active
+            lab.clock.advance(1)
+            assert [name for name, _ in views.failed()] == ["teams"]
+            if wait == 40:
+                set_team(lab, "2")
+            views.supervise()
+            assert lab.spark.streams.active
+        lab.await_read()
+        await_well(views)
+        assert views.figures()["teams"].failures == 3
+        assert not views.figures()["teams"].failed
+    assert lab.rows("teams") == [("1", 1), ("2", 2)]
+    assert len(lab.logged("error")) == 1
+    assert [line for line in lab.logged() if "runs again" in line] == [
+        f"the view teams ({lab.table('teams')}) runs again"
+    ]
+    assert views.failed() == []
+
+
+def test_a_view_that_fails_where_nothing_starts_it_again_resumes_at_the_next_start(
+    lab: ViewsLab, teams: ViewConfig
+) -> None:
+    set_team(lab, "none")
+    lab.land("09:00:10 a 1")
+    ((_, error),) = lab.run(teams).failed()
+    assert lab.logged("error") == [f"{error}. It is started again at the next start, and resumes where it was"]
+    set_team(lab, "2")
+    lab.run(teams)
+    assert lab.rows("teams") == [("1", 2)]
+
+
+def test_a_view_that_ran_long_is_started_again_soon(lab: ViewsLab, teams: ViewConfig) -> None:
+    with lab.running(teams) as views:
+        for longer in (0, 601):
+            set_team(lab, "none")
+            lab.land("09:00:10 a 1")
+            lab.await_end("teams")
+            lab.clock.advance(longer)
+            views.supervise()
+            set_team(lab, "2")
+            lab.clock.advance(10)
+            views.supervise()
+            lab.await_read()
+            await_well(views)
+    assert len(lab.logged("error")) == 2
+
+
+def test_lines_with_a_new_column_are_read_when_the_view_is_started_again(lab: ViewsLab) -> None:
+    everything = ViewConfig(name="errors", sql="SELECT * FROM lines WHERE message LIKE 'error%'", trigger=AT_ONCE)
     lab.land("09:00:10 a error 1")
-    with lab.running(FILTER) as views:
+    with lab.running(everything) as views:
         lab.await_read()
         lab.change("ALTER TABLE {lines} ADD COLUMNS (pod STRING)")
         lab.land("09:00:20 a error 2")
-        with suppress(StreamingQueryException):  # it may have ended before
-            lab.await_read()
-        assert "start the sink again, the view resumes where it is" in str(views.failed()[0][1])
-    lab.run(FILTER)
-    assert [row[2] for row in lab.rows("errors")] == ["error 1", "error 2"]
+        lab.await_end("errors")
+        views.supervise()
+        assert "the columns of the table of lines were changed while it ran" in str(views.failed()[0][1])
+        lab.clock.advance(10)
+        views.supervise()
+        lab.await_read()
+    assert views.failed() == []
+    table = lab.spark.read.format("delta").load(str(lab.table("errors")))
+    assert sorted(table.select("message", "pod").collect()) == [("error 1", None), ("error 2", None)]
+
+
+def test_a_view_that_needs_a_person_is_not_started_again(lab: ViewsLab, teams: ViewConfig) -> None:
+    """Its table is gone, which a start of the sink refuses, too."""
+    lab.land("09:00:10 a 1")
+    with lab.running(teams) as views:
+        lab.await_read()
+        set_team(lab, "none")
+        lab.land("09:00:20 a 2")
+        lab.await_end("teams")
+        views.supervise()
+        shutil.rmtree(lab.table("teams"))
+        lab.clock.advance(10)
+        views.supervise()
+        for _ in range(3):
+            lab.clock.advance(1000)
+            views.supervise()
+        assert not lab.spark.streams.active
+    ((_, error),) = views.failed()
+    assert "cannot be started again" in str(error)
+    assert "bring the table back" in str(error)
+    assert lab.logged("error")[-1] == str(error)
 
 
 def test_groups_are_kept_outside_of_the_heap_unless_spark_is_configured_otherwise(lab: ViewsLab) -> None:

@@ -140,6 +140,7 @@ def main(directory: Path, available_now: bool) -> None:
     views.start()
     while not views.failed():
         time.sleep(0.2)
+        views.supervise()
     raise SystemExit(1)
 
 

@@ -33,6 +33,15 @@ class OptimizeConfig:
         default=DAY,
         metadata={"doc": "How long after its end a date is considered closed, and its files are compacted."},
     )
+    open_min_files: int = field(
+        default=5000,
+        metadata={
+            "doc": "A date that is not closed is compacted from this many small files on: a commit takes longer with "
+            "each.",
+            "unit": "files",
+            "min": 2,
+        },
+    )
     target_size: Size | None = field(
         default=None, metadata={"doc": "The size of compacted files; Delta's default when absent.", "min": 1024**2}
     )

@@ -2,8 +2,8 @@
 
 The checkpoint says where to resume reading. Four faults would do harm without an error: with a new checkpoint,
 everything lands a second time; with one that was set back, the names of its batches have been used; a table that was
-restored to an earlier version lacks rows that count as landed; and a topic that was re-created has the offsets of the
-old one again.
+restored to an earlier version, or deleted, lacks rows that count as landed; and a topic that was re-created has the
+offsets of the old one again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,6 +71,19 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], query_
                 f"no batch after {planned}: it was set back, and the names of what it would land have been used. "
                 f"Either bring back the whole checkpoint; or move that one away and {RESUME}"
             )
+
+
+def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks: Table) -> None:
+    """Raise Refused where the tables of lines were deleted together with the marks, which would have told of it."""
+    if checkpoint.last_committed() == NO_BATCH or any(snapshot.exists for snapshot in tables):
+        return
+    paths = ", ".join(snapshot.table.path for snapshot in tables)
+    raise Refused(
+        f"the table {paths} and the marks table {marks.path} are missing, but the checkpoint {checkpoint.path} resumes "
+        "behind the batches that landed in them: those rows would be missing. Either bring both tables back (a backup, "
+        "or table.path and state.path as they were before); or move the checkpoint away, and a new one begins where "
+        "start says (earliest: at the first record that Kafka has)"
+    )
 
 
 def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) -> None:

@@ -13,7 +13,8 @@ more for each query over the rows of a table: over the marks in step 1, over lin
                           count as landed, and would be lost. Before step 4, which may lower the ends that matter.
     4   lower_ends        A partition that was out of the configuration and is back is read again from its first
                           record: without its rows among the orphans of step 10, all of them would land twice.
-    5   check_checkpoint  A checkpoint that is new, lost or set back: rows would land twice, or under used names.
+    5   check_checkpoint  A checkpoint that is new, lost or set back: rows would land twice, or under used names. One
+                          that outlived tables and marks: what has landed would be missing.
     6   check_ends        A checkpoint that another one has overtaken: what that one landed would land twice. After
                           step 4, because an end that is lowered there is not a sign of another checkpoint.
     7   check_versions    A table that was restored, deleted or re-created: rows that count as landed are missing.
@@ -96,7 +97,7 @@ class Startup:
         state = self.read_tables(tables, self.read_marks(tables.marks))
         self.check_topics(state)
         state = self.lower_ends(state)
-        self.check_checkpoint(state)
+        self.check_checkpoint(state, tables.marks)
         self.check_ends(state)
         self.check_versions(state)
         state.marks.note_topics(self.kafka.ids)
@@ -128,8 +129,10 @@ class Startup:
             )
         return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
 
-    def check_checkpoint(self, state: StartupState) -> None:
+    def check_checkpoint(self, state: StartupState, marks_table: Table) -> None:
         guard.check_checkpoint(self.checkpoint, state.tables, self.kafka.names, self.config.start)
+        if not state.marks.appends and not self.config.has_template:  # with a template, step 9 refuses it
+            guard.check_deleted(self.checkpoint, state.lines, marks_table)
 
     def check_ends(self, state: StartupState) -> None:
         guard.check_ends(self.checkpoint, state.marks.ends)

@@ -25,7 +25,8 @@ from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.logs import trace
 from spark_sink.maintenance import optimize
 from spark_sink.maintenance.known import KnownTable, known_tables
-from spark_sink.maintenance.sizes import read_sizes, readable_bytes
+from spark_sink.maintenance.sizes import MANY_FILES, read_sizes, readable_bytes
+from spark_sink.maintenance.status_report import many_files
 from spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from spark_sink.maintenance.table_steps import TableSteps
 from spark_sink.spark_session import sink_session
@@ -57,6 +58,7 @@ class Maintenance:
     uncommitted_since: float = field(default_factory=time.time)  # a batch that begins from now on writes later
     failed: int = 0
     done: int = 0
+    many_files: int = MANY_FILES  # a table with more gets a warning
 
     def run(self) -> int:
         began = time.monotonic()
@@ -97,6 +99,8 @@ class Maintenance:
                     "small_files": after.small,
                 },
             )
+        if after is not None and after.files > self.many_files:
+            logger.warning(f"{known.title}: {many_files(after.files)}", extra={"table": known.table.path})
         return None
 
     def _read_streams(self) -> None:

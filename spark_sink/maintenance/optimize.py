@@ -1,4 +1,4 @@
-"""Compacts the small files of dates that get no more rows (OPTIMIZE). Today's stay as they are: more will come.
+"""Compacts small files (OPTIMIZE): those of dates that get no more rows, and today's where they are very many.
 
 A file is small below half the target size: two of those always fit in one, so each run that finds any leaves fewer.
 OPTIMIZE changes no row, and Delta lets appends pass while it runs; of two that compact the same files the later one
@@ -43,8 +43,10 @@ def plan(sizes: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[DateFi
     """Yield the dates whose files are worth compacting, oldest first. A table that is not partitioned by date counts as
     one date, which is compacted at any time."""
     for day in sorted(sizes.by_date, key=lambda day: day.date or date.min):
-        closed = not sizes.dated or (day.date is not None and is_closed(day.date, config.closed_after, now))
-        if closed and day.most_in_directory >= config.min_files:
+        if sizes.dated and day.date is None:
+            continue  # bad dates: few, and nothing asks for them by date
+        closed = day.date is None or is_closed(day.date, config.closed_after, now)
+        if day.most_in_directory >= (config.min_files if closed else config.open_min_files):
             yield day
 
 

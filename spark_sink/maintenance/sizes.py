@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 from spark_sink.storage.tables import Table
 
 DATE = "date"
+# A commit takes 14 ms with up to 1,000 files in a table, 0.1 s with this many, 0.3 s with 100,000.
+MANY_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)

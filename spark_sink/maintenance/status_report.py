@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from spark_sink.maintenance.known import KnownTable
-from spark_sink.maintenance.sizes import Sizes, readable_bytes
+from spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable_bytes
 from spark_sink.maintenance.streams import StreamStatus
 
 PARTITION_HEAD = ("TOPIC", "PARTITION", "LANDED", "END", "LAG", "LAST BATCH")
@@ -104,6 +104,7 @@ def _table(status: TableStatus) -> dict[str, Any]:
         "bytes": status.sizes.bytes,
         "files": status.sizes.files,
         "small_files": status.sizes.small,
+        "too_many_files": status.sizes.files > MANY_FILES,
         "dates": {"count": len(dates), "first": dates[0].isoformat(), "last": dates[-1].isoformat()} if dates else None,
     }
 
@@ -124,6 +125,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield from _columns(PARTITION_HEAD, [_partition_cells(row) for row in document["partitions"]], (0,))
     yield ""
     yield from _columns(TABLE_HEAD, [_table_cells(row) for row in document["tables"]], (0, 1, 7))
+    for table in document["tables"]:
+        if table.get("too_many_files"):
+            yield f"\n{table['table']}: {many_files(table['files'])}"
     if bad := document["dead_letter"]:
         yield ""
         yield from _columns(("ROWS", "BAD BECAUSE"), [(_number(row["rows"]), row["reason"]) for row in bad], (1,))
@@ -131,6 +135,14 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"\nfiles remembered: {state['files']:,}, {readable_bytes(state['bytes_in_memory'])} in the job's memory"
     for error in document["errors"]:
         yield f"\nnot answered: {error}"
+
+
+def many_files(count: int) -> str:
+    """Return what is wrong with a table of so many files, and what to do."""
+    return (
+        f"its {count:,} files slow each commit and each query: run spark-sink maintain more often; if it leaves that "
+        "many, lower maintenance.optimize.open_min_files"
+    )
 
 
 def _partition_cells(partition: dict[str, Any]) -> tuple[str, ...]:

@@ -58,9 +58,9 @@ def test_the_configuration_that_we_ship_writes_where_the_units_may_write() -> No
     assert settings(RUN)["Environment"] == f"SHIPPER_CACHE=/var/cache/{settings(RUN)['CacheDirectory']}"
 
 
-def test_the_timer_starts_maintenance_once_a_night() -> None:
+def test_the_timer_starts_maintenance_every_hour() -> None:
     assert TIMER.with_suffix(".service") == MAINTAIN
-    assert settings(TIMER)["OnCalendar"] == "*-*-* 02:30:00"
+    assert settings(TIMER)["OnCalendar"] == "hourly"
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")

@@ -102,6 +102,26 @@ def test_a_round_deletes_what_is_old_joins_what_is_closed_and_folds_the_marks(si
     assert sink.versions() == before
 
 
+def test_an_open_date_of_very_many_files_is_compacted_with_all_of_its_rows(sink: Sink) -> None:
+    optimize = replace(sink.config.maintenance.optimize, open_min_files=3)
+    config = replace(sink.config, maintenance=MaintenanceConfig(optimize=optimize))
+    before = messages(sink.lines)
+    assert sink.maintain(config=config) == 0
+    assert files_of(sink.lines, "2026-11-21") == 1
+    assert messages(sink.lines) == before
+    assert sink.heard("lines: compacted 3 files of 2026-11-21 into 1")
+
+
+def test_a_table_that_still_has_very_many_files_is_warned_of(sink: Sink) -> None:
+    logs.set_up(text=False, out=sink.out)
+    assert Maintenance(sink.spark, sink.config, False, NOW, many_files=3).run() == 0
+    warnings = [line["message"] for line in sink.logged() if line["log.level"] == "warning"]
+    assert [text for text in warnings if "files slow" in str(text)] == [
+        "lines: its 4 files slow each commit and each query: run spark-sink maintain more often; if it leaves that "
+        "many, lower maintenance.optimize.open_min_files"
+    ]
+
+
 def test_a_view_that_each_batch_rewrites_is_only_vacuumed(sink: Sink) -> None:
     before = data_files(sink.view), messages(sink.view)
     assert sink.maintain() == 0

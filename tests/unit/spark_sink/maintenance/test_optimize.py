@@ -43,17 +43,20 @@ def test_a_date_is_closed_some_time_after_it_ended_in_utc(day: str, after: float
     [
         (table_of(part("2026-11-10", 2)), ["2026-11-10"]),
         (table_of(part("2026-11-10", 1)), []),
-        (table_of(part("2026-11-21", 500)), []),  # today
+        (table_of(part("2026-11-21", 4999)), []),  # today
+        (table_of(part("2026-11-21", 5000)), ["2026-11-21"]),
         (table_of(part("2026-11-20", 500)), []),  # ended, and not yet for a day
         (table_of(part("2027-01-01", 500)), []),  # a clock that is ahead
         (table_of(part("2026-11-12", 9), part("2026-11-10", 9)), ["2026-11-10", "2026-11-12"]),
-        (table_of(part(None, 500)), []),  # rows without a date, in a table that has dates
+        (table_of(part(None, 5000)), []),  # rows without a date, in a table that has dates
         (table_of(part(None, 500), dated=False), [None]),
         (table_of(part(None, 1), dated=False), []),
         (table_of(), []),
     ],
 )
-def test_only_closed_dates_with_enough_small_files_are_compacted(sizes: Sizes, planned: list[str | None]) -> None:
+def test_dates_with_enough_small_files_are_compacted_and_open_ones_from_many_on(
+    sizes: Sizes, planned: list[str | None]
+) -> None:
     days = [day.date and day.date.isoformat() for day in plan(sizes, OptimizeConfig(), NOW)]
     assert days == planned
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -71,6 +72,7 @@ def test_the_document_has_everything() -> None:
                 "bytes": 3 * 2**20 + 10,
                 "files": 4,
                 "small_files": 3,
+                "too_many_files": False,
                 "dates": {"count": 2, "first": "2026-11-20", "last": "2026-11-21"},
             },
             {"table": "view errors", "path": "/data/errors", "there": False},
@@ -105,6 +107,15 @@ files remembered: 2,000, 683.6 KiB in the job's memory
 not answered: Kafka does not answer
 """
     )
+
+
+@pytest.mark.parametrize(("files", "too_many"), [(20_000, False), (20_001, True)])
+def test_a_table_of_very_many_files_comes_with_advice(files: int, too_many: bool) -> None:
+    known = KnownTable("lines", Table(NO_SPARK, "/data/lines"), name="web")
+    days = (DateFiles(date(2026, 11, 21), files, files, files, 1, 1),)
+    report = document(replace(FULL, tables=(TableStatus(known, Sizes(1, AT, True, days)),)))
+    assert report["tables"][0]["too_many_files"] is too_many
+    assert ("\nlines web: its 20,001 files slow each commit and each query: run" in text(report)) is too_many
 
 
 def test_before_the_first_run_there_is_no_batch() -> None:

@@ -93,6 +93,24 @@ def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkL
     lab.land()
 
 
+def test_beside_an_idle_run_a_repair_lands_and_run_ends_before_it_lands_anything_twice(lab: SinkLab) -> None:
+    lab.make_topic()
+    lab.start()
+    lab.send_lines(100)
+    await_true(lambda: lab.counts() == (100, 0), "all is landed", PATIENCE)
+    DeltaTable(str(lab.lines)).delete("message < 'line 5'")
+    assert 0 < lab.counts()[0] < 100
+    repair(lab)
+    assert lab.code is None, lab.log_text()
+    lab.expect_all()
+    lab.send_lines(10)
+    assert lab.wait() == 1
+    assert "another process has written to the table" in lab.log_text()
+    assert lab.counts() == (100, 0)
+    lab.land()
+    lab.expect_all()
+
+
 def test_of_a_recreated_topic_every_record_lands_however_long_it_is(lab: SinkLab) -> None:
     """Only its time in Kafka distinguishes one of these records from the earlier one at the same offset."""
     lab.make_topic()

@@ -40,7 +40,6 @@ from spark_sink.monitor.progress import QUERY, BatchProgress
 from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.tables import Table
 from spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
@@ -108,9 +107,9 @@ class Job:
 
     def _deleted_topics(self, admin: Admin) -> DeletedTopics:
         """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
-        table = Table(self._spark, self._config.state_path)
+        path = self._config.state_path
         # Only the ends are wanted, no file.
-        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(table, math.inf).ends)
+        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(path, math.inf).ends)
         deleted_topics.check(deleted, self._config, logger.warning)
         return deleted
 

@@ -19,16 +19,20 @@ A mark may be higher than the rows in the table, never lower: rows up to it are 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, Row, Window
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+from pyarrow import acero, dataset
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_sink.errors import SinkError
 from spark_sink.kafka.offsets import Partition
 from spark_sink.records.schema import Column
 from spark_sink.storage.commits import last_turn
 from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
@@ -49,6 +53,8 @@ MARKS = (
 COLUMNS = [column.name for column in MARKS]
 # In place of a table's version while `repair --from-kafka` runs: until it has ended, it is unknown what is missing.
 REPAIRING = 2**63 - 1
+# Of the rows of one file, what counts in each column.
+_FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
 THING = ("kind", "table", "host", "file_id", "topic", "partition")
 
 File = tuple[str | None, str]  # host, file id
@@ -123,29 +129,60 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(table: Table, since: float) -> Marks:
-    """Return the marks of the table, without the files of which nothing has landed since `since` (seconds of the
-    epoch)."""
-    # The turn first: what another process appends after this look is noticed by the first append of this one.
-    marks = Marks(turn=max(0, last_turn(Location(table.path))))
-    snapshot = table.snapshot()
-    if not snapshot.exists:
+def load(path: str, since: float) -> Marks:
+    """Return the marks in the table at a path, without the files of which nothing has landed since `since` (seconds of
+    the epoch). Raises SinkError where the table cannot be read."""
+    try:
+        return _load(Location(path), since)
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise SinkError(f"cannot read the marks table {path}: {error}") from error
+
+
+def _load(location: Location, since: float) -> Marks:
+    marks, table = Marks(), location.open()
+    if table is None:
         return marks
-    for row in fold(table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
-        _add_row(marks, row, since)
+    # What another process appends after this version is noticed by the first append of this one.
+    marks.turn = max(0, last_turn(table))
+    rows = location.rows(table)
+    is_file = dataset.field("kind") == "file"
+    for row in sorted(rows.to_table(filter=~is_file).to_pylist(), key=itemgetter("landing")):
+        _add_row(marks, row)
+    for batch in _files(rows, is_file).to_batches():
+        for row in batch.to_pylist():
+            _add_file(marks, row, since)
     return marks
 
 
-def _add_row(marks: Marks, row: Row, since: float) -> None:
-    marks.appends = max(marks.appends, row.landing)
-    if row.kind == "partition":
-        marks.ends[row.topic, row.partition] = row.end_offset
-    elif row.kind == "topic":
-        marks.topics[row.topic] = row.topic_id
-    elif row.kind == "table":
-        marks.versions[row.table] = row.version
-    elif (landed_at := row.micros / 1e6) >= since:
-        marks.note_file(row.table, (row.host, row.file_id), Mark(row.offset, row.first_date, row.last_date, landed_at))
+def _files(rows: dataset.Dataset, is_file: dataset.Expression) -> pa.Table:
+    """Return one row for each file. Between two folds the table has one for each batch: they are never in memory all
+    at once."""
+    keys = ["table", "host", "file_id"]
+    folds = [(name, f"hash_{fold}", None, name) for name, fold in _FOLDS.items()]
+    steps = (
+        acero.Declaration("scan", acero.ScanNodeOptions(rows, columns=["kind", *keys, *_FOLDS], filter=is_file)),
+        acero.Declaration("filter", acero.FilterNodeOptions(is_file)),  # the scan leaves out whole row groups only
+        acero.Declaration("aggregate", acero.AggregateNodeOptions(folds, keys=keys)),
+    )
+    return acero.Declaration.from_sequence(steps).to_table()
+
+
+def _add_row(marks: Marks, row: Mapping[str, Any]) -> None:
+    """Note a row that is of no file. Of equal things the last one counts."""
+    marks.appends = max(marks.appends, row["landing"])
+    if row["kind"] == "partition":
+        marks.ends[row["topic"], row["partition"]] = row["end_offset"]
+    elif row["kind"] == "topic":
+        marks.topics[row["topic"]] = row["topic_id"]
+    elif row["kind"] == "table":
+        marks.versions[row["table"]] = row["version"]
+
+
+def _add_file(marks: Marks, row: Mapping[str, Any], since: float) -> None:
+    marks.appends = max(marks.appends, row["landing"])
+    if (landed_at := row["at"].timestamp()) >= since:
+        mark = Mark(row["offset"], row["first_date"], row["last_date"], landed_at)
+        marks.note_file(row["table"], (row["host"], row["file_id"]), mark)
 
 
 def fold(marks: DataFrame) -> DataFrame:
@@ -153,13 +190,7 @@ def fold(marks: DataFrame) -> DataFrame:
     files = (
         marks.where("kind = 'file'")
         .groupBy(*THING)
-        .agg(
-            F.max("landing").alias("landing"),
-            F.max("at").alias("at"),
-            F.max("offset").alias("offset"),
-            F.min("first_date").alias("first_date"),
-            F.max("last_date").alias("last_date"),
-        )
+        .agg(*(getattr(F, fold)(name).alias(name) for name, fold in _FOLDS.items()))
     )
     newest = Window.partitionBy(*THING).orderBy(F.col("landing").desc())
     others = marks.where("kind <> 'file'").withColumn("rank", F.row_number().over(newest)).where("rank = 1")

@@ -4,13 +4,20 @@ A process that is killed between the rows of a batch and its marks orphans them.
 place in Kafka, at or behind the ends in the marks, and does not write them again: with a checkpoint that still has that
 batch, and with a new one that resumes from the marks. The same holds for the rows of a partition that is read again.
 
+Nearly always there are none, and the bounds of the files show it: Spark, whose first query takes seconds, is only asked
+where a file may have such rows.
+
 Kafka's time is a part of the place: a topic that was re-created has the same offsets again, and those of the old one
 may lie behind its end.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -18,7 +25,13 @@ from spark_sink.kafka.offsets import Partition
 from spark_sink.landing.marks import File, Marks
 from spark_sink.landing.places import PLACE
 from spark_sink.landing.repeats import note_rows
-from spark_sink.storage.tables import TableSnapshot
+from spark_sink.storage.locations import Location
+from spark_sink.storage.tables import Table, TableSnapshot
+
+EndsByTopic: TypeAlias = Mapping[str, Mapping[int, int]]
+
+# Of a data file, as deltalake names them.
+_BOUNDS = ("min.topic", "max.topic", "min.partition", "max.partition", "max.kafka_offset")
 
 
 @dataclass(slots=True)
@@ -48,16 +61,14 @@ class OrphanedRows:
                 rows.unpersist()
             self.rows.clear()
 
-    def add(self, snapshot: TableSnapshot, where: Column) -> bool:
+    def add(self, table: Table, where: Column) -> bool:
         """Find the rows of a table that fit the condition. Returns True if there are any."""
-        if not snapshot.exists or snapshot.is_empty:
-            return False
-        rows = snapshot.table.read().where(where).select(*PLACE).persist()
+        rows = table.read().where(where).select(*PLACE).persist()
         ends = rows.groupBy("topic", "partition").agg(F.max("kafka_offset").alias("last")).collect()
         if not ends:
             rows.unpersist()
             return False
-        self.rows[snapshot.table.path] = rows
+        self.rows[table.path] = rows
         for row in ends:
             partition = (row.topic, row.partition)
             self.last[partition] = max(self.last.get(partition, 0), row.last)
@@ -69,22 +80,62 @@ def find(
 ) -> OrphanedRows:
     """Return the rows behind the marks' ends, and those of every partition of the topics that has no end yet. Notes
     their files in the marks, as of `seconds` of the epoch."""
-    orphaned, where = OrphanedRows(), behind(marks.ends, topics)
+    orphaned, ends = OrphanedRows(), _ends_by_topic(marks.ends, topics)
+    where = _behind(ends)
     for snapshot in lines:
-        if orphaned.add(snapshot, where):
-            table = snapshot.table
+        table = snapshot.table
+        if _may_have_rows_behind(snapshot, ends) and orphaned.add(table, where):
             orphaned.files += note_rows(marks, table.path, table.read().where(where), seconds)
-    orphaned.add(dead_letter, where)
+    if _may_have_rows_behind(dead_letter, ends):
+        orphaned.add(dead_letter.table, where)
     return orphaned
 
 
-def behind(ends: Mapping[Partition, int], topics: Iterable[str]) -> Column:
-    """Return a condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
-    condition = F.lit(False)
+def _ends_by_topic(ends: Mapping[Partition, int], topics: Iterable[str]) -> EndsByTopic:
     by_topic: dict[str, dict[int, int]] = {topic: {} for topic in topics}
     for (topic, partition), end in ends.items():
         by_topic.setdefault(topic, {})[partition] = end
-    for topic, partitions in by_topic.items():
+    return by_topic
+
+
+def _may_have_rows_behind(snapshot: TableSnapshot, ends: EndsByTopic) -> bool:
+    if not snapshot.exists or snapshot.is_empty:
+        return False
+    try:
+        table = Location(snapshot.table.path).open()
+    except DeltaError:  # Spark will do, or say why not
+        return True
+    return table is None or may_have_rows_behind(table, ends)
+
+
+def may_have_rows_behind(table: DeltaTable, ends: EndsByTopic) -> bool:
+    """Return False if the bounds of all data files show that no row is at or behind an end, or in another partition of
+    these topics."""
+    files = pa.table(table.get_add_actions(flatten=True))
+    if not files.num_rows:
+        return False
+    if any(name not in files.column_names or files[name].null_count for name in _BOUNDS):
+        return True
+    *partitions, offset = _BOUNDS
+    ranges = files.group_by(partitions).aggregate([(offset, "max")]).select([*partitions, f"{offset}_max"])
+    return any(_is_behind(ends, *row.values()) for row in ranges.to_pylist())
+
+
+def _is_behind(
+    ends: EndsByTopic, first_topic: str, last_topic: str, first_partition: int, last_partition: int, offset: int
+) -> bool:
+    return any(
+        offset >= partitions.get(partition, 0)
+        for topic, partitions in ends.items()
+        if first_topic <= topic <= last_topic
+        for partition in range(first_partition, last_partition + 1)
+    )
+
+
+def _behind(ends: EndsByTopic) -> Column:
+    """Return a condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
+    condition = F.lit(False)
+    for topic, partitions in ends.items():
         new = ~F.col("partition").isin(list(partitions)) if partitions else F.lit(True)
         beyond = F.lit(False)
         for partition, end in partitions.items():

@@ -107,7 +107,7 @@ class Startup:
         return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock)
 
     def read_marks(self, marks_table: Table) -> Marks:
-        return marks.load(marks_table, self.clock() - self.config.dedupe.forget_after)
+        return marks.load(marks_table.path, self.clock() - self.config.dedupe.forget_after)
 
     def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
         snapshots = {table.path: table.snapshot() for table in tables.known(known)}
@@ -204,7 +204,7 @@ def open_writer(
 ) -> BatchWriter:
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
     tables = SinkTables(spark, config, columns_of(config), log)
-    known = marks.load(tables.marks, clock() - config.dedupe.forget_after)
+    known = marks.load(tables.marks.path, clock() - config.dedupe.forget_after)
     return new_writer(tables, known, OrphanedRows(), new_reader, clock)
 
 

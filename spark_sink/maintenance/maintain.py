@@ -25,7 +25,7 @@ from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.logs import trace
 from spark_sink.maintenance import optimize
 from spark_sink.maintenance.known import KnownTable, known_tables
-from spark_sink.maintenance.sizes import MANY_FILES, read_sizes, readable_bytes
+from spark_sink.maintenance.sizes import MANY_FILES, readable_bytes
 from spark_sink.maintenance.status_report import many_files
 from spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from spark_sink.maintenance.table_steps import TableSteps
@@ -80,13 +80,13 @@ class Maintenance:
     def _maintain_table(self, known: KnownTable) -> None:
         if not known.table.exists():
             return logger.info(f"{known.title}: {known.table.path} does not exist yet")
-        before = read_sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
         steps = TableSteps(known, self.config, self.dry_run, self.now, self.uncommitted_since)
+        before = steps.read_sizes()
         self.done += 1
         for step in steps.all():
             self._guarded(f"{step.__name__} of {known.title}, {known.table.path}", partial(retried, step))
-        after = read_sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
-        if before is not None and after is not None and not self.dry_run:
+        after = steps.read_sizes()
+        if not self.dry_run:
             logger.info(
                 f"{known.title}: {before.files:,} files, {readable_bytes(before.bytes)} before; "
                 f"{after.files:,} files, {readable_bytes(after.bytes)} now, of which {after.small:,} small",
@@ -99,7 +99,7 @@ class Maintenance:
                     "small_files": after.small,
                 },
             )
-        if after is not None and after.files > self.many_files:
+        if after.files > self.many_files:
             logger.warning(f"{known.title}: {many_files(after.files)}", extra={"table": known.table.path})
         return None
 

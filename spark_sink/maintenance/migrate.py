@@ -212,7 +212,7 @@ class Migration:
 
     def _read_marks(self) -> marks.Marks:
         """Return the marks, without those of files."""
-        return marks.load(self._tables.marks, math.inf)
+        return marks.load(self._tables.marks.path, math.inf)
 
     def _append_mark(self, path: str, version: int) -> None:
         known = self._read_marks()

@@ -33,6 +33,7 @@ class TableSteps:
     now: datetime
     uncommitted_since: float
     began: float = 0.0
+    _sizes: Sizes | None = None
 
     def all(self) -> Iterator[Callable[[], None]]:
         options = self.config.maintenance
@@ -168,11 +169,17 @@ class TableSteps:
             logging.WARNING,
         )
 
+    def read_sizes(self) -> Sizes:
+        """Return the sizes of the newest version of the table, which exists. Reads them again only when it has changed:
+        in most rounds, most steps do nothing."""
+        if self._sizes is None or self._sizes.version != self.known.table.version():
+            self._sizes = read_sizes(self.known.table, optimize.small_size(self.config.maintenance.optimize))
+        assert self._sizes is not None
+        return self._sizes
+
     def _read_sizes(self) -> Sizes:
         self.began = time.monotonic()
-        sizes = read_sizes(self.known.table, optimize.small_size(self.config.maintenance.optimize))
-        assert sizes is not None
-        return sizes
+        return self.read_sizes()
 
     def _log(self, message: str, level: int = logging.INFO, **fields: object) -> None:
         seconds = time.monotonic() - self.began

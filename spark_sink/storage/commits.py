@@ -241,8 +241,7 @@ class CommitLog:
             self._newest = self._file_of(self.version)
 
 
-def last_turn(location: Location) -> int:
-    """Return the number of the last numbered append to a table, below 0 where there is none, or no table."""
-    table = location.open()
-    turn = None if table is None else table.transaction_version(TURNS)
+def last_turn(table: DeltaTable) -> int:
+    """Return the number of the last numbered append to a table, below 0 where there is none."""
+    turn = table.transaction_version(TURNS)
     return NO_BATCH if turn is None else turn

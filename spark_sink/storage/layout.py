@@ -30,7 +30,9 @@ _STATISTICS = (
     "kafka_ts",
     "at",
 )
-_NO_STATISTICS = ("BOOLEAN", "ARRAY<STRING>")
+# Types of which a file has no bounds. With statistics of such a column, deltalake's `to_pyarrow_dataset` would return
+# no row to a filter on it.
+_NO_STATISTICS = ("BOOLEAN", "DOUBLE", "ARRAY<STRING>")
 STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
 WEEK = 7 * DAY  # Delta's own default for remembering removed files

@@ -5,11 +5,12 @@ A location is a value: it can be sent to the tasks that write.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
-from pyarrow import fs
+from pyarrow import dataset, fs
 
 # What Hadoop calls a scheme -> what the others call it.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -61,6 +62,15 @@ class Location:
             return DeltaTable(self.uri, storage_options=self.storage_options)
         except TableNotFoundError:
             return None
+
+    def rows(self, table: DeltaTable) -> dataset.Dataset:
+        """Return the rows of this version of the table, which must have no partitions and no table feature.
+
+        Not by `to_pyarrow_dataset`: for a file without bounds of a column, that returns no row to a filter on it.
+        """
+        paths = [unquote(path) for path in pa.table(table.get_add_actions()).column("path").to_pylist()]
+        schema = pa.schema(table.schema().to_arrow())
+        return dataset.dataset(paths, schema=schema, filesystem=self.files(), format="parquet")
 
     def _store(self) -> tuple[fs.FileSystem, str]:
         parts = urlsplit(self.uri)

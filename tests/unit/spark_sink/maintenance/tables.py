@@ -2,22 +2,25 @@
 
 import os
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+from deltalake import DeltaTable, Schema
+from pyspark.sql import SparkSession
 
 from spark_sink import delta
-from spark_sink.landing.marks import COLUMNS, MARKS
+from spark_sink.landing.marks import MARKS
+from spark_sink.storage.commits import CommitLog
 from spark_sink.storage.creation import prepare
+from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from spark_sink.storage.layout import Layout
 from spark_sink.storage.locations import Location
 from spark_sink.storage.tables import Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LINES = pa.schema([("date", pa.date32()), ("message", pa.string())])
 
 
 def at(days_ago: float) -> datetime:
@@ -26,25 +29,37 @@ def at(days_ago: float) -> datetime:
 
 def make_lines(spark: SparkSession, path: Path, files: dict[str, int], dated: bool = True) -> Table:
     """So many files of two rows each under each date, by one commit after the one that makes the table."""
+    DeltaTable.create(str(path), Schema.from_arrow(LINES), partition_by=["date"] if dated else None)
     table = Table(spark, str(path))
-    partitioning = "PARTITIONED BY (date)" if dated else ""
-    spark.sql(f"CREATE TABLE delta.`{path}` (date DATE, message STRING) USING DELTA {partitioning}")
     if files:
-        _append(table, reduce(DataFrame.union, (_rows(spark, day, count) for day, count in files.items())))
+        _append(table, files)
     return table
 
 
 def append_files(table: Table, day: str, count: int) -> None:
-    _append(table, _rows(table.spark, day, count))
+    _append(table, {day: count})
 
 
-def _rows(spark: SparkSession, day: str, count: int) -> DataFrame:
-    ids = spark.range(0, 2 * count, 1, numPartitions=count)  # a file a partition
-    return ids.select(F.lit(day).cast("date").alias("date"), F.col("id").cast("string").alias("message"))
+def _append(table: Table, files: Mapping[str, int]) -> None:
+    opened = DeltaTable(table.path)
+    dated = opened.metadata().partition_columns == ["date"]
+    layout = FileLayout(LINES, "date" if dated else "", ("date", "message"))
+    rows = (
+        [{"date": date.fromisoformat(day), "message": str(number)} for number in (2 * file, 2 * file + 1)]
+        for day, count in files.items()
+        for file in range(count)
+    )
+    commit(opened, layout, rows)
 
 
-def _append(table: Table, rows: DataFrame) -> None:
-    rows.write.format("delta").mode("append").save(table.path)
+def commit(table: DeltaTable, layout: FileLayout, files: Iterable[Sequence[Mapping[str, object]]]) -> None:
+    """One commit, with one file for each list of rows, which are of one date."""
+    location, written = Location(table.table_uri), list[DataFile]()
+    for rows in files:
+        with DataFileWriter(location, layout) as writer:
+            writer.write(pa.Table.from_pylist(list(rows), schema=layout.schema))
+            written += writer.close()
+    CommitLog(location, table).append(written, None)
 
 
 def make_marks(spark: SparkSession, path: Path) -> Table:
@@ -53,11 +68,10 @@ def make_marks(spark: SparkSession, path: Path) -> Table:
     return table
 
 
-def append_marks(table: Table, rows: Sequence[dict[str, object]]) -> None:
+def append_marks(path: str, rows: Sequence[dict[str, object]]) -> None:
     """One append, as a batch of the job does it."""
-    types = ", ".join(f"`{column.name}` {column.type}" for column in MARKS)
-    full = [tuple(row.get(name) for name in COLUMNS) for row in rows]
-    table.spark.createDataFrame(full, types).coalesce(1).write.format("delta").mode("append").save(table.path)
+    opened = DeltaTable(path)
+    commit(opened, FileLayout(pa.schema(opened.schema().to_arrow())), [rows])
 
 
 def file_mark(file_id: str, landing: int, offset: int, days_ago: float = 0.0) -> dict[str, object]:

@@ -30,8 +30,8 @@ def offsets(table: Table) -> dict[str, int]:
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Table:
     table = make_marks(spark, tmp_path / "marks")
-    append_marks(table, [file_mark("a", 1, 100, days_ago=3), partition_mark(0, 1, 10)])
-    append_marks(table, [file_mark("a", 2, 200, days_ago=1), file_mark("b", 2, 5), partition_mark(0, 2, 20)])
+    append_marks(table.path, [file_mark("a", 1, 100, days_ago=3), partition_mark(0, 1, 10)])
+    append_marks(table.path, [file_mark("a", 2, 200, days_ago=1), file_mark("b", 2, 5), partition_mark(0, 2, 20)])
     return table
 
 
@@ -48,9 +48,9 @@ def test_one_row_is_left_for_each_thing(table: Table) -> None:
 
 def test_an_append_that_came_meanwhile_stays_and_does_not_fail(table: Table) -> None:
     folding = fold.read(table, FORGET)
-    append_marks(table, [file_mark("a", 3, 300), file_mark("c", 3, 1), partition_mark(0, 3, 30)])
+    append_marks(table.path, [file_mark("a", 3, 300), file_mark("c", 3, 1), partition_mark(0, 3, 30)])
     folding.commit()
-    append_marks(table, [file_mark("b", 4, 6)])
+    append_marks(table.path, [file_mark("b", 4, 6)])
     rows = table.read().where("kind = 'file'").select("file_id", "offset").collect()
     assert sorted((row["file_id"], row["offset"]) for row in rows) == [
         ("a", 200),
@@ -65,14 +65,14 @@ def test_an_append_that_came_meanwhile_stays_and_does_not_fail(table: Table) -> 
 
 def test_an_append_with_the_same_number_stays_too(table: Table) -> None:
     folding = fold.read(table, FORGET)
-    append_marks(table, [file_mark("late", 2, 7), file_mark("later", 1, 8)])
+    append_marks(table.path, [file_mark("late", 2, 7), file_mark("later", 1, 8)])
     folding.commit()
     assert offsets(table) == {"a": 200, "b": 5, "late": 7, "later": 8}
 
 
 def test_files_without_a_row_for_long_are_forgotten_and_nothing_else(table: Table) -> None:
-    append_marks(table, [file_mark("old", 3, 9, days_ago=14.1), file_mark("young", 3, 9, days_ago=13.9)])
-    append_marks(table, [partition_mark(1, 3, 5, days_ago=400)])
+    append_marks(table.path, [file_mark("old", 3, 9, days_ago=14.1), file_mark("young", 3, 9, days_ago=13.9)])
+    append_marks(table.path, [partition_mark(1, 3, 5, days_ago=400)])
     folding = fold.read(table, FORGET)
     assert folding.forgotten == 1
     folding.commit()
@@ -81,15 +81,15 @@ def test_files_without_a_row_for_long_are_forgotten_and_nothing_else(table: Tabl
 
 
 def test_a_file_of_which_something_came_lately_is_not_old(table: Table) -> None:
-    append_marks(table, [file_mark("f", 3, 9, days_ago=30)])
-    append_marks(table, [file_mark("f", 4, 10)])
+    append_marks(table.path, [file_mark("f", 3, 9, days_ago=30)])
+    append_marks(table.path, [file_mark("f", 4, 10)])
     fold.read(table, FORGET).commit()
     assert offsets(table)["f"] == 10
 
 
 def test_lines_of_last_year_that_landed_today_are_new(table: Table) -> None:
     old = file_mark("archive", 3, 9) | {"first_date": at(400).date(), "last_date": at(399).date()}
-    append_marks(table, [old])
+    append_marks(table.path, [old])
     fold.read(table, FORGET).commit()
     assert "archive" in offsets(table)
 

@@ -55,7 +55,7 @@ class Sink:
         self.view = make_lines(spark, directory / "lines_all", {"2026-11-01": 2})
         self.marks = make_marks(spark, directory / "lines_marks")
         for landing in (1, 2, 3):
-            append_marks(self.marks, [file_mark("a", landing, landing * 10), partition_mark(0, landing, landing)])
+            append_marks(self.marks.path, [file_mark("a", landing, landing * 10), partition_mark(0, landing, landing)])
         self.out = io.StringIO()
         self.landed = 0
 
@@ -228,7 +228,7 @@ def test_a_view_without_dates_keeps_its_rows_and_is_no_failure(sink: Sink) -> No
 def test_with_a_template_the_tables_are_those_that_rows_landed_in(sink: Sink, tmp_path: Path) -> None:
     config = replace(sink.config, table=TableConfig(path=str(tmp_path / "%{[topic]}")), views=())
     config = replace(config, state=replace(config.state, path=sink.marks.path))
-    append_marks(sink.marks, [{"kind": "table", "landing": 4, "table": config.dead_letter_path, "version": 1}])
+    append_marks(sink.marks.path, [{"kind": "table", "landing": 4, "table": config.dead_letter_path, "version": 1}])
     lines = [known.table.path for known in known_tables(sink.spark, config) if known.role == "lines"]
     assert lines == ["lines"]  # as the marks of this test have it
 
@@ -245,7 +245,7 @@ def appending(sink: Sink) -> Iterator[list[str]]:
             landing += 1
             try:
                 append_files(sink.lines, "2026-11-15", 1)
-                append_marks(sink.marks, [file_mark("a", landing, landing), partition_mark(0, landing, landing)])
+                append_marks(sink.marks.path, [file_mark("a", landing, landing), partition_mark(0, landing, landing)])
             except SPARK_ERRORS as error:
                 failures.append(str(error))
         sink.landed = landing

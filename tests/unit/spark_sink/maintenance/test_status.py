@@ -26,8 +26,8 @@ def away() -> Offsets:
 def directory(spark: SparkSession, tmp_path: Path) -> Path:
     make_lines(spark, tmp_path / "lines", {"2026-11-20": 2, "2026-11-21": 1})
     marks = make_marks(spark, tmp_path / "lines_marks")
-    append_marks(marks, [file_mark("a", 1, 10), file_mark("b", 1, 10), partition_mark(0, 1, 20, days_ago=1)])
-    append_marks(marks, [file_mark("a", 2, 30), partition_mark(0, 2, 40)])
+    append_marks(marks.path, [file_mark("a", 1, 10), file_mark("b", 1, 10), partition_mark(0, 1, 20, days_ago=1)])
+    append_marks(marks.path, [file_mark("a", 2, 30), partition_mark(0, 2, 40)])
     spark.sql("SELECT IF(id < 3, 'not JSON', concat('odd ', id)) AS reason FROM range(20)").write.format("delta").save(
         str(tmp_path / "lines_dead_letter")
     )

@@ -115,7 +115,7 @@ def test_a_second_job_that_commits_in_the_same_moment_is_refused(table: Table) -
 
 
 def test_of_two_processes_that_take_the_same_turn_one_is_refused(table: Table) -> None:
-    assert last_turn(table.location) == NO_BATCH
+    assert last_turn(table.log.table) == NO_BATCH
     other = table.second_process()
     table.log.append(table.write(lines(1)), TxnId("q", 0), turn=1)
     table.log.check_turn(2)
@@ -125,7 +125,7 @@ def test_of_two_processes_that_take_the_same_turn_one_is_refused(table: Table) -
     log = interrupted(table, lambda: table.log.append(table.write(lines(3)), None, turn=2))
     with pytest.raises(Refused, match="Stop the others, or let them end, and start this one again"):
         log.append(table.write(lines(4)), TxnId("q", 1), turn=2)
-    assert (table.offsets(), last_turn(table.location), table.log.refresh()) == ([1, 3], 2, 2)
+    assert (table.offsets(), table.log.refresh(), last_turn(table.log.table)) == ([1, 3], 2, 2)
     assert table.log.last_batch("q") == 0
 
 

@@ -1,4 +1,4 @@
-"""Whether Spark has to look for orphaned rows at all. What it finds is tested with whole batches, in test_kills.py."""
+"""Bounds of files that tell whether Spark has to look for orphaned rows. What it finds is tested in test_kills.py."""
 
 from pathlib import Path
 from random import Random

@@ -123,6 +123,7 @@ def test_after_the_repair_it_resumes(lab: SinkLab) -> None:
     lab.land()
 
 
+@pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
 def test_without_its_checkpoint_it_is_refused(lab: SinkLab) -> None:
     lab.checkpoint.rename(lab.directory / "lost")
     message = lab.refused()

@@ -114,14 +114,19 @@ def rows(measured: dict[str, list[Landing]]) -> list[tuple[str, ...]]:
 
 
 def delays(runs: Runs, rounds: int, rate: float, seconds: float) -> str:
-    measured = []
+    starts, measured = [], []
     for number in range(rounds):
         job, directory = runs.job(runs.directory, 0), runs.fresh(f"delay-{number}")
         config = configured(FilledTopic(job.bootstrap, job.topic, 0), directory, "")
-        delay = sink_delay.measure(sink(config), directory, job.bootstrap, job.topic, rate, seconds)
-        report(f"round {number + 1}: p50 {delay.p50:.2f} s, p99 {delay.p99:.2f} s, longest {delay.longest:.2f} s")
+        start, delay = sink_delay.measure(sink(config), directory, job.bootstrap, job.topic, rate, seconds)
+        report(
+            f"round {number + 1}: first row after {start:.1f} s, p50 {delay.p50:.2f} s, p99 {delay.p99:.2f} s, "
+            f"longest {delay.longest:.2f} s"
+        )
+        starts.append(start)
         measured.append(delay)
     columns = (
+        ("start to first row s", starts),
         ("p50 s", [run.p50 for run in measured]),
         ("p99 s", [run.p99 for run in measured]),
         ("longest s", [run.longest for run in measured]),

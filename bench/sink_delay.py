@@ -1,19 +1,20 @@
 """The delay until a record is visible in the table: from its production to the commit that names its file.
 
-The table is not queried meanwhile. A file's statistics give the Kafka offsets and the partition of its rows, and the
-records of a partition land in order.
+The table is not queried meanwhile. A file's statistics, or where it has rows of several partitions the file, give the
+Kafka offsets of its rows, and the records of a partition land in order.
 """
 
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
+from pyarrow import parquet
 
 from bench.appends import Delays
 from bench.sink_process import running
@@ -29,29 +30,34 @@ GIVE_UP = 60.0
 class Commits:
     """The commits of a table, each read once."""
 
-    log: Path
+    table: Path
     _next: int = 0
 
     def new(self) -> Iterator[str]:
-        while (path := self.log / f"{self._next:020d}.json").exists():
+        while (path := self.table / "_delta_log" / f"{self._next:020d}.json").exists():
             self._next += 1
             yield path.read_text()
 
 
-def highest(commit: str) -> dict[int, int]:
-    """Return by partition the highest Kafka offset in the files of this commit to a table of lines.
-
-    Raises RuntimeError if a file has rows of several partitions.
-    """
+def highest(commit: str, table: Path) -> dict[int, int]:
+    """Return by partition the highest Kafka offset in the files of this commit to a table of lines. Reads a file only
+    if its statistics do not say which partition its offsets are of: a small batch has rows of several in one file."""
     offsets: dict[int, int] = {}
     for line in commit.splitlines():
         if (added := json.loads(line).get("add")) is None:
             continue
-        least, most = (json.loads(added["stats"])[name] for name in ("minValues", "maxValues"))
-        if least["partition"] != most["partition"]:
-            raise RuntimeError(f"{added['path']} has rows of several partitions, so its offsets are ambiguous")
-        offsets[most["partition"]] = max(offsets.get(most["partition"], 0), most["kafka_offset"])
+        for partition, offset in _ends(added, table):
+            offsets[partition] = max(offsets.get(partition, 0), offset)
     return offsets
+
+
+def _ends(added: Mapping[str, Any], table: Path) -> list[tuple[int, int]]:
+    least, most = (json.loads(added["stats"])[name] for name in ("minValues", "maxValues"))
+    if least["partition"] == most["partition"]:
+        return [(most["partition"], most["kafka_offset"])]
+    rows = parquet.ParquetFile(table / added["path"]).read(["partition", "kafka_offset"])
+    ends = rows.group_by("partition").aggregate([("kafka_offset", "max")]).to_pylist()
+    return [(row["partition"], row["kafka_offset_max"]) for row in ends]
 
 
 @dataclass(slots=True)
@@ -84,14 +90,19 @@ class Stamps:
             return len(self._produced)
 
 
-def measure(command: Sequence[str], directory: Path, bootstrap: str, topic: str, rate: float, seconds: float) -> Delays:
-    """Measure the records of `seconds`, after a warm-up. Raises RuntimeError when they do not land."""
-    commits, stamps = Commits(directory / "lines" / "_delta_log"), Stamps()
+def measure(
+    command: Sequence[str], directory: Path, bootstrap: str, topic: str, rate: float, seconds: float
+) -> tuple[float, Delays]:
+    """Return the seconds from the job's start to its first row, and the delays of the records of `seconds`, after a
+    warm-up. Raises RuntimeError when they do not land."""
+    commits, stamps = Commits(directory / "lines"), Stamps()
+    began = time.monotonic()
     producer = _Producing(bootstrap, topic, rate, stamps)
     with running(command, directory) as job:
         producer.start()
         try:
             _watch(commits, stamps, job, START, until_first=True)
+            start = time.monotonic() - began
             _watch(commits, stamps, job, WARM)
             stamps.delays.clear()
             _watch(commits, stamps, job, seconds)
@@ -100,7 +111,7 @@ def measure(command: Sequence[str], directory: Path, bootstrap: str, topic: str,
         _watch(commits, stamps, job, GIVE_UP, until_none=True)
         if stamps.waiting:
             raise RuntimeError(f"{stamps.waiting} records did not land within {GIVE_UP:.0f} s")
-    return Delays.of(stamps.delays)
+    return start, Delays.of(stamps.delays)
 
 
 def _watch(
@@ -109,7 +120,8 @@ def _watch(
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         for commit in commits.new():
-            stamps.visible(highest(commit), time.time())
+            now = time.time()  # before a file is read
+            stamps.visible(highest(commit, commits.table), now)
         if (until_first and stamps.delays) or (until_none and not stamps.waiting):
             return
         job.child.check()

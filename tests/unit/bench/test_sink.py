@@ -2,7 +2,9 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from bench.sink import rows
 from bench.sink_delay import Commits, Stamps, highest
@@ -65,21 +67,23 @@ def test_contenders_are_compared_with_the_first_one_of_the_same_round() -> None:
     assert made[1][:5] == ("sink", "90 (80-100)", "0.65 (0.50-0.80)", "9.0 (9.0-9.0)", "+5.0")
 
 
-def test_a_commit_has_the_highest_visible_offset_of_each_partition() -> None:
+def test_a_commit_has_the_highest_visible_offset_of_each_partition(tmp_path: Path) -> None:
     other = json.dumps({"commitInfo": {"operation": "WRITE"}})
-    assert highest("\n".join([other, added(0, 7), added(1, 3), added(0, 5)])) == {0: 7, 1: 3}
+    assert highest("\n".join([other, added(0, 7), added(1, 3), added(0, 5)]), tmp_path) == {0: 7, 1: 3}
 
 
-def test_a_file_of_several_partitions_is_ambiguous() -> None:
-    with pytest.raises(RuntimeError, match="several partitions"):
-        highest(added(2, 7, other=1))
+def test_a_file_of_several_partitions_is_read(tmp_path: Path) -> None:
+    rows = pa.table({"partition": [1, 2, 1, 2], "kafka_offset": [40, 6, 41, 7]})
+    parquet.write_table(rows, tmp_path / str(json.loads(added(2, 7))["add"]["path"]))
+    assert highest("\n".join([added(2, 7, other=1), added(1, 30)]), tmp_path) == {1: 41, 2: 7}
 
 
 def test_each_commit_is_read_once(tmp_path: Path) -> None:
-    commits = Commits(tmp_path)
-    (tmp_path / f"{0:020d}.json").write_text("a")
+    log, commits = tmp_path / "_delta_log", Commits(tmp_path)
+    log.mkdir()
+    (log / f"{0:020d}.json").write_text("a")
     assert list(commits.new()) == ["a"]
-    (tmp_path / f"{1:020d}.json").write_text("b")
+    (log / f"{1:020d}.json").write_text("b")
     assert list(commits.new()) == ["b"]
     assert list(commits.new()) == []
 

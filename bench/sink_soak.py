@@ -66,7 +66,7 @@ class Soak:
             files_added=self.files.added - added,
             files_today=self.files.today,
             files=self.files.count,
-            log_files=len(list(self._commits.table / "_delta_log".iterdir())),
+            log_files=len(list((self._commits.table / "_delta_log").iterdir())),
             rows=self.files.rows,
             maintained=maintained or self._maintaining.running,
             stolen=_stolen(before, psutil.cpu_times()),

@@ -19,9 +19,10 @@ from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange
 
 RECORDS = 10_000  # that one call returns at most
-WAIT_SECONDS = 0.5  # for the first of them
+# For all that a call asks for: it waits this long where the end of a range has gaps, as after each transaction.
+WAIT_SECONDS = 0.05
 PATIENCE_SECONDS = 60.0  # without a record, and without the end
-DOUBT_SECONDS = 3.0  # without either, before the topic is looked for
+DOUBT_SECONDS = 3.0  # without either, before the topic is looked for, and between two such looks
 
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _WAY_OUT = (
@@ -43,6 +44,7 @@ class RangeReader:
     lost: list[Lost] = field(default_factory=list, init=False)
     _next: int = field(default=0, init=False)  # the next offset to be read
     _last_answer: float = field(default=0.0, init=False)  # when something came last
+    _last_look: float = field(default=0.0, init=False)  # when the topic was looked for last
     _ended_at: int | None = field(default=None, init=False)  # where Kafka said that the partition ends
 
     def read(self, offsets: OffsetRange) -> Iterator[list[Message]]:
@@ -62,7 +64,7 @@ class RangeReader:
 
     def _until_end(self, offsets: OffsetRange) -> Iterator[list[Message]]:
         while self._next < offsets.end:
-            messages = self.consumer.consume(RECORDS, WAIT_SECONDS)
+            messages = self.consumer.consume(min(RECORDS, offsets.end - self._next), WAIT_SECONDS)
             records = [message for message in messages if message.error() is None]
             if records:
                 self._last_answer, self._next = self.clock(), _offset(records[-1]) + 1
@@ -110,10 +112,12 @@ class RangeReader:
 
     def _doubt(self, offsets: OffsetRange) -> None:
         """Look whether there is anything to wait for. A consumer reports a missing topic late, or not at all."""
-        silent = self.clock() - self._last_answer
-        if self._ended_at is None and silent > DOUBT_SECONDS and not self._exists(offsets):
-            raise self._missing(offsets)
-        if silent > self.patience:
+        now = self.clock()
+        if self._ended_at is None and now - max(self._last_answer, self._last_look) > DOUBT_SECONDS:
+            self._last_look = now
+            if not self._exists(offsets):
+                raise self._missing(offsets)
+        if now - self._last_answer > self.patience:
             raise self._silence(offsets)
 
     def _exists(self, offsets: OffsetRange) -> bool:

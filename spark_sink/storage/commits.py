@@ -56,6 +56,8 @@ COMMIT_ID = "sinkCommit"
 _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _ERRORS = (DeltaError, OSError)
 
+_FileState = tuple[int | None, int | None]  # its size in bytes and when it was written, None where there is no file
+
 
 @dataclass(slots=True)
 class CommitLog:
@@ -64,7 +66,7 @@ class CommitLog:
     location: Location
     table: DeltaTable
     _files: fs.FileSystem = field(init=False)
-    _newest: fs.FileInfo | None = field(init=False, default=None)  # the newest commit's file
+    _newest: _FileState = field(init=False)  # of the newest commit's file
     _examined: object = field(init=False, default=None)
     _own: int = field(init=False, default=NO_BATCH)  # the version of the last commit of this process
     _cleaned: str = field(init=False, default="")  # the day of the last clean-up
@@ -90,7 +92,7 @@ class CommitLog:
         """
         before = self.version
         try:
-            if self._newest is not None and self._file_of(self.version) != self._newest:
+            if self._file_of(self.version) != self._newest:
                 self._reopen()
             self.table.update_incremental()
             self._examine()
@@ -215,8 +217,9 @@ class CommitLog:
             "--from-kafka, which lands again what the table lacks and Kafka still has"
         )
 
-    def _file_of(self, version: int) -> fs.FileInfo:
-        return self._files.get_file_info(f"_delta_log/{version:020}.json")
+    def _file_of(self, version: int) -> _FileState:
+        info = self._files.get_file_info(f"_delta_log/{version:020}.json")
+        return info.size, info.mtime_ns  # an `info` is equal to none, not even to that of the same file
 
     def _maintain_log(self, version: int) -> None:
         """Write a checkpoint of the log when it is due, and once a day delete what is older than it is kept. An error

@@ -1,5 +1,6 @@
 """Ranges of offsets, read from a real broker."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -82,6 +83,23 @@ def test_what_transactions_leave_out_ends_a_range_and_is_not_lost(
     assert offsets(reader, OffsetRange(topic, 0, 2, 6)) == [2]
     assert offsets(reader, OffsetRange(topic, 0, 5, 9)) == [8]
     assert reader.lost == []
+
+
+def test_a_small_range_is_read_as_soon_as_its_records_are_there(
+    kafka_broker: Broker, topic: str, consumer: Consumer
+) -> None:
+    """Ten ranges of four records, then ten whose last offset is the end of a transaction: a batch has as many as it has
+    partitions, and they are most of the time until a line is visible."""
+    send(kafka_broker.bootstrap, topic, 1, 200)
+    transaction(kafka_broker, topic, 3, commit=True)
+    reader = RangeReader(consumer)
+    assert offsets(reader, OffsetRange(topic, 1, 0, 4)) == list(range(4))  # the client has connected
+    started = time.monotonic()
+    for start in range(0, 40, 4):
+        assert offsets(reader, OffsetRange(topic, 1, start, start + 4)) == list(range(start, start + 4))
+    for _ in range(10):
+        assert offsets(reader, OffsetRange(topic, 0, 0, 4)) == [0, 1, 2]
+    assert time.monotonic() - started < 4
 
 
 def test_deleted_records_are_refused_with_the_way_out_or_noted(

@@ -62,6 +62,14 @@ def actions(table: Table, version: int, kind: str) -> list[dict[str, object]]:
     return [entry[kind] for entry in entries if kind in entry]
 
 
+def test_a_table_to_which_nobody_else_writes_is_opened_once(table: Table) -> None:
+    opened = table.log.table
+    for batch in range(3):
+        table.log.append(table.write(lines(batch)), TxnId("q", batch))
+    assert table.log.table is opened
+    assert table.offsets() == [0, 1, 2]
+
+
 def test_a_batch_is_one_commit_with_its_name(table: Table) -> None:
     files = [*table.write(lines(1, 2)), *table.write(lines(3))]
     assert table.log.append(files, TxnId("q", 7)) == 1

@@ -2,7 +2,7 @@
 
 A batch is planned before it lands. A process that was killed in between runs the batch again at its next start, and so
 does one for what a run with bounds has left. Where the topic has been deleted by then, these records are lost: a start
-that waited for the topic would wait for as long as nobody looks.
+that waited for the topic would wait until someone looks.
 """
 
 from collections.abc import Callable, Collection

@@ -62,7 +62,7 @@ def test_offsets_are_taken_as_named_and_what_is_not_named_begins_at_its_first_re
 
 
 def test_the_first_and_the_end_may_stand_among_offsets(config: SinkConfig, broker: FakeBroker) -> None:
-    """And what was deleted before the first record is not lost: nobody wanted it."""
+    """And what was deleted before the first record is not lost: no one asked for it."""
     start = resolve(replace(config, start="offsets", start_offsets={"logs": {0: -2, 1: -1}}), broker, THERE)
     assert begins(start) == {"logs": {"0": 100, "1": 50}}
     assert start.notes == ()

@@ -110,7 +110,7 @@ def test_a_topic_may_come_back_while_a_batch_without_it_is_planned(lab: LandingL
 
 
 def test_a_topic_that_comes_back_as_another_one_loses_nothing(lab: LandingLab) -> None:
-    """Of a broker that tells no ids, so that nobody knows."""
+    """Of a broker that tells no ids, so the sink cannot know."""
     lab.kafka.has_ids = False
     lab.start()
     send(lab, 0, "back", "stays")

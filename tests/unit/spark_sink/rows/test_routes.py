@@ -66,11 +66,11 @@ def test_a_number_is_written_as_spark_writes_it(value: str) -> None:
 
 def test_what_lacks_the_field_goes_by_the_default_and_every_topic_has_its_table() -> None:
     values = [record(service) for service in (None, '"shop"', "{}")]
-    rows = rows_of(conversion("s3a://it's/%{[topic]}-%{[fields.service]:nobody}").convert(kafka_records(values)))
+    rows = rows_of(conversion("s3a://it's/%{[topic]}-%{[fields.service]:missing}").convert(kafka_records(values)))
     assert [rows[offset]["table"] for offset in range(3)] == [
-        "s3a://it's/logs-nobody",
+        "s3a://it's/logs-missing",
         "s3a://it's/logs-shop",
-        "s3a://it's/logs-nobody",
+        "s3a://it's/logs-missing",
     ]
 
 

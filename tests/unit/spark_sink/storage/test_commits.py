@@ -62,7 +62,7 @@ def actions(table: Table, version: int, kind: str) -> list[dict[str, object]]:
     return [entry[kind] for entry in entries if kind in entry]
 
 
-def test_a_table_to_which_nobody_else_writes_is_opened_once(table: Table) -> None:
+def test_a_table_with_one_writer_is_opened_once(table: Table) -> None:
     opened = table.log.table
     for batch in range(3):
         table.log.append(table.write(lines(batch)), TxnId("q", batch))

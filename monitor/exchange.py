@@ -1,0 +1,127 @@
+"""A request and its answer as values, and the bytes that they are in HTTP/1.x (RFC 9112)."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+TEXT = "text/plain; charset=utf-8"
+MOST_PARAMETERS = 32
+REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
+HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~\t\x80-\xff]*)")
+
+# No answer runs or loads anything that is not ours, is kept by a cache, or is shown within another site.
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    path: str  # without the query
+    query: Mapping[str, str]
+    accept: str  # the Accept header, "" if absent
+    is_local: bool  # it came through a unix socket, which only the agent's own user may open
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a request. An iterator is sent piece by piece (chunked) until it ends or the client leaves.
+
+    While it has nothing to send it yields b"" at least every half second: only then it is noticed that the client has
+    left, or that the server closes. It is closed in either case, so its `finally` runs.
+    """
+
+    status: int
+    content_type: str
+    body: bytes | Iterator[bytes]
+
+
+Handler = Callable[[Request], Response]
+
+
+class Refused(Exception):
+    """Raised for a request that is not answered by a handler, with the status and what is wrong with it."""
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.response = Response(status, TEXT, f"{text}\n".encode())
+        self.headers = headers or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The request line and the headers."""
+
+    method: str
+    target: str
+    minor_version: int  # of HTTP/1.x
+    headers: Mapping[str, str]  # names in lower case; values of a repeated one are joined
+
+    def request(self, *, is_local: bool) -> Request:
+        try:
+            parts = urlsplit(self.target)
+            query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
+        except ValueError as error:
+            raise Refused(400, f"the request's path and query cannot be read: {error}") from error
+        return Request(unquote(parts.path), query, self.headers.get("accept", ""), is_local)
+
+
+def check_request_line(data: bytes) -> re.Match[str]:
+    """Return the parts of the first line: method, target, minor version. Raises Refused."""
+    line = data.partition(b"\n")[0].removesuffix(b"\r").decode("latin-1")
+    match = REQUEST_LINE.fullmatch(line)
+    if match is None:
+        raise Refused(400, "the first line is not one of HTTP/1.1, as: GET /stats HTTP/1.1")
+    return match
+
+
+def parse_head(data: bytes) -> Head:
+    """Return the head of a request, without the empty line at its end. Raises Refused."""
+    match = check_request_line(data)
+    lines = data.decode("latin-1").replace("\r\n", "\n").split("\n")[1:]
+    headers: dict[str, str] = {}
+    for line in lines:
+        header = HEADER.fullmatch(line)
+        if header is None:
+            raise Refused(400, "a header is not a line such as: Host: localhost")
+        name, value = header[1].lower(), header[2].strip()
+        if name == "host" and name in headers:
+            raise Refused(400, "the request has more than one Host header")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    head = Head(match[1], match[2], int(match[3]), headers)
+    _check(head)
+    return head
+
+
+def _check(head: Head) -> None:
+    if head.method not in ("GET", "HEAD"):
+        raise Refused(405, f"{head.method} is not answered: use GET or HEAD", {"Allow": "GET, HEAD"})
+    if head.headers.get("content-length", "0") != "0" or "transfer-encoding" in head.headers:
+        raise Refused(400, "a request with a body is not answered")
+    if head.minor_version and "host" not in head.headers:
+        raise Refused(400, "the request has no Host header")
+
+
+def response_head(response: Response, *, chunked: bool, headers: Mapping[str, str] | None = None) -> bytes:
+    """Return the status line and headers of an answer, behind which the connection ends."""
+    lines = [
+        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
+        f"Date: {formatdate(usegmt=True)}",
+        f"Content-Type: {response.content_type}",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in {**SECURITY_HEADERS, **(headers or {})}.items()),
+    ]
+    if isinstance(response.body, bytes):
+        lines.append(f"Content-Length: {len(response.body)}")
+    elif chunked:
+        lines.append("Transfer-Encoding: chunked")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,0 +1,36 @@
+"""The check of the Host header, against DNS rebinding.
+
+A browser sends a page's script only to the page's own host. An attacker's name may lead to our address a second later,
+and the script would then read our answers; but the browser still sends the attacker's name as Host.
+"""
+
+import ipaddress
+from collections.abc import Collection
+
+from monitor.exchange import Refused
+
+
+def check_host(host: str, names: Collection[str]) -> None:
+    """Raises Refused unless the header is absent, or has an address, a loopback name or one of `names`."""
+    name = _without_port(host).lower().rstrip(".")
+    if not name or name == "localhost" or name.endswith(".localhost") or name in names or _is_address(name):
+        return
+    raise Refused(
+        403,
+        "the Host header names a host that this server does not know: ask by the IP address, localhost, or the name in "
+        "the configuration",
+    )
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if ":" in host else host
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,84 @@
+"""Sockets that listen: at an address, or at a path where only the agent's own user may connect."""
+
+import errno
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+LONGEST_PATH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
+BACKLOG = 64  # connections that wait to be accepted
+PROBE_SECONDS = 0.5
+
+
+def listen_on(host: str, port: int) -> socket.socket:
+    """Listen on the host's first address, of IPv4 if it has one, as Filebeat does. Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+class SocketFile:
+    """A unix socket with mode 0600, which replaces one that no process serves."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError, in words, if the path is too long, is not a socket, or is served by another process."""
+        self._path = path
+        _check_length(path)
+        _check_free(path)
+        # Made under another name and renamed, so that no other process takes it for a stale one before it listens.
+        made = path.with_name(f".{os.getpid():x}")
+        made.unlink(missing_ok=True)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.socket.bind(str(made))
+            made.chmod(0o600)  # before it listens: until then no one can connect
+            self.socket.listen(BACKLOG)
+            self._inode = made.stat().st_ino
+            made.rename(path)
+        except OSError:
+            self.socket.close()
+            with suppress(OSError):
+                made.unlink()
+            raise
+
+    def remove(self) -> None:
+        """Remove the name, unless another process has put its own socket there."""
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.unlink()
+
+
+def _check_length(path: Path) -> None:
+    length = max(len(os.fsencode(path)), len(os.fsencode(path.with_name(".ffffffff"))))
+    if length > LONGEST_PATH:
+        raise OSError(
+            errno.ENAMETOOLONG, f"a unix socket's path may have {LONGEST_PATH} bytes, this one has {length}", str(path)
+        )
+
+
+def _check_free(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise OSError(errno.EEXIST, "is not a socket, and is not replaced by one: remove it", str(path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(PROBE_SECONDS)
+        try:
+            probe.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return
+        except (TimeoutError, BlockingIOError):
+            pass  # its backlog is full: someone serves it
+    raise OSError(errno.EADDRINUSE, "another process serves this socket", str(path))

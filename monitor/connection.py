@@ -9,7 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from logs.throttle import Throttle
-from monitor.exchange import TEXT, Handler, Head, Refused, Response, check_request_line, parse_head, response_head
+from monitor.exchange import (
+    TEXT,
+    Handler,
+    Head,
+    RefusedRequest,
+    Response,
+    check_request_line,
+    parse_head,
+    response_head,
+)
 from monitor.host_check import check_host
 
 logger = logging.getLogger(__name__)
@@ -34,7 +43,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Listening:
     """What the connections of one listening socket share."""
 
     routes: Mapping[str, Handler]
@@ -48,11 +57,11 @@ class Place:
 class Connection:
     """Runs on a thread of its own. Every method may raise OSError: the client has left, or took too long."""
 
-    def __init__(self, client: socket.socket, place: Place) -> None:
+    def __init__(self, client: socket.socket, listening: Listening) -> None:
         self._client = client
-        self._place = place
-        self._limits = place.limits
-        self._deadline = time.monotonic() + place.limits.connection_seconds
+        self._listening = listening
+        self._limits = listening.limits
+        self._deadline = time.monotonic() + listening.limits.connection_seconds
 
     def serve(self) -> None:
         head: Head | None = None
@@ -60,7 +69,7 @@ class Connection:
         try:
             head = parse_head(self._read_head())
             response = self._respond(head)
-        except Refused as refused:
+        except RefusedRequest as refused:
             response, headers = refused.response, refused.headers
         try:
             self._send(head, response, headers)
@@ -76,34 +85,36 @@ class Connection:
             if b"\n" in data:
                 check_request_line(data)  # or a client that is not one of HTTP/1.x would wait for the deadline
             if len(data) >= self._limits.head_bytes:
-                raise Refused(431, f"the request line and headers have more than {self._limits.head_bytes} bytes")
+                raise RefusedRequest(
+                    431, f"the request line and headers have more than {self._limits.head_bytes} bytes"
+                )
             try:
                 piece = self._receive(READ_SIZE, deadline)
             except TimeoutError:
                 if not data:  # a browser opens connections that it may need later
                     raise
-                raise Refused(408, f"the request took more than {self._limits.head_seconds:g} s") from None
+                raise RefusedRequest(408, f"the request took more than {self._limits.head_seconds:g} s") from None
             if not piece:
                 if not data:
                     raise ConnectionResetError
-                raise Refused(400, "the request has no end")
+                raise RefusedRequest(400, "the request has no end")
             data += piece
         # What follows, as a second request of a client that does not wait, is not read.
         return min(data.partition(b"\r\n\r\n")[0], data.partition(b"\n\n")[0], key=len)
 
     def _respond(self, head: Head) -> Response:
-        if not self._place.is_local:
-            check_host(head.headers.get("host", ""), self._place.names)
-        request = head.request(is_local=self._place.is_local)
-        routes = self._place.routes  # /stats/ is /stats, as for Filebeat
+        if not self._listening.is_local:
+            check_host(head.headers.get("host", ""), self._listening.names)
+        request = head.request(is_local=self._listening.is_local)
+        routes = self._listening.routes  # /stats/ is /stats, as for Filebeat
         handler = routes.get(request.path) or routes.get(request.path.rstrip("/"))
         if handler is None:
             known = ", ".join(sorted(routes))
-            raise Refused(404, f"nothing is served at this path; there is {known}")
+            raise RefusedRequest(404, f"nothing is served at this path; there is {known}")
         try:
             return handler(request)
         except Exception:
-            if self._place.failures.is_due():
+            if self._listening.failures.is_due():
                 logger.exception("http: the answer for %s could not be made", request.path)
             return Response(500, TEXT, b"the answer could not be made; the log has the reason\n")
 
@@ -119,7 +130,7 @@ class Connection:
             self._stream(data, body, chunked=chunked)
 
     def _stream(self, head: bytes, body: Iterator[bytes], *, chunked: bool) -> None:
-        streaming, descriptor = self._place.streaming, self._client.fileno()
+        streaming, descriptor = self._listening.streaming, self._client.fileno()
         if len(streaming) >= self._limits.streams:
             refused = Response(503, TEXT, f"there are {len(streaming)} streams already: try again later\n".encode())
             self._write(response_head(refused, chunked=False) + bytes(refused.body), self._deadline)

@@ -3,11 +3,23 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from email.utils import formatdate
-from http import HTTPStatus
+from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 TEXT = "text/plain; charset=utf-8"
+# Those that are used; http.HTTPStatus has all, and an agent's start is little else than imports.
+PHRASES = {
+    200: "OK",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 MOST_PARAMETERS = 32
 REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~\t\x80-\xff]*)")
@@ -48,7 +60,7 @@ class Response:
 Handler = Callable[[Request], Response]
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """Raised for a request that is not answered by a handler, with the status and what is wrong with it."""
 
     def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
@@ -71,31 +83,31 @@ class Head:
             parts = urlsplit(self.target)
             query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
         except ValueError as error:
-            raise Refused(400, f"the request's path and query cannot be read: {error}") from error
+            raise RefusedRequest(400, f"the request's path and query cannot be read: {error}") from error
         return Request(unquote(parts.path), query, self.headers.get("accept", ""), is_local)
 
 
 def check_request_line(data: bytes) -> re.Match[str]:
-    """Return the parts of the first line: method, target, minor version. Raises Refused."""
+    """Return the parts of the first line: method, target, minor version. Raises RefusedRequest."""
     line = data.partition(b"\n")[0].removesuffix(b"\r").decode("latin-1")
     match = REQUEST_LINE.fullmatch(line)
     if match is None:
-        raise Refused(400, "the first line is not one of HTTP/1.1, as: GET /stats HTTP/1.1")
+        raise RefusedRequest(400, "the first line is not one of HTTP/1.1, as: GET /stats HTTP/1.1")
     return match
 
 
 def parse_head(data: bytes) -> Head:
-    """Return the head of a request, without the empty line at its end. Raises Refused."""
+    """Return the head of a request, without the empty line at its end. Raises RefusedRequest."""
     match = check_request_line(data)
     lines = data.decode("latin-1").replace("\r\n", "\n").split("\n")[1:]
     headers: dict[str, str] = {}
     for line in lines:
         header = HEADER.fullmatch(line)
         if header is None:
-            raise Refused(400, "a header is not a line such as: Host: localhost")
+            raise RefusedRequest(400, "a header is not a line such as: Host: localhost")
         name, value = header[1].lower(), header[2].strip()
         if name == "host" and name in headers:
-            raise Refused(400, "the request has more than one Host header")
+            raise RefusedRequest(400, "the request has more than one Host header")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     head = Head(match[1], match[2], int(match[3]), headers)
     _check(head)
@@ -104,18 +116,18 @@ def parse_head(data: bytes) -> Head:
 
 def _check(head: Head) -> None:
     if head.method not in ("GET", "HEAD"):
-        raise Refused(405, f"{head.method} is not answered: use GET or HEAD", {"Allow": "GET, HEAD"})
+        raise RefusedRequest(405, f"{head.method} is not answered: use GET or HEAD", {"Allow": "GET, HEAD"})
     if head.headers.get("content-length", "0") != "0" or "transfer-encoding" in head.headers:
-        raise Refused(400, "a request with a body is not answered")
+        raise RefusedRequest(400, "a request with a body is not answered")
     if head.minor_version and "host" not in head.headers:
-        raise Refused(400, "the request has no Host header")
+        raise RefusedRequest(400, "the request has no Host header")
 
 
 def response_head(response: Response, *, chunked: bool, headers: Mapping[str, str] | None = None) -> bytes:
     """Return the status line and headers of an answer, behind which the connection ends."""
     lines = [
-        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
-        f"Date: {formatdate(usegmt=True)}",
+        f"HTTP/1.1 {response.status} {PHRASES.get(response.status, '')}",
+        f"Date: {datetime.now(UTC):%a, %d %b %Y %H:%M:%S} GMT",
         f"Content-Type: {response.content_type}",
         "Connection: close",
         *(f"{name}: {value}" for name, value in {**SECURITY_HEADERS, **(headers or {})}.items()),

@@ -4,18 +4,18 @@ A browser sends a page's script only to the page's own host. An attacker's name 
 and the script would then read our answers; but the browser still sends the attacker's name as Host.
 """
 
-import ipaddress
+import socket
 from collections.abc import Collection
 
-from monitor.exchange import Refused
+from monitor.exchange import RefusedRequest
 
 
 def check_host(host: str, names: Collection[str]) -> None:
-    """Raises Refused unless the header is absent, or has an address, a loopback name or one of `names`."""
+    """Raises RefusedRequest unless the header is absent, or has an address, a loopback name or one of `names`."""
     name = _without_port(host).lower().rstrip(".")
     if not name or name == "localhost" or name.endswith(".localhost") or name in names or _is_address(name):
         return
-    raise Refused(
+    raise RefusedRequest(
         403,
         "the Host header names a host that this server does not know: ask by the IP address, localhost, or the name in "
         "the configuration",
@@ -29,8 +29,10 @@ def _without_port(host: str) -> str:
 
 
 def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, name)
+        except OSError:
+            continue
+        return True
+    return False

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from monitor import sockets
-from monitor.connection import Connection, Limits, Place
+from monitor.connection import Connection, Limits, Listening
 from monitor.exchange import TEXT, Handler, Request, Response, response_head
 
 __all__ = ["Handler", "HttpServer", "Limits", "Request", "Response"]
 
 logger = logging.getLogger(__name__)
 
-CLOSE_SECONDS = 0.9
+CLOSE_SECONDS = 0.6
 MOST_REFUSED = 32  # connections that have their 503, and are not closed yet
 RETRY_SECONDS = 0.5  # after an error of the system, as no free descriptor
 LIMITS = Limits()
@@ -33,7 +33,7 @@ LIMITS = Limits()
 @dataclass(frozen=True, slots=True)
 class Listener:
     socket: socket.socket
-    place: Place
+    listening: Listening
     clients: dict[socket.socket, threading.Thread] = field(default_factory=dict)
 
 
@@ -43,9 +43,7 @@ class HttpServer:
     `names` are hosts by which the server may be asked, beside addresses, loopback names and what it listens on.
     """
 
-    def __init__(
-        self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()
-    ) -> None:
+    def __init__(self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()) -> None:
         self._routes = routes
         self._limits = limits
         self._names = {name.lower() for name in names}
@@ -59,20 +57,20 @@ class HttpServer:
     def listen_on(self, host: str, port: int) -> None:
         """Listen at the host's address, before `start`. Raises OSError."""
         names = frozenset({*self._names, host.lower()})
-        place = Place(self._routes, self._limits, is_local=False, names=names)
-        self._listeners.append(Listener(sockets.listen_on(host, port), place))
+        listening = Listening(self._routes, self._limits, is_local=False, names=names)
+        self._listeners.append(Listener(sockets.listen_on(host, port), listening))
 
     def listen_at(self, path: Path) -> None:
         """Listen on a unix socket of mode 0600, before `start`. A stale one is replaced. Raises OSError, in words, if
         another process serves it, or the path is too long."""
         file = sockets.SocketFile(path)
         self._files.append(file)
-        self._listeners.append(Listener(file.socket, Place(self._routes, self._limits, is_local=True)))
+        self._listeners.append(Listener(file.socket, Listening(self._routes, self._limits, is_local=True)))
 
     @property
     def ports(self) -> list[int]:
         """The ports of `listen_on`, also where the system chose one for port 0."""
-        return [listener.socket.getsockname()[1] for listener in self._listeners if not listener.place.is_local]
+        return [listener.socket.getsockname()[1] for listener in self._listeners if not listener.listening.is_local]
 
     def start(self) -> None:
         self._thread.start()
@@ -140,7 +138,7 @@ class HttpServer:
 
     def _serve(self, client: socket.socket, listener: Listener) -> None:
         try:
-            Connection(client, listener.place).serve()
+            Connection(client, listener.listening).serve()
         except OSError:
             pass  # the client has left, or took too long
         finally:

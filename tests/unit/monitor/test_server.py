@@ -148,7 +148,9 @@ def test_a_request_without_carriage_returns_is_answered(port: int) -> None:
     assert status(ask(port, b"GET / HTTP/1.0\n\n")) == 200
 
 
-@pytest.mark.parametrize(("path", "expected"), [("/stats", 200), ("/stats/", 200), ("/stats/x", 404), ("/st%61ts", 200)])
+@pytest.mark.parametrize(
+    ("path", "expected"), [("/stats", 200), ("/stats/", 200), ("/stats/x", 404), ("/st%61ts", 200)]
+)
 def test_a_path_may_end_with_a_slash(port: int, path: str, expected: int) -> None:
     assert status(ask(port, get(path, "Host: localhost"))) == expected
 
@@ -375,7 +377,9 @@ def ask_at(path: Path, request: bytes) -> bytes:
         return read_all(client)
 
 
-def test_a_unix_socket_is_for_its_own_user_and_any_name_may_be_asked(at_path: AtPath, tmp_path: Path, site: Site) -> None:
+def test_a_unix_socket_is_for_its_own_user_and_any_name_may_be_asked(
+    at_path: AtPath, tmp_path: Path, site: Site
+) -> None:
     server = at_path(tmp_path / "shipper.sock")
     assert stat.S_IMODE((tmp_path / "shipper.sock").stat().st_mode) == 0o600
     assert status(ask_at(tmp_path / "shipper.sock", get("/", "Host: whatever"))) == 200

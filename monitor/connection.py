@@ -132,8 +132,8 @@ class Connection:
     def _stream(self, head: bytes, body: Iterator[bytes], *, chunked: bool) -> None:
         streaming, descriptor = self._listening.streaming, self._client.fileno()
         if len(streaming) >= self._limits.streams:
-            refused = Response(503, TEXT, f"there are {len(streaming)} streams already: try again later\n".encode())
-            self._write(response_head(refused, chunked=False) + bytes(refused.body), self._deadline)
+            text = f"there are {len(streaming)} streams already: try again later\n".encode()
+            self._write(response_head(Response(503, TEXT, text), chunked=False) + text, self._deadline)
             return
         streaming.add(descriptor)
         try:

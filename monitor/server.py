@@ -32,7 +32,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    socket: socket.socket
+    endpoint: socket.socket
     listening: Listening
     clients: dict[socket.socket, threading.Thread] = field(default_factory=dict)
 
@@ -70,7 +70,7 @@ class HttpServer:
     @property
     def ports(self) -> list[int]:
         """The ports of `listen_on`, also where the system chose one for port 0."""
-        return [listener.socket.getsockname()[1] for listener in self._listeners if not listener.listening.is_local]
+        return [listener.endpoint.getsockname()[1] for listener in self._listeners if not listener.listening.is_local]
 
     def start(self) -> None:
         self._thread.start()
@@ -94,7 +94,7 @@ class HttpServer:
         self._woken.close()
 
     def _close_listener(self, listener: Listener) -> list[threading.Thread]:
-        listener.socket.close()
+        listener.endpoint.close()
         clients = listener.clients.copy()
         for client in clients:
             with suppress(OSError):  # it has left
@@ -105,8 +105,8 @@ class HttpServer:
         with selectors.DefaultSelector() as selector:
             selector.register(self._woken, selectors.EVENT_READ)
             for listener in self._listeners:
-                listener.socket.setblocking(False)
-                selector.register(listener.socket, selectors.EVENT_READ, listener)
+                listener.endpoint.setblocking(False)
+                selector.register(listener.endpoint, selectors.EVENT_READ, listener)
             pace = Pace(self._limits.connections_a_second)
             while not self._closing.is_set():
                 for key, _ in selector.select(self._until_next_refused()):
@@ -117,7 +117,7 @@ class HttpServer:
 
     def _accept(self, listener: Listener) -> None:
         try:
-            client, _ = listener.socket.accept()
+            client, _ = listener.endpoint.accept()
         except BlockingIOError:  # it has left already
             return
         except OSError as error:

@@ -14,8 +14,8 @@ PROBE_SECONDS = 0.5
 
 def listen_on(host: str, port: int) -> socket.socket:
     """Listen on the host's first address, of IPv4 if it has one, as Filebeat does. Raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = min(infos, key=lambda info: info[0] != socket.AF_INET)
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""The HTTP server with clients that are polite, slow, many and hostile. They speak bytes, as no client library would."""
+"""The HTTP server with clients that are polite, slow, many and hostile. They send bytes, as no library would."""
 
 import errno
 import os

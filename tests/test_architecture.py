@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = ["config", "durable", "kafka_client", "logs", "monitor", "registry", "shipper", "spark_sink", "demo", "bench"]
+PRODUCT = ["config", "durable", "kafka_client", "logs", "monitor", "registry", "service", "shipper", "spark_sink", "demo", "bench", "deploy"]
 
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
@@ -33,11 +33,12 @@ MAY_IMPORT = {
     "config": set(),
     "durable": set(),
     "logs": set(),
+    "service": set(),
     "kafka_client": {"config"},
     "registry": {"durable", "logs"},
     "monitor": {"durable", "logs"},
-    "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry"},
-    "spark_sink": {"config", "kafka_client", "logs", "monitor"},
+    "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry", "service"},
+    "spark_sink": {"config", "kafka_client", "logs", "monitor", "service"},
 }
 
 # The same within the shipper, for the packages of the pipeline: the data flows to the right, and no import to the left.

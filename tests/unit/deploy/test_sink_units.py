@@ -10,7 +10,7 @@ import pytest
 from config.sink.model import SinkConfig
 from config.yaml.load import load
 from spark_sink import commands
-from spark_sink.__main__ import _parser
+from spark_sink.__main__ import whole_parser
 from tests.unit.deploy.units import settings
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +31,7 @@ CONFIG = Path("/etc/spark-sink/sink.yml")
 )
 def test_the_commands_are_ones_that_the_sink_takes(unit: Path, key: str, command: object) -> None:
     program, *arguments = shlex.split(settings(unit)[key])
-    options = _parser().parse_args(arguments)
+    options = whole_parser().parse_args(arguments)
     assert (Path(program).name, options.command, options.files) == ("spark-sink", command, [CONFIG])
     assert not getattr(options, "dry_run", False)
 
@@ -67,7 +67,7 @@ def test_the_timer_starts_maintenance_every_hour() -> None:
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
     true = shutil.which("true") or "/bin/true"
     for unit in (RUN, MAINTAIN, TIMER):
-        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/log-shipper/bin/spark-sink", true))
+        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/log-shipper-sink/bin/spark-sink", true))
     paths = [str(tmp_path / unit.name) for unit in (RUN, MAINTAIN, TIMER)]
     done = subprocess.run(["systemd-analyze", "verify", *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -52,8 +52,8 @@ def build(package: Package, output: Path) -> Path:
 
 
 def source_date() -> int:
-    """Return the time that files in a package have at most: SOURCE_DATE_EPOCH, else that of the last commit, so that two
-    builds of it are equal."""
+    """Return the time that files in a package have at most: SOURCE_DATE_EPOCH, else that of the last commit, so that
+    two builds of it are equal."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         if not given.isdecimal():
             raise PackagingFailed(f"SOURCE_DATE_EPOCH is {given!r}, and must be a number of seconds since 1970")

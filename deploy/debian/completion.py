@@ -8,6 +8,7 @@ from deploy.debian.manual import commands, visible_options
 # `words` are those before the cursor without options: they select the case.
 SCRIPT = """# bash completion of {command}; made from its command line
 _{function}() {{
+    COMPREPLY=()
     local current=${{COMP_WORDS[COMP_CWORD]}} words="" word
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
         case $word in -*) ;; *) words+=" $word" ;; esac

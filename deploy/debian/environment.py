@@ -1,7 +1,7 @@
 """The Python environment of a package: the interpreter is the system's, everything else lies below /opt.
 
 It is laid out as `python3 -m venv` does, but the file names in it are those of the machine where the package will be
-installed. pip and the compiler run in it, so wheels and byte code are those of Debian's interpreter, whichever runs this.
+installed. pip and the compiler run in it, so wheels and byte code are those of Debian's Python, whichever runs this.
 """
 
 import os
@@ -12,10 +12,9 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from deploy.debian.contents import PYTHON, ROOT, Package
+from deploy.debian.contents import PACKAGES, PYTHON, ROOT, Package
 from deploy.debian.errors import PackagingFailed
 
-LOCK = ROOT / "requirements.lock"
 SPARK_EXAMPLES = ("pyspark/examples", "pyspark/data")  # 10 MB that no one looks for below /opt
 
 
@@ -29,7 +28,7 @@ def create(package: Package, stage: Path, scratch: Path) -> Path:
     home = stage / package.home.lstrip("/")
     _lay_out(home)
     _install(package, home, _copy_of_source(scratch / "source"))
-    _forget_this_machine(home, stage)
+    _forget_this_machine(package, home, stage)
     _compile(home, stage)
     return home
 
@@ -50,8 +49,8 @@ def _copy_of_source(directory: Path) -> Path:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     for name in ("pyproject.toml", project["project"]["readme"]):
         shutil.copy(ROOT / name, directory)
-    found = project["tool"]["setuptools"]["packages"]["find"]["include"]
-    for name in sorted({pattern.partition(".")[0] for pattern in found}):
+    included = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    for name in sorted({pattern.partition(".")[0] for pattern in included}):
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
     return directory
 
@@ -65,14 +64,17 @@ def _install(package: Package, home: Path, source: Path) -> None:
         raise PackagingFailed(f"pip could not install the dependencies (often the network):\n{done.stderr.strip()}")
 
 
-def _forget_this_machine(home: Path, stage: Path) -> None:
-    """Remove what pip notes of where it ran: the first lines of scripts, and where the source was."""
+def _forget_this_machine(package: Package, home: Path, stage: Path) -> None:
+    """Remove what pip notes of where it ran (the first lines of scripts, and where the source was), and what is of no
+    use in this package."""
     for script in (home / "bin").iterdir():
         if script.is_file() and not script.is_symlink():
             first, _, rest = script.read_bytes().partition(b"\n")
             if first.startswith(b"#!") and b"python" in first and b"env " not in first:
                 python = f"/{(home / 'bin' / 'python').relative_to(stage)}"
                 script.write_bytes(b"#!" + python.encode() + b"\n" + rest)
+    for other in {known.command for known in PACKAGES.values()} - {package.command}:
+        (home / "bin" / other).unlink()  # it needs the other package's libraries
     for info in home.glob("lib/*/site-packages/*.dist-info"):
         (info / "direct_url.json").unlink(missing_ok=True)
         record = info / "RECORD"

@@ -47,8 +47,9 @@ def visible_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def escaped(text: str) -> str:
-    """Return text as roff prints it: no character of it is a request."""
+    """Return text as roff prints it: no character of it is a request, and none depends on an encoding."""
     plain = text.replace("\\", r"\e").replace("-", r"\-")
+    plain = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in plain)
     return re.sub(r"^([.'])", r"\\&\1", plain, flags=re.MULTILINE)
 
 
@@ -123,9 +124,13 @@ def _roff(lines: list[str]) -> Iterator[str]:
 def _row(header: list[str], cells: list[str]) -> Iterator[str]:
     yield ".TP"
     yield _inline(cells[0])
-    notes = [f"{name} {cell}" if name == "default" else cell for name, cell in zip(header[1:-1], cells[1:-1], strict=True)]
-    kind = ", ".join(note for note, cell in zip(notes, cells[1:-1], strict=True) if cell)
-    yield _inline(" ".join(part for part in (cells[-1], f"({kind})" if kind else "") if part)) or " "
+    notes = [_note(name, cell) for name, cell in zip(header[1:-1], cells[1:-1], strict=True) if cell]
+    yield _inline(" ".join(part for part in (cells[-1], f"({', '.join(notes)})" if notes else "") if part)) or " "
+
+
+def _note(column: str, cell: str) -> str:
+    """Return a cell as part of a sentence: `default` and `since` need their names."""
+    return f"{column} {cell}" if column in ("default", "since") and cell != "required" else cell
 
 
 def _inline(text: str) -> str:

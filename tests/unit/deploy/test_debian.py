@@ -89,7 +89,9 @@ def test_the_manual_has_every_command_and_option(package: Package) -> None:
     page = command_page(package.parser(), package.name, "1.2", "")
     for leaf in leaves(package.parser()):
         section = page.partition(f".SS {escaped(leaf.prog)}")[2].partition("\n.SS")[0]
-        names = [name for action in visible_options(leaf) for name in action.option_strings if name not in ("-h", "--help")]
+        names = [
+            name for action in visible_options(leaf) for name in action.option_strings if name not in ("-h", "--help")
+        ]
         assert [name for name in names if f"\\fB{escaped(name)}\\fR" not in section] == []
         assert section
 
@@ -114,7 +116,9 @@ def test_no_text_of_the_manual_is_a_request_of_roff(package: Package) -> None:
 @BOTH
 def test_groff_has_no_complaint(package: Package) -> None:
     pages = command_page(package.parser(), "p", "1", "") + options_page("f", package.options(), "p", "1")
-    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z"], input=pages, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8", "-z"], input=pages, capture_output=True, text=True, check=True
+    )
     assert done.stderr == ""
 
 

@@ -14,7 +14,14 @@ from tests.fakes import ManualClock
 from tests.service_manager import ServiceManager
 
 STATUS = SourceStatus(
-    files_open=2, reading=1, unsettled=0, waiting=1, bytes_waiting=24, bytes_behind=2048, is_size_known=True, problems={}
+    files_open=2,
+    reading=1,
+    unsettled=0,
+    waiting=1,
+    bytes_waiting=24,
+    bytes_behind=2048,
+    is_size_known=True,
+    problems={},
 )
 LONG_WATCHDOG = 60.0
 

@@ -40,11 +40,7 @@ def _failed(text: str, keep: str = "") -> int:
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> argparse.Namespace:
     """Return the options of a command line. Raises SystemExit with the usage where it is not one."""
-    parser = argparse.ArgumentParser(
-        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
-    parsers = {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
+    parser, parsers = _without_options()
     try:
         words = normalized(arguments, COMMANDS)
     except NotSupported as error:
@@ -54,6 +50,23 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
     options = parser.parse_args(words)
     options.strict = getattr(options, "strict", None) or environ.get("BEAT_STRICT_PERMS", "true")
     return options
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the parser with the options of all commands, for the manual."""
+    parser, parsers = _without_options()
+    for name, (_, add_options) in COMMANDS.items():
+        add_options(parsers[name])
+    return parser
+
+
+def _without_options() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser, and those of the commands, which have no options yet."""
+    parser = argparse.ArgumentParser(
+        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
+    return parser, {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:

@@ -49,7 +49,7 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
 def _list(options: argparse.Namespace, box: LetterBox) -> int:
     count = 0
     for count, stored in enumerate(box.letters(), 1):  # noqa: B007
-        print(_as_json(stored) if options.json else visible(_line(stored)))  # noqa: T201
+        print(visible(_as_json(stored) if options.json else _line(stored)))  # noqa: T201
     if not count and not options.json:
         print(f"no dead letters in {box.directory}")  # noqa: T201
     return 0
@@ -73,7 +73,7 @@ def _as_json(stored: StoredLetter, *, indent: int | None = None) -> str:
 
 def _show(options: argparse.Namespace, box: LetterBox) -> int:
     for stored in _selected(box, options.ids):
-        print(_as_json(stored, indent=2))  # noqa: T201
+        print(visible(_as_json(stored, indent=2), keep="\n"))  # noqa: T201
     return 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from shipper.clock import Clock
 from shipper.event import Doc
 
 CHECK_INTERVAL = 5.0  # seconds
+MOST_BYTES = 4 * 1024**2  # of a file: a runtime's has some hundred kB
 FULL_ID = re.compile(r"[0-9a-f]{64}")
 SHORT_ID = re.compile(r"[0-9a-f]{12,64}")
 DOCKER = "var/lib/docker/containers"
@@ -76,7 +78,7 @@ class RuntimeFiles:
                 mark = (status.st_ino, status.st_mtime_ns, status.st_size)
                 if mark == known.mark:
                     return
-                container = parse(path.parent.name, orjson.loads(path.read_bytes()))
+                container = parse(path.parent.name, orjson.loads(_content(path)))
             except (OSError, ValueError):
                 continue  # missing, or just being written
             known.mark = mark
@@ -87,22 +89,37 @@ class RuntimeFiles:
             known.container = known.mark = None
 
     def _places(self, identity: str, beside: str) -> list[tuple[Path, Callable[[str, Any], Container]]]:
+        containers = self._root / DOCKER
         places: list[tuple[Path, Callable[[str, Any], Container]]] = []
+        if len(identity) < 64:
+            places += [(path / "config.v2.json", _docker) for path in sorted(containers.glob(f"{identity}*"))[:1]]
+        else:
+            places.append((containers / identity / "config.v2.json", _docker))
+            places += [(self._root / bundles / identity / "config.json", _containerd) for bundles in CONTAINERD]
+        # Last: the directory of a log may be another user's, who could give a container other labels.
         directory = os.path.dirname(beside)
         if os.path.basename(directory).startswith(identity):
             places.append((Path(directory) / "config.v2.json", _docker))
-        containers = self._root / DOCKER
-        if len(identity) < 64:
-            places += [(path / "config.v2.json", _docker) for path in sorted(containers.glob(f"{identity}*"))[:1]]
-            return places
-        places.append((containers / identity / "config.v2.json", _docker))
-        return places + [(self._root / bundles / identity / "config.json", _containerd) for bundles in CONTAINERD]
+        return places
 
     def _sweep(self, now: float) -> None:
         """Delete what was not used for a while: containers are created and deleted for months."""
         unused = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
         for identity in unused:
             del self._known[identity]
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a regular file of a bounded size. Raises OSError, and ValueError for anything else: a named
+    pipe would stop the agent until someone writes to it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(f"{path} is not a regular file")
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
+    return content
 
 
 def _docker(identity: str, document: Any) -> Container:

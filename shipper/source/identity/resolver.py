@@ -4,6 +4,7 @@ The files of one scan are identified together, in this order: files whose name a
 have the bytes of an entry whose file is missing; suspected copies, which wait; all others are new.
 """
 
+import errno
 import logging
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -204,11 +205,13 @@ class FileResolver:
         return None
 
     def _open(self, spec: InputSpec, scanned: ScannedFile) -> OpenedFile | None:
+        # A link that took the file's name since it was listed may lead to a device, and opening one may have an effect.
+        follow = 0 if spec.config.prospector.scanner.symlinks else os.O_NOFOLLOW
         try:
-            fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except FileNotFoundError:
-            return None  # it was removed since it was listed: the next scan shows that
+            fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
         except OSError as error:
+            if error.errno == errno.ENOENT or (follow and error.errno == errno.ELOOP):
+                return None  # it was removed or replaced since it was listed: the next scan shows that
             self._report(scanned.path, f"cannot be opened: {error.strerror}")
             return None
         try:

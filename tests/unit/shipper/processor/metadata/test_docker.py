@@ -11,7 +11,7 @@ import pytest
 from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
 from shipper.processor.metadata.docker import AddDockerMetadata
-from shipper.processor.metadata.runtime_files import RuntimeFiles, labelled
+from shipper.processor.metadata.runtime_files import MOST_BYTES, RuntimeFiles, labelled
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench
 
@@ -71,6 +71,33 @@ def test_its_file_may_lie_beside_the_log_wherever_that_is(docker: Docker, tmp_pa
     docker.bench.open_file(tmp_path / "elsewhere" / ID / f"{ID}-json.log")
     index = len(tmp_path.parts)
     assert docker.container(match_source_index=index) == WEB
+
+
+def test_one_beside_the_log_does_not_win_over_the_runtimes_own(docker: Docker, tmp_path: Path) -> None:
+    """Whoever may write the log could give another container's id other labels."""
+    forged = tmp_path / "logs" / ID
+    forged.mkdir(parents=True)
+    (forged / "config.v2.json").write_text(json.dumps({"ID": ID, "Name": "/forged", "Config": {"Image": "forged"}}))
+    docker.bench.open_file(forged / "x.log")
+    assert docker.container(match_source_index=len(forged.parts) - 2) == WEB
+
+
+def test_a_named_pipe_in_the_place_of_its_file_stops_no_one(docker: Docker, tmp_path: Path) -> None:
+    directory = tmp_path / "logs" / OTHER
+    directory.mkdir(parents=True)
+    os.mkfifo(directory / "config.v2.json")
+    docker.bench.open_file(directory / "x.log")
+    assert docker.container(match_source_index=len(directory.parts) - 2) == {"id": OTHER}
+
+
+def test_a_file_is_read_up_to_a_size(docker: Docker) -> None:
+    file = docker.root / f"var/lib/docker/containers/{ID}/config.v2.json"
+    with file.open("a") as opened:
+        opened.write(" " * (MOST_BYTES - file.stat().st_size))
+    assert docker.container() == WEB
+    with file.open("a") as opened:
+        opened.write(" ")
+    assert docker.container() == {"id": ID}
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,30 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
     assert open_files() == before
 
 
+@pytest.mark.parametrize("symlinks", [False, True])
+def test_a_link_that_took_the_path_is_followed_only_where_links_are_read(make_room: MakeRoom, symlinks: bool) -> None:
+    door = Door(make_room(prospector=ProspectorConfig(scanner=ScannerConfig(symlinks=symlinks))))
+    door.room.write("app.log", b"one\n")
+    wanted = door.wanted("app.log")
+    door.room.path("app.log").rename(door.room.path("moved"))
+    door.room.path("app.log").symlink_to("moved")
+    assert len(door.resolver.open([wanted])) == symlinks
+    assert door.reported == ({str(door.room.path("app.log")): None} if symlinks else {})
+
+
+def test_a_link_to_a_secret_that_took_the_path_is_not_read(make_room: MakeRoom) -> None:
+    """As the user of a directory may try while the agent may read every file."""
+    door = Door(make_room(prospector=ProspectorConfig(scanner=ScannerConfig(symlinks=True))))
+    door.room.write("secret", b"root:x\n")
+    door.room.write("app.log", b"one\n")
+    wanted = door.wanted("app.log")
+    door.room.path("app.log").unlink()
+    door.room.path("app.log").symlink_to("secret")
+    before = open_files()
+    assert door.resolver.open([wanted]) == []
+    assert open_files() == before
+
+
 def test_a_refusal_is_reported_until_the_file_can_be_opened(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     door.room.path("app.log").chmod(0)

@@ -1,42 +1,34 @@
-"""The alert rules name metrics that exist; a rule on any other name would never fire."""
+"""The alert rules name metrics that exist, say what to do, and each has its section in the runbook."""
 
 import re
 from pathlib import Path
 from typing import Any
 
-import promql_parser
 import pytest
 import yaml
 
-from spark_sink.monitor.metrics import SinkMetrics
+from tests.unit.deploy.served_metrics import JOBS, PROMETHEUS, SCRAPED, SERVED, labels_in, names_in
 
-RULES: list[dict[str, Any]] = [
-    rule
-    for group in yaml.safe_load(
-        (Path(__file__).parents[3] / "deploy" / "prometheus" / "spark-sink-alerts.yml").read_text()
-    )["groups"]
-    for rule in group["rules"]
-]
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["alert"]))
+ROOT = Path(__file__).parents[3]
+PROMETHEUS_FILES = ROOT / "deploy" / "prometheus"
+RUNBOOK = "docs/operations.md"
 
 
-def served() -> dict[str, tuple[str, ...]]:
-    """Each name that can be asked for, and its labels."""
-    metrics = SinkMetrics()
-    families = {metric.name: metric.type for metric in metrics.registry.collect()}
-    collectors = {
-        metric._name: metric._labelnames for metric in vars(metrics).values() if hasattr(metric, "_labelnames")
-    }
-    return {f"{name}_total" if kind == "counter" else name: collectors[name] for name, kind in families.items()}
+def rules_of(file: str) -> list[dict[str, Any]]:
+    groups = yaml.safe_load((PROMETHEUS_FILES / file).read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
 
 
-SERVED = served()
-SCRAPED = {"instance", "job"}  # labels that Prometheus adds itself
+SHIPPER, SINK = rules_of("shipper-alerts.yml"), rules_of("spark-sink-alerts.yml")
+each_rule = pytest.mark.parametrize("rule", [*SHIPPER, *SINK], ids=lambda rule: str(rule["alert"]))
+
+
+def watched(rules: list[dict[str, Any]]) -> set[str]:
+    return {name for rule in rules for name in names_in(rule["expr"])}
 
 
 def test_there_is_an_alert_for_each_way_to_lose_or_to_stand_still() -> None:
-    watched = {name for rule in RULES for name in re.findall(r"\bspark_sink_\w+", rule["expr"])}
-    assert watched >= {
+    assert watched(SINK) >= {
         "spark_sink_silent_seconds",
         "spark_sink_start_time_seconds",
         "spark_sink_lag_offsets",
@@ -44,23 +36,41 @@ def test_there_is_an_alert_for_each_way_to_lose_or_to_stand_still() -> None:
         "spark_sink_offsets_lost_total",
         "spark_sink_view_up",
     }
+    assert watched(SHIPPER) >= {
+        "up",
+        "shipper_loop_silent_seconds",
+        "shipper_start_time_seconds",
+        "shipper_output_reached",
+        "shipper_output_failing",
+        "shipper_topics_waiting",
+        "shipper_input_lag_bytes",
+        "shipper_input_oldest_unacknowledged_seconds",
+        "shipper_bytes_lost_total",
+        "shipper_events_dead_lettered_total",
+        "shipper_dead_letters_waiting",
+        "shipper_registry_failing",
+        "shipper_data_free_bytes",
+        "shipper_file_problems",
+        "shipper_reloads_total",
+        "shipper_processor_failures_total",
+    }
 
 
 @each_rule
-def test_an_expression_is_promql(rule: dict[str, Any]) -> None:
-    promql_parser.parse(rule["expr"])
-
-
-@each_rule
-def test_every_metric_of_a_rule_is_served(rule: dict[str, Any]) -> None:
-    names = set(re.findall(r"\bspark_sink_\w+", rule["expr"]))
+def test_every_metric_and_label_of_a_rule_is_served(rule: dict[str, Any]) -> None:
+    names = names_in(rule["expr"])
+    assert names
     assert names <= SERVED.keys()
-    assert names or "(up{" in rule["expr"]
+    assert [pair for pair in labels_in(rule["expr"]) if pair[1] not in {*SERVED[pair[0]], *SCRAPED}] == []
+    assert set(re.findall(r'job="([^"]*)"', rule["expr"])) <= JOBS
 
 
 @each_rule
 def test_a_text_names_only_labels_that_its_series_have(rule: dict[str, Any]) -> None:
-    has = SCRAPED | {label for name in re.findall(r"\bspark_sink_\w+", rule["expr"]) for label in SERVED[name]}
+    has = SCRAPED | {label for name in names_in(rule["expr"]) - PROMETHEUS.keys() for label in SERVED[name]}
+    has = set() if rule["expr"].startswith("absent(") else has
+    for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", rule["expr"]):
+        assert set(labels.split(", ")) <= has
     texts = " ".join(rule["annotations"].values())
     assert set(re.findall(r"\$labels\.(\w+)", texts)) <= has
     for kept in re.findall(r"\bby \(([^)]*)\)", rule["expr"]):
@@ -72,6 +82,28 @@ def test_a_text_names_only_labels_that_its_series_have(rule: dict[str, Any]) -> 
 def test_a_rule_has_all_that_prometheus_and_a_person_need(rule: dict[str, Any]) -> None:
     assert rule.keys() <= {"alert", "expr", "for", "labels", "annotations"}
     assert re.fullmatch(r"\d+[smh]", rule.get("for", "1m"))
+    assert rule["labels"].keys() == {"severity"}
     assert rule["labels"]["severity"] in ("warning", "critical")
-    assert rule["annotations"].keys() == {"summary", "description"}
+    assert rule["annotations"].keys() == {"summary", "description", "runbook"}
     assert all(text.count("{{") == text.count("}}") for text in rule["annotations"].values())
+    assert rule["annotations"]["runbook"] == f"{RUNBOOK}#{rule['alert'].lower()}"
+
+
+@pytest.mark.parametrize("rule", SHIPPER, ids=lambda rule: str(rule["alert"]))
+def test_a_description_of_the_agents_has_what_to_do_first(rule: dict[str, Any]) -> None:
+    assert "First: " in rule["annotations"]["description"]
+
+
+def test_the_runbook_has_a_section_for_each_alert_in_their_order() -> None:
+    sections = re.findall(r"^#### (\w+)$", (ROOT / RUNBOOK).read_text(), re.MULTILINE)
+    assert sections == [rule["alert"] for rule in (*SHIPPER, *SINK)]
+
+
+def test_each_alert_is_run_against_series() -> None:
+    programs = {path.name: path.read_text() for path in (PROMETHEUS_FILES / "tests").glob("*.yml")}
+    for file, rules in (("shipper.yml", SHIPPER), ("spark-sink.yml", SINK)):
+        expected = set(re.findall(r'labels: \'\{alertname="(\w+)"', programs[file]))
+        assert expected == {rule["alert"] for rule in rules}
+    for text in programs.values():
+        for name in re.findall(r"series: '(\w+)\{", text):
+            assert name in SERVED

@@ -1,0 +1,32 @@
+"""The threat model names, for each thing that holds, a test that exists."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "security.md"
+NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e)/[\w/]+\.py::\w+)`", PAGE.read_text())))
+
+
+@cache
+def functions_in(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text()) if file.exists() else ast.Module([], [])
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_test_that_the_page_names_exists(node: str) -> None:
+    file, _, name = node.partition("::")
+    assert name in functions_in(ROOT / "tests" / file)
+
+
+def test_each_line_of_what_someone_tries_names_a_test() -> None:
+    """But for files that belong to others than us."""
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    without = [row for row in rows if "::test_" not in row and not row.endswith("| test |")]
+    assert len(NODES) > 50
+    assert [row[:30] for row in without] == ["| the sink's tables, checkpoint"[:30]]

@@ -18,12 +18,13 @@ from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store
+from service.notify import Notifier
 from shipper.clock import Clock, SystemClock
 from shipper.codecs import fit_for
 from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
 from shipper.inputs import InputFactory
-from shipper.loop import Loop
+from shipper.loop import LONGEST_WAIT, Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
 from shipper.output.base import CommitsPositions, Output
@@ -38,6 +39,7 @@ from shipper.processor.caches import Caches
 from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import ConfigSource, Reloader, ReplaceInputs
+from shipper.service import Observed, Service
 from shipper.source.base import BatchSource, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
@@ -89,7 +91,7 @@ class Environment:
     """What the caller passes to a run of the agent, beside its configuration.
 
     `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
-    to be the destination. `stopping` ends a start that waits for the output.
+    to be the destination. `stopping` ends a start that waits for the output. `service` is what its manager knows of it.
     """
 
     data: Path
@@ -100,6 +102,7 @@ class Environment:
     connect: Connect = build_output
     threads: Threads = THREADS
     stopping: Callable[[], bool] = lambda: False
+    service: Service = field(default_factory=lambda: Service(Notifier(), SystemClock()))
 
 
 def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
@@ -193,13 +196,16 @@ def run(
 ) -> int:
     """Run until `stopping`, or with `once` until every file is delivered, for at most `once_timeout` seconds. Return
     the exit code."""
-    clock, once = environment.clock, environment.once
+    clock, once, service = environment.clock, environment.once, environment.service
     give_up = clock.monotonic() + once_timeout
+
+    def stopping_early() -> bool:
+        service.waiting()
+        return stopping() or clock.monotonic() >= give_up
+
     with ExitStack() as stack:
         try:
-            app = build(
-                config, replace(environment, stopping=lambda: stopping() or clock.monotonic() >= give_up), stack
-            )
+            app = build(config, replace(environment, stopping=stopping_early), stack)
         except Stopped:
             return EXIT_UNFINISHED if once else EXIT_OK
         logger.info(
@@ -214,13 +220,15 @@ def run(
         sys.setswitchinterval(0.0005)
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
+        observed = Observed(app.metrics, app.source)
         while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
-            app.loop.step()
+            app.loop.step(wait=service.longest_wait(LONGEST_WAIT))
             app.reloader.step()
             app.summary.step()
             progress.step()
+            service.step(observed)
         progress.close()
-        return _end(app, config, once=once, clock=clock)
+        return _end(app, config, environment)
 
 
 def _progress_terminal(
@@ -232,17 +240,22 @@ def _progress_terminal(
     return terminal if once and not records else None
 
 
-def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
+def _end(app: App, config: ShipperConfig, environment: Environment) -> int:
     """Stop reading, wait for acknowledgements, give up what is not acknowledged (it is read again). Return the exit
     code."""
+    clock, once, service = environment.clock, environment.once, environment.service
     finished = app.loop.finished
+    service.stopping()
     deadline = clock.monotonic() + config.shutdown_timeout
     while not app.loop.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
+        service.draining()
     status = app.source.status()
     app.source.stop()
     app.summary.last(status)
-    saved = app.registrar.close(max(config.shutdown_timeout, 1.0))
+    longest = max(config.shutdown_timeout, 1.0)
+    service.saving(longest)
+    saved = app.registrar.close(longest)
     if not saved:
         logger.error("the registry could not be saved: what was acknowledged last is sent again at the next start")
     if not once and not finished:  # without --once only standard input ends

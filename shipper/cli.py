@@ -40,11 +40,7 @@ def _failed(text: str, keep: str = "") -> int:
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> argparse.Namespace:
     """Return the options of a command line. Raises SystemExit with the usage where it is not one."""
-    parser = argparse.ArgumentParser(
-        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
-    parsers = {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
+    parser, parsers = _without_options()
     try:
         words = normalized(arguments, COMMANDS)
     except NotSupported as error:
@@ -54,6 +50,23 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
     options = parser.parse_args(words)
     options.strict = getattr(options, "strict", None) or environ.get("BEAT_STRICT_PERMS", "true")
     return options
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the parser with the options of all commands, for the manual."""
+    parser, parsers = _without_options()
+    for name, (_, add_options) in COMMANDS.items():
+        add_options(parsers[name])
+    return parser
+
+
+def _without_options() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser, and those of the commands, which have no options yet."""
+    parser = argparse.ArgumentParser(
+        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
+    return parser, {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +105,18 @@ def _add_dead_letter(parser: argparse.ArgumentParser) -> None:
     add_dead_letter_commands(parser)
 
 
+def _add_top(parser: argparse.ArgumentParser) -> None:
+    from shipper.top.command import add_top_options
+
+    add_top_options(parser)
+
+
+def _add_tap(parser: argparse.ArgumentParser) -> None:
+    from shipper.tap_command import add_tap_options
+
+    add_tap_options(parser)
+
+
 def _add_keystore(parser: argparse.ArgumentParser) -> None:
     from shipper.keystore_commands import add_keystore_commands
 
@@ -115,6 +140,8 @@ COMMANDS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = 
     "migrate": ("print a filebeat.yml with today's names for old ones", _add_migrate),
     "registry": ("show the registry, or change it while no agent runs", _add_registry),
     "dead-letter": ("show events that the output refused, or send them again", _add_dead_letter),
+    "top": ("show what the running agent does, in the terminal", _add_top),
+    "tap": ("show a sample of the events that the running agent sends", _add_tap),
     "keystore": ("keep secrets for ${NAME} in the configuration", _add_keystore),
     "version": ("print the version", _add_version),
     "help": ("print the help of a command", lambda _: None),  # `normalized` has made it --help

@@ -12,6 +12,7 @@
     ├── ProcessorError          a processor cannot work on an event (processor/fields)
     │   └── FieldError          a field cannot be written where it was wanted
     ├── PositionRefused         a foreign position cannot be taken over (positions/heads)
+    ├── TooManyTaps             as many taps are open as may be (tap)
     └── StartError              the agent cannot start, or a command cannot do its work: what, where, and what to do
         └── Fenced              another shipper has the same transactional id (output/transactional)
 
@@ -36,6 +37,10 @@ class Truncated(ShipperError):
 
 class Disproved(Truncated):
     """Raised when a file does not have the bytes that were shipped of the file that its entry remembers."""
+
+
+class TooManyTaps(ShipperError):
+    """Raised when as many taps are open as may be, or the agent is about to end."""
 
 
 class StartError(ShipperError):

@@ -31,20 +31,25 @@ def kafka_output(config: ShipperConfig, chosen: KafkaOutputConfig, context: Outp
 
 def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue) -> tuple[RecordMaker, KafkaContext]:
     """Return what makes the records, and what else an output needs."""
+    chooser = TopicChooser(config.topic, config.topics)
+    records, topics = record_parts(config, chooser)
+    errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
+    backoff = Backoff(config.backoff.init, config.backoff.max)
+    shares = TopicShares(mem.events, mem.bytes, context.clock) if chooser.fixed is None else None
+    are_renewed = renewals(config, context.clock)
+    partitions = partitioning.partitions(config, errors, context.clock)
+    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed, partitions)
+    return records, kafka
+
+
+def record_parts(config: KafkaOutputConfig, chooser: TopicChooser) -> tuple[RecordMaker, Callable[[Batch], Topics]]:
+    """Return what makes the records, and what gives the topics of their events."""
     places = None if config.codec.format is None else PlaceHeaders()
     codec = kafka_codec(config, places)
     headers = [(header.key, header.value) for header in config.headers]
     keys, hashes = partitioning.keys(config), partitioning.hashes(config)
     beside = Beside(keys, headers, places, config.timestamp == "event", hashes)
-    chooser = TopicChooser(config.topic, config.topics)
-    errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
-    backoff = Backoff(config.backoff.init, config.backoff.max)
-    shares = TopicShares(mem.events, mem.bytes, context.clock) if chooser.fixed is None else None
-    topics = sendable_topics(chooser, codec, partitioning.unhashable(config))
-    are_renewed = renewals(config, context.clock)
-    partitions = partitioning.partitions(config, errors, context.clock)
-    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed, partitions)
-    return RecordMaker(codec, beside), kafka
+    return RecordMaker(codec, beside), sendable_topics(chooser, codec, partitioning.unhashable(config))
 
 
 def sendable_topics(

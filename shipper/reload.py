@@ -27,12 +27,14 @@ RELOADED = {"inputs", "processors", "tags", "fields", "fields_under_root", "conf
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
     """`read` returns the configuration as it is now, or raises ConfigError; `is_requested` is true once after each
-    SIGHUP; `start` runs the reading, and `wake` is called at its end."""
+    SIGHUP; `start` runs the reading, and `wake` is called at its end. `report` is called with True when what SIGHUP
+    requested begins, and with False when its result was taken or refused."""
 
     read: Callable[[], ShipperConfig]
     is_requested: Callable[[], bool]
     start: Start = on_new_thread
     wake: Callable[[], None] = lambda: None
+    report: Callable[[bool], None] = lambda pending: None
 
 
 ReplaceInputs = Callable[[list[Input]], None]
@@ -52,6 +54,8 @@ class Reloader:
         """`config` is in effect. Without `replace_inputs` (standard input is read) nothing can be changed."""
         self._config = config
         self._is_requested = reading.is_requested
+        self._report = reading.report
+        self._is_reported = False
         self._reader = ConfigReader(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
         self._inputs = inputs
         self._running = inputs.build(config)
@@ -68,10 +72,15 @@ class Reloader:
         if result is not None:
             self._contents = result.contents
             self._take(result)
+            if self._is_reported:
+                self._is_reported = False
+                self._report(False)
 
     def _start_check(self) -> None:
         rules = self._config.config_inputs
         if self._is_requested():
+            self._is_reported = True
+            self._report(True)
             self._reader.start(rules, None)
         elif self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + rules.reload.period

@@ -1,13 +1,18 @@
 """`shipper run`: reads the configuration, sets up signals and logging, and runs the agent."""
 
 import argparse
+import faulthandler
 import resource
+import sys
 
 from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
+from service.notify import Notifier
 from shipper import app, logs
+from shipper.clock import SystemClock
 from shipper.command_options import add_shared, data_path, load_config
 from shipper.reload import ConfigSource, log_findings
+from shipper.service import Service
 from shipper.signals import Signals
 from shipper.static_fields import check_fields
 from shipper.wake import Wake
@@ -39,11 +44,19 @@ def run(options: argparse.Namespace) -> int:
         log_findings(config)
         # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+        service = _service()
         reading = ConfigSource(
-            read=lambda: _load_checked(options), is_requested=signals.hung_up, wake=wake.from_outside()
+            read=lambda: _load_checked(options),
+            is_requested=signals.hung_up,
+            wake=wake.from_outside(),
+            report=service.reloading,
         )
         environment = app.Environment(
-            data_path(options, config), wake, once=options.once, reading=None if options.once else reading
+            data_path(options, config),
+            wake,
+            once=options.once,
+            reading=None if options.once else reading,
+            service=service,
         )
         return app.run(
             config,
@@ -52,6 +65,14 @@ def run(options: argparse.Namespace) -> int:
             once_timeout=options.once_timeout,
             terminal=terminal,
         )
+
+
+def _service() -> Service:
+    notifier = Notifier.from_environment()
+    if notifier.watchdog is not None and sys.stderr is not None:
+        # systemd ends a loop that hangs by SIGABRT: the log then has where each thread was.
+        faulthandler.enable()
+    return Service(notifier, SystemClock())
 
 
 def _load_checked(options: argparse.Namespace) -> ShipperConfig:

@@ -21,7 +21,7 @@ Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = whole_parser().parse_args(arguments)
     try:
         code = int(options.command(options))
         sys.stdout.flush()  # here, where a reader that has closed the pipe is not an error
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
+def whole_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "spark-sink", description="Lands Kafka topics of log lines in Delta tables, each line once."
     )

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink.model import SinkConfig
+from service.notify import Notifier
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.kafka import bounds, client, planned_source, planning, start, topics
@@ -35,9 +36,10 @@ from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.deleted_topics import DeletedTopics
 from spark_sink.landing.kafka_reader import OpenReader
 from spark_sink.landing.startup import KafkaTopics, Startup
-from spark_sink.monitor.http import MonitorServer
+from spark_sink.monitor.http import MonitorServer, silence_limit
 from spark_sink.monitor.progress import QUERY, BatchProgress
 from spark_sink.platform.stop_signals import StopSignals
+from spark_sink.service import Service
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.views.views import Views
@@ -85,6 +87,9 @@ class Job:
         self._client = client.latest(config.kafka)
         self._progress = BatchProgress()
         self._views = Views(spark, config)
+        metrics = self._progress.metrics
+        limit = silence_limit(config.trigger.interval)
+        self._service = Service(Notifier.from_environment(), metrics.silent_for, limit)
 
     def run(self) -> int:
         with ExitStack() as opened:
@@ -125,6 +130,7 @@ class Job:
 
     def _pause(self) -> bool:
         self._progress.metrics.alive()  # it waits; it is not stalled
+        self._service.waiting()
         return self._stopping.wait(TOPIC_SECONDS)
 
     def _land(self, admin: Admin, deleted: DeletedTopics) -> None:
@@ -215,6 +221,11 @@ class Job:
         while not batches.closing and not ended(query, batches):
             self._views.supervise()
             self._progress.metrics.views(self._views.figures())
+            self._service.step(self._progress.summary)
+        if self._stopping.is_set():
+            self._service.stopping()
+        else:
+            self._service.ended()
         stop(query, batches.idle)
         self._progress.ended.wait(COMMIT_SECONDS)
 

@@ -12,7 +12,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = ["config", "durable", "kafka_client", "logs", "monitor", "registry", "shipper", "spark_sink", "demo", "bench"]
+PRODUCT = [
+    "config",
+    "durable",
+    "kafka_client",
+    "logs",
+    "monitor",
+    "registry",
+    "service",
+    "shipper",
+    "spark_sink",
+    "demo",
+    "bench",
+    "deploy",
+]
 
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
@@ -33,11 +46,12 @@ MAY_IMPORT = {
     "config": set(),
     "durable": set(),
     "logs": set(),
+    "service": set(),
     "kafka_client": {"config"},
     "registry": {"durable", "logs"},
     "monitor": {"durable", "logs"},
-    "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry"},
-    "spark_sink": {"config", "kafka_client", "logs", "monitor"},
+    "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry", "service"},
+    "spark_sink": {"config", "kafka_client", "logs", "monitor", "service"},
 }
 
 # The same within the shipper, for the packages of the pipeline: the data flows to the right, and no import to the left.
@@ -81,6 +95,7 @@ MAY_IMPORT_WITHIN_CONFIG: dict[str, set[str]] = {
 MAY_IMPORT_WITHIN_SINK = {
     "errors": set(),
     "logs": set(),
+    "service": set(),
     "platform": {"errors"},
     "delta": {"errors", "platform"},
     "spark_session": {"errors", "platform", "delta"},

@@ -55,7 +55,8 @@ def names(tree: ast.Module) -> Iterator[str]:
 
 # The modules that tests share, and their folders; of the unit tests those that follow already.
 UNIT_TESTS = [
-    f"tests/unit/{package}" for package in ("bench", "demo", "deploy", "logs", "monitor", "registry", "spark_sink")
+    f"tests/unit/{package}"
+    for package in ("bench", "demo", "deploy", "logs", "monitor", "registry", "service", "spark_sink")
 ]
 TESTS = ["tests", "tests/contract", "tests/e2e", "tests/fault", "tests/model", *UNIT_TESTS]
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shipper.clock import Clock
 from shipper.event import Batch, Rejection
@@ -18,7 +18,10 @@ LONGEST_SAVING = 0.25  # seconds of one step: where letters are slow to save, th
 
 
 class Publisher:
-    """Driven by `step`, on the reading thread. It is the `Deliveries` of the output, or its `TransactionDeliveries`."""
+    """Driven by `step`, on the reading thread. It is the `Deliveries` of the output, or its `TransactionDeliveries`.
+
+    `observer` is called with each batch that the output has taken; another thread may set it at any time.
+    """
 
     def __init__(self, queue: MemoryQueue, dead_letters: DeadLetters, metrics: Metrics, clock: Clock) -> None:
         self._queue = queue
@@ -28,6 +31,7 @@ class Publisher:
         self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
         self._retry_at = 0.0
         self._save_until = float("inf")
+        self.observer: Callable[[Batch], None] | None = None
 
     @property
     def next_step(self) -> float:
@@ -44,6 +48,8 @@ class Publisher:
             elif not output.publish(batch):
                 self._queue.give_back(batch)
                 return
+            elif (observer := self.observer) is not None:
+                observer(batch)
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self._metrics.events_acked += batch.events - len(rejected)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("config", "durable", "kafka_client", "logs", "monitor", "registry", "shipper", "spark_sink")
+PRODUCT = ("config", "durable", "kafka_client", "logs", "monitor", "registry", "service", "shipper", "spark_sink")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from config.sink.model import SinkConfig
+from config.text.units import parse_duration
 from config.yaml.load import load
 from spark_sink import commands
-from spark_sink.__main__ import _parser
-from tests.unit.deploy.units import settings
+from spark_sink.__main__ import whole_parser
+from spark_sink.service import INTERVAL
+from tests.unit.deploy.units import exposure, settings
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "deploy" / "systemd"
@@ -19,6 +21,7 @@ RUN, MAINTAIN, TIMER = (
     FOLDER / name for name in ("spark-sink.service", "spark-sink-maintain.service", "spark-sink-maintain.timer")
 )
 CONFIG = Path("/etc/spark-sink/sink.yml")
+NEEDS_SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +34,7 @@ CONFIG = Path("/etc/spark-sink/sink.yml")
 )
 def test_the_commands_are_ones_that_the_sink_takes(unit: Path, key: str, command: object) -> None:
     program, *arguments = shlex.split(settings(unit)[key])
-    options = _parser().parse_args(arguments)
+    options = whole_parser().parse_args(arguments)
     assert (Path(program).name, options.command, options.files) == ("spark-sink", command, [CONFIG])
     assert not getattr(options, "dry_run", False)
 
@@ -42,7 +45,16 @@ def test_a_stop_asks_the_sink_alone_and_waits_for_its_batch() -> None:
 
 def test_maintenance_may_do_what_the_sink_may_and_no_more() -> None:
     own = {"Description", "Type", "ExecStart", "ExecStartPre", "Restart", "RestartSec", "StartLimitIntervalSec"}
-    own |= {"TimeoutStopSec", "Nice", "CPUWeight", "IOWeight", "WantedBy"}
+    own |= {
+        "NotifyAccess",
+        "TimeoutStartSec",
+        "WatchdogSec",
+        "TimeoutStopSec",
+        "Nice",
+        "CPUWeight",
+        "IOWeight",
+        "WantedBy",
+    }
     run, maintain = ({k: v for k, v in settings(unit).items() if k not in own} for unit in (RUN, MAINTAIN))
     assert run == maintain
     assert run["User"] not in ("", "root")
@@ -63,11 +75,23 @@ def test_the_timer_starts_maintenance_every_hour() -> None:
     assert settings(TIMER)["OnCalendar"] == "hourly"
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_waits_for_the_query_and_watches_it() -> None:
+    values = settings(RUN)
+    assert (values["Type"], values["NotifyAccess"]) == ("notify", "main")
+    assert parse_duration(values["WatchdogSec"]) > 10 * INTERVAL
+
+
+@NEEDS_SYSTEMD
+@pytest.mark.parametrize("unit", [RUN, MAINTAIN])
+def test_the_unit_is_hardened(unit: Path) -> None:
+    assert exposure(unit) <= 2.0
+
+
+@NEEDS_SYSTEMD
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
     true = shutil.which("true") or "/bin/true"
     for unit in (RUN, MAINTAIN, TIMER):
-        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/log-shipper/bin/spark-sink", true))
+        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/log-shipper-sink/bin/spark-sink", true))
     paths = [str(tmp_path / unit.name) for unit in (RUN, MAINTAIN, TIMER)]
     done = subprocess.run(["systemd-analyze", "verify", *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -12,14 +12,16 @@ from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from shipper import cli
 from shipper.run_command import run
+from shipper.service import EXTENSION, START_PATIENCE, STATUS_INTERVAL
 from shipper.signals import Signals
-from tests.unit.deploy.units import settings
+from tests.unit.deploy.units import exposure, settings
 
 ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "deploy" / "systemd" / "shipper.service"
 
 
 SETTINGS = settings(UNIT)
+NEEDS_SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 
 
 @pytest.fixture
@@ -78,7 +80,21 @@ def test_the_page_installs_what_the_unit_names(page: str) -> None:
     assert str(UNIT.relative_to(ROOT)) in page
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_waits_for_the_first_scan_and_watches_the_loop() -> None:
+    assert (SETTINGS["Type"], SETTINGS["NotifyAccess"]) == ("notify", "main")
+    assert parse_duration(SETTINGS["WatchdogSec"]) > 10 * STATUS_INTERVAL
+    # Restart=on-failure covers the watchdog, whose signal must not be one that counts as a clean exit.
+    assert SETTINGS["Restart"] == "on-failure"
+    assert "WatchdogSignal" not in SETTINGS
+    assert parse_duration(SETTINGS["TimeoutStartSec"]) > START_PATIENCE + EXTENSION
+
+
+@NEEDS_SYSTEMD
+def test_the_unit_is_hardened() -> None:
+    assert exposure(UNIT) <= 2.0
+
+
+@NEEDS_SYSTEMD
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
     copy = tmp_path / UNIT.name
     program = shlex.split(SETTINGS["ExecStart"])[0]

@@ -1,11 +1,14 @@
 """What is logged of a reload; tests/model/test_reload.py has what it does to files."""
 
 import logging
+from collections.abc import Callable
 from typing import cast
 
 import pytest
 
+from config.shipper.included import ConfigInputs, ReloadConfig
 from config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
+from shipper.errors import StartError
 from shipper.inputs import InputFactory
 from shipper.reload import ConfigSource, Reloader, difference, log_findings
 from shipper.source.reading.factory import Input
@@ -57,6 +60,55 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
     assert caplog.messages == [
         "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
     ]
+
+
+class Reports:
+    """What a reload reports, and the text of its mistake."""
+
+    def __init__(self, mistake: str = "") -> None:
+        self.reports: list[bool] = []
+        self.requests = [True, False]
+        self.mistake = mistake
+
+    def reloader(self, config: ShipperConfig, clock: ManualClock) -> Reloader:
+        def read() -> ShipperConfig:
+            if self.mistake:
+                raise StartError(self.mistake)
+            return config
+
+        reading = ConfigSource(read, lambda: self.requests.pop(0), start=self.start, report=self.reports.append)
+        return Reloader(config, reading, cast("InputFactory", Made()), lambda inputs: None, clock)
+
+    def start(self, work: Callable[[], None]) -> None:
+        self.work = work
+
+
+@pytest.mark.parametrize("mistake", ["", "there is a mistake"])
+def test_a_reload_on_request_is_reported_when_it_begins_and_when_it_was_taken_or_refused(mistake: str) -> None:
+    config = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutputConfig()))
+    reports = Reports(mistake)
+    reloader = reports.reloader(config, ManualClock())
+    reloader.step()
+    assert reports.reports == [True]
+    reloader.step()
+    assert reports.reports == [True], "it is still being read"
+    reports.work()
+    reloader.step()
+    assert reports.reports == [True, False]
+
+
+def test_a_look_at_included_files_is_not_a_reload() -> None:
+    included = ConfigInputs(path="/nowhere/*.yml", reload=ReloadConfig(enabled=True))
+    output = OutputConfig(console=ConsoleOutputConfig())
+    config = ShipperConfig(inputs=(input_config(),), output=output, config_inputs=included)
+    reports, clock = Reports(), ManualClock()
+    reports.requests = [False]
+    reloader = reports.reloader(config, clock)
+    clock.advance(3600)
+    reloader.step()
+    reports.work()
+    reloader.step()
+    assert reports.reports == []
 
 
 def test_warnings_and_notes_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:

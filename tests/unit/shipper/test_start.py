@@ -1,10 +1,13 @@
 """What a command imports: that is most of a short command's time, and a fifth of that of a million lines."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.status_documents import document, serving
 
 PROGRAM = """
 import sys
@@ -47,6 +50,18 @@ def test_the_registry_is_listed_without_what_ships(config: Path) -> None:
     modules = loaded("registry", "list", "-c", str(config), "--path.data", str(config.parent))
     assert modules & {"shipper.app", "shipper.source.crawler", "confluent_kafka", "watchdog"} == set()
     assert len(modules) <= 145
+
+
+@pytest.mark.parametrize("command", [["top", "--once"], ["tap", "--count", "1"]])
+def test_a_running_agent_is_looked_at_without_what_ships(command: list[str], tmp_path: Path) -> None:
+    def answer(path: str) -> tuple[int, bytes]:
+        event = {"path": "/a", "topic": "", "key": "", "headers": [], "value": "a"}
+        return 200, json.dumps(document() if path == "/status" else event).encode() + b"\n"
+
+    with serving(tmp_path / "shipper.sock", answer):
+        modules = loaded(*command, "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path))
+    assert modules & {"shipper.app", "shipper.tap", "shipper.top.screen", "confluent_kafka", "orjson"} == set()
+    assert len(modules) <= 115
 
 
 def test_a_configuration_is_read_without_the_options_that_it_does_not_have(config: Path) -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from config.sink.tables import BUILT_IN
 from spark_sink import commands
-from spark_sink.__main__ import _parser, main
+from spark_sink.__main__ import main, whole_parser
 from spark_sink.records.schema import LINES, names
 
 SMALL = "kafka:\n  hosts: [a:1]\n  topics: [logs]\ntable.path: /t/logs\ncheckpoint.path: /c\n"
@@ -99,7 +99,7 @@ def test_a_wrong_command_line_ends_with_2(arguments: list[str], capsys: pytest.C
 def test_each_command_takes_files_and_overrides(
     arguments: list[str], command: object, given: dict[str, object]
 ) -> None:
-    options = vars(_parser().parse_args([*arguments, "-c", "a.yml", "-c", "b.yml", "-E", "start=latest"]))
+    options = vars(whole_parser().parse_args([*arguments, "-c", "a.yml", "-c", "b.yml", "-E", "start=latest"]))
     assert options["command"] is command
     assert (options["files"], options["overrides"]) == ([Path("a.yml"), Path("b.yml")], ["start=latest"])
     assert given.items() <= options.items()
@@ -107,9 +107,9 @@ def test_each_command_takes_files_and_overrides(
 
 def test_available_now_wins_over_where_the_configuration_stops(file: Path) -> None:
     file.write_text(SMALL + "stop: offsets\nstop_offsets: {logs: {0: 7}}\n")
-    options = _parser().parse_args(["run", "-c", str(file)])
+    options = whole_parser().parse_args(["run", "-c", str(file)])
     assert commands.config_of(options).stop_offsets == {"logs": {0: 7}}
-    options = _parser().parse_args(["run", "-c", str(file), "--available-now"])
+    options = whole_parser().parse_args(["run", "-c", str(file), "--available-now"])
     assert (commands.config_of(options).stop, commands.config_of(options).stop_offsets) == ("available-now", {})
 
 

@@ -1,0 +1,6 @@
+"""Builds the Debian packages `log-shipper` and `log-shipper-sink`: script/package.
+
+`contents` names what each package consists of, `environment` makes its Python below /opt, `tree` lays out all files,
+`manual` and `completion` generate some of them from the command line and the options, `archive` calls dpkg-deb, and
+`bill` lists the components (SBOM).
+"""

@@ -1,0 +1,69 @@
+"""`script/package`: builds the Debian packages, with a list of the components beside each."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from deploy.debian.archive import architecture, write_archive
+from deploy.debian.bill import write_bill
+from deploy.debian.contents import PACKAGES, ROOT, Package
+from deploy.debian.errors import PackagingFailed
+from deploy.debian.tree import lay_out
+from shipper.version import VERSION
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("script/package", description="Builds the Debian packages of this tree.")
+    parser.add_argument("--only", choices=sorted(PACKAGES), help="one of the two packages (default: both)")
+    parser.add_argument("--output", type=Path, default=ROOT / "build", metavar="DIR", help="default: build")
+    parser.add_argument(
+        "--extras", default="", metavar="NAMES", help="extras of pyproject.toml to install, too, as aws-msk-iam"
+    )
+    options = parser.parse_args()
+    extras = tuple(filter(None, options.extras.split(",")))
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        for name in [options.only] if options.only else sorted(PACKAGES):
+            package = replace(PACKAGES[name], extras=(*PACKAGES[name].extras, *extras))
+            print(build(package, options.output))  # noqa: T201 - the answer of this command
+    except PackagingFailed as error:
+        print(f"package: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    except OSError as error:
+        print(f"package: {error.filename or options.output}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def build(package: Package, output: Path) -> Path:
+    """Build a package, and the list of its components beside it; return its path. Raises PackagingFailed, OSError."""
+    destination = output / f"{package.name}_{VERSION}_{architecture()}.deb"
+    with tempfile.TemporaryDirectory(prefix="package-", dir=output) as scratch:
+        stage = Path(scratch) / "stage"
+        home = lay_out(package, VERSION, stage, Path(scratch))
+        write_bill(home, destination.with_suffix(".cdx.json"))
+        write_archive(package, VERSION, stage, destination, source_date())
+    return destination
+
+
+def source_date() -> int:
+    """Return the time that files in a package have at most: SOURCE_DATE_EPOCH, else that of the last commit, so that
+    two builds of it are equal."""
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        if not given.isdecimal():
+            raise PackagingFailed(f"SOURCE_DATE_EPOCH is {given!r}, and must be a number of seconds since 1970")
+        return int(given)
+    log = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    try:
+        return int(subprocess.run(log, capture_output=True, text=True, check=True).stdout)
+    except (OSError, subprocess.CalledProcessError):  # not from a repository
+        return int(time.time())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

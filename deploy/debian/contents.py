@@ -1,0 +1,108 @@
+"""What each of the two packages consists of."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SYSTEMD = ROOT / "deploy" / "systemd"
+PYTHON = Path("/usr/bin/python3.11")  # of Debian 12: the interpreter of the installed environment
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """`home` is the environment below /opt, `state` and `cache` what the service writes. `restarted`: units that an
+    upgrade starts again if they run; `stopped`: units that a removal stops."""
+
+    name: str
+    command: str
+    summary: str
+    description: str
+    user: str
+    extras: tuple[str, ...]
+    depends: tuple[str, ...]
+    config: str
+    example: Path
+    pages: tuple[str, ...]
+    restarted: tuple[str, ...]
+    stopped: tuple[str, ...]
+    parser: Callable[[], argparse.ArgumentParser]
+    options: Callable[[], str]
+    cache: str = ""
+
+    @property
+    def home(self) -> str:
+        return f"/opt/{self.name}"
+
+    @property
+    def state(self) -> str:
+        return f"/var/lib/{self.user}"
+
+    @property
+    def units(self) -> list[Path]:
+        """The unit files: `stopped` are all of them."""
+        return [SYSTEMD / unit for unit in self.stopped]
+
+
+def _shipper_parser() -> argparse.ArgumentParser:
+    from shipper.cli import whole_parser
+
+    return whole_parser()
+
+
+def _shipper_options() -> str:
+    from config.reference import page
+
+    return page()
+
+
+def _sink_parser() -> argparse.ArgumentParser:
+    from spark_sink.__main__ import whole_parser
+
+    return whole_parser()
+
+
+def _sink_options() -> str:
+    from config.reference import sink_page
+
+    return sink_page()
+
+
+# useradd is in passwd; the wheels are linked against glibc and the C++ library, and bring all else.
+EVERY = ("python3.11", "passwd", "init-system-helpers", "libc6", "libgcc-s1", "libstdc++6")
+
+SHIPPER = Package(
+    name="log-shipper",
+    command="shipper",
+    summary="ships log files to Kafka with acknowledged positions",
+    description="It reads a filebeat.yml, follows files over rotations, and sends each line until Kafka has it.",
+    user="shipper",
+    extras=(),
+    depends=EVERY,
+    config="/etc/shipper/shipper.yml",
+    example=ROOT / "deploy" / "debian" / "shipper.yml",
+    pages=("operating.md", "configuration.md", "from-filebeat.md", "files.md", "kafka-records.md", "processing.md"),
+    restarted=("shipper.service",),
+    stopped=("shipper.service",),
+    parser=_shipper_parser,
+    options=_shipper_options,
+)
+SINK = Package(
+    name="log-shipper-sink",
+    command="spark-sink",
+    summary="lands Kafka topics of log lines in Delta tables, each line once",
+    description="Needs Java 17 or newer. The first start fetches the jars of Delta, 8 MB.",
+    user="spark-sink",
+    extras=("sink",),
+    depends=(*EVERY, "default-jre-headless (>= 2:1.17) | java17-runtime-headless"),
+    config="/etc/spark-sink/sink.yml",
+    example=ROOT / "config" / "sink.yml",
+    pages=("operating-the-sink.md", "sink-configuration.md", "querying.md", "views.md", "metrics.md", "cluster.md"),
+    restarted=("spark-sink.service",),
+    stopped=("spark-sink.service", "spark-sink-maintain.timer", "spark-sink-maintain.service"),
+    parser=_sink_parser,
+    options=_sink_options,
+    cache="/var/cache/spark-sink",
+)
+PACKAGES = {"shipper": SHIPPER, "sink": SINK}

@@ -1,0 +1,104 @@
+"""The Python environment of a package: the interpreter is the system's, everything else lies below /opt.
+
+It is laid out as `python3 -m venv` does, but the file names in it are those of the machine where the package will be
+installed. pip and the compiler run in it, so wheels and byte code are those of Debian's Python, whichever runs this.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from deploy.debian.contents import PACKAGES, PYTHON, ROOT, Package
+from deploy.debian.errors import PackagingFailed
+
+SPARK_EXAMPLES = ("pyspark/examples", "pyspark/data")  # 10 MB that no one looks for below /opt
+
+
+def create(package: Package, stage: Path, scratch: Path) -> Path:
+    """Create the environment below `stage`, and return its directory. Raises PackagingFailed."""
+    if not PYTHON.exists():
+        raise PackagingFailed(
+            f"{PYTHON} is not installed: the packages are for Debian 12, and are built there (apt-get install "
+            f"{PYTHON.name})"
+        )
+    home = stage / package.home.lstrip("/")
+    _lay_out(home)
+    _install(package, home, _copy_of_source(scratch / "source"))
+    _forget_this_machine(package, home, stage)
+    _compile(home, stage)
+    return home
+
+
+def _lay_out(home: Path) -> None:
+    (home / "bin").mkdir(parents=True)
+    (home / "lib" / PYTHON.name / "site-packages").mkdir(parents=True)
+    (home / "bin" / PYTHON.name).symlink_to(PYTHON)
+    for name in ("python3", "python"):
+        (home / "bin" / name).symlink_to(PYTHON.name)
+    (home / "pyvenv.cfg").write_text(f"home = {PYTHON.parent}\ninclude-system-site-packages = false\n")
+
+
+def _copy_of_source(directory: Path) -> Path:
+    """Return a copy of what the wheel is built from: setuptools writes into the tree that it builds, and takes what it
+    left there before."""
+    directory.mkdir()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for name in ("pyproject.toml", project["project"]["readme"]):
+        shutil.copy(ROOT / name, directory)
+    included = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    for name in sorted({pattern.partition(".")[0] for pattern in included}):
+        shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return directory
+
+
+def _install(package: Package, home: Path, source: Path) -> None:
+    extras = f"[{','.join(package.extras)}]" if package.extras else ""
+    command = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "--quiet"]
+    command += ["--disable-pip-version-check", "--no-input", "--no-compile", f"{source}{extras}"]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise PackagingFailed(f"pip could not install the dependencies (often the network):\n{done.stderr.strip()}")
+
+
+def _forget_this_machine(package: Package, home: Path, stage: Path) -> None:
+    """Remove what pip notes of where it ran (the first lines of scripts, and where the source was), and what is of no
+    use in this package."""
+    for script in (home / "bin").iterdir():
+        if script.is_file() and not script.is_symlink():
+            first, _, rest = script.read_bytes().partition(b"\n")
+            if first.startswith(b"#!") and b"python" in first and b"env " not in first:
+                python = f"/{(home / 'bin' / 'python').relative_to(stage)}"
+                script.write_bytes(b"#!" + python.encode() + b"\n" + rest)
+    for other in {known.command for known in PACKAGES.values()} - {package.command}:
+        (home / "bin" / other).unlink()  # it needs the other package's libraries
+    for info in home.glob("lib/*/site-packages/*.dist-info"):
+        (info / "direct_url.json").unlink(missing_ok=True)
+        record = info / "RECORD"
+        kept = [line for line in record.read_text().splitlines(keepends=True) if _is_true(line)]
+        record.write_text("".join(kept))
+    for examples in SPARK_EXAMPLES:
+        for directory in home.glob(f"lib/*/site-packages/{examples}"):
+            shutil.rmtree(directory)
+
+
+def _is_true(line: str) -> bool:
+    """True if a line of RECORD is about a file that is as pip has installed it."""
+    return not line.startswith("../../../bin/") and "direct_url.json" not in line
+
+
+def _compile(home: Path, stage: Path) -> None:
+    """Compile all modules: the service may not write below /opt, and would compile them at each start. By content and
+    not by time, so that two builds are equal."""
+    mode = ["--invalidation-mode", "unchecked-hash", "-q", "-s", str(stage), "-p", "/", "-j", str(os.cpu_count() or 1)]
+    # Some packages carry templates, and tests of errors, that are no Python: these stay as they are.
+    python = home / "bin" / "python"
+    subprocess.run([python, "-m", "compileall", *mode, str(home / "lib")], capture_output=True, check=False)
+
+
+def installed_size(paths: Iterable[Path]) -> int:
+    """Return the size of files in KiB, each rounded up, as dpkg counts it."""
+    return sum(-(-path.lstat().st_size // 1024) if path.is_file() else 1 for path in paths)

@@ -1,0 +1,61 @@
+"""All files of a package, laid out as they will be installed."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+from deploy.debian import environment
+from deploy.debian.completion import completion
+from deploy.debian.contents import ROOT, Package
+from deploy.debian.manual import command_page, options_page
+
+CONFIG_MODE = 0o640
+
+
+def lay_out(package: Package, version: str, stage: Path, scratch: Path) -> Path:
+    """Lay the package out below `stage`; return the environment's directory there. Raises PackagingFailed."""
+    home = environment.create(package, stage, scratch)
+    for unit in package.units:
+        _copy(unit, stage / "usr/lib/systemd/system" / unit.name)
+    _copy(package.example, stage / package.config.lstrip("/"))
+    command = stage / "usr/bin" / package.command
+    command.parent.mkdir(parents=True)
+    command.symlink_to(f"{package.home}/bin/{package.command}")
+    _write_manual(package, version, stage / "usr/share/man")
+    script = stage / "usr/share/bash-completion/completions" / package.command
+    script.parent.mkdir(parents=True)
+    script.write_text(completion(package.parser()))
+    documents = stage / "usr/share/doc" / package.name
+    for page in (ROOT / "README.md", *(ROOT / "docs" / page for page in package.pages)):
+        _copy(page, documents / page.name)
+    _compress((ROOT / "CHANGELOG.md").read_text(), documents / "changelog.gz")
+    _set_modes(stage)
+    (stage / package.config.lstrip("/")).chmod(CONFIG_MODE)
+    return home
+
+
+def _write_manual(package: Package, version: str, directory: Path) -> None:
+    config = Path(package.config)
+    see_also = f"{config.name}(5), /usr/share/doc/{package.name}"
+    command = command_page(package.parser(), package.name, version, see_also)
+    _compress(command, directory / "man1" / f"{package.command}.1.gz")
+    options = options_page(config.name, package.options(), package.name, version)
+    _compress(options, directory / "man5" / f"{config.name}.5.gz")
+
+
+def _copy(source: Path, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, destination)
+
+
+def _compress(text: str, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    destination.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def _set_modes(stage: Path) -> None:
+    """Set modes that do not depend on the umask of who builds the package."""
+    stage.chmod(0o755)
+    for path in stage.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

@@ -1,0 +1,1 @@
+"""Reports to the service manager that has started the program. Imports nothing of ours."""

@@ -1,0 +1,61 @@
+"""Reports to the service manager, as sd_notify(3) has them: datagrams with lines of NAME=VALUE, sent to the socket that
+systemd names in $NOTIFY_SOCKET."""
+
+import logging
+import os
+import socket
+from collections.abc import Mapping
+
+logger = logging.getLogger(__name__)
+
+LONGEST_SEND = 0.5  # seconds; the kernel takes a datagram at once, unless systemd has stopped reading
+MICROSECONDS = 1_000_000
+
+
+class Notifier:
+    """Sends reports; does nothing without an address. `watchdog`: after so many seconds without WATCHDOG=1 the service
+    manager restarts the service; None if it does not watch it. May be used from any thread."""
+
+    def __init__(self, address: str | None = None, watchdog: float | None = None) -> None:
+        """`address`: a path, or with @ in front an abstract name."""
+        self.watchdog = watchdog if address else None
+        self._address = f"\0{address[1:]}" if address and address[0] == "@" else address
+        self._socket: socket.socket | None = None
+        self._failed = False
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Notifier":
+        """Return the notifier of this process; one that does nothing where no service manager has started it."""
+        address, watchdog, pid = (environ.get(name, "") for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"))
+        if address[:1] not in ("/", "@"):
+            return cls()
+        # The variables of a parent process are inherited; the watchdog is then that one's.
+        is_watched = watchdog.isdecimal() and int(watchdog) > 0 and pid in ("", str(os.getpid()))
+        return cls(address, int(watchdog) / MICROSECONDS if is_watched else None)
+
+    def __bool__(self) -> bool:
+        """True if there is a service manager."""
+        return self._address is not None
+
+    def send(self, *lines: str) -> None:
+        """Send one report. A report that is not taken is lost, and the first one that is lost is logged: a service
+        must not depend on its manager."""
+        if self._address is None:
+            return
+        try:
+            self._opened().sendto("\n".join(lines).encode(), self._address)
+            self._failed = False
+        except OSError as error:
+            if not self._failed:
+                logger.warning("systemd does not take reports on its socket %r: %s", self._address, error)
+            self._failed = True
+
+    def extend(self, seconds: float) -> None:
+        """Ask for `seconds` from now on, if a start or a stop would otherwise be given up earlier."""
+        self.send(f"EXTEND_TIMEOUT_USEC={round(seconds * MICROSECONDS)}")
+
+    def _opened(self) -> socket.socket:
+        if self._socket is None:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            self._socket.settimeout(LONGEST_SEND)
+        return self._socket

@@ -1,0 +1,68 @@
+"""How commands reach the agent that runs: by its unix socket in path.data."""
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from monitor.client import Address, NotHttp, Place, Refused, UnixSocket
+from shipper.errors import StartError
+
+SOCKET = "shipper.sock"  # below path.data
+
+
+def socket_of(data: Path) -> UnixSocket:
+    """Return the socket of the agent with this path.data."""
+    return UnixSocket(data.absolute() / SOCKET)
+
+
+@contextmanager
+def errors_in_words(place: Place) -> Iterator[None]:
+    """Raise StartError for what `monitor.client` raises: what does not answer, and what to do."""
+    try:
+        yield
+    except Refused as refused:
+        raise StartError(_refused(place, refused)) from refused
+    except OSError as error:
+        raise StartError(_address(place, error) if isinstance(place, Address) else _socket(place, error)) from error
+
+
+def _refused(place: Place, refused: Refused) -> str:
+    if refused.status == 404:
+        return f"{place} answers, but not as a shipper does: {refused}; is it the right one, and not an older release?"
+    return f"{place}: {refused}"
+
+
+def _socket(place: UnixSocket, error: OSError) -> str:
+    path = place.path
+    if isinstance(error, FileNotFoundError):
+        return (
+            f"there is no {path}: the shipper with this path.data is not running, runs with --once, or has "
+            "`http.socket: false`; start it (`shipper run`), or name the data directory of another one (-c FILE or "
+            "--path.data DIR)"
+        )
+    if isinstance(error, ConnectionRefusedError):
+        return f"{path} was left by a shipper that has ended: start it again (`shipper run`)"
+    if isinstance(error, PermissionError):
+        return f"{path} may not be opened: only the shipper's own user may; run this command as {_owner(path)}"
+    if isinstance(error, TimeoutError):
+        return f"{path} does not answer: the shipper is stopped (SIGSTOP), or its machine is overloaded"
+    return f"{path}: {error.strerror or error}"
+
+
+def _owner(path: Path) -> str:
+    """Return the user to whom the socket belongs, or the nearest directory above it that can be looked at."""
+    for candidate in (path, *path.parents):
+        try:
+            return pwd.getpwuid(os.stat(candidate).st_uid).pw_name
+        except (OSError, KeyError):
+            continue
+    return "that user"
+
+
+def _address(place: Address, error: OSError) -> str:
+    if isinstance(error, NotHttp):
+        return f"{place}: {error}; is it the HTTP endpoint of a shipper or sink?"
+    reason = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or error
+    return f"{place} cannot be reached: {reason}; is `http.enabled` true there, and `http.host` not only localhost?"

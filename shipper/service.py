@@ -1,0 +1,116 @@
+"""What the service manager knows of the agent: ready, alive, reloading, stopping, and a line on how it is doing.
+
+systemd shows the line (`systemctl status`), and restarts an agent whose loop does not report for WatchdogSec. Nothing
+happens here in an agent that no service manager has started.
+"""
+
+from dataclasses import dataclass
+
+from service.notify import MICROSECONDS, Notifier
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.progress import size
+from shipper.source.base import BatchSource
+
+NEVER = float("inf")
+STATUS_INTERVAL = 5.0
+# A start that waits for Kafka counts as done after this: what waits for the service (a boot, an upgrade of the package)
+# must not wait as long as Kafka is down. The same outage does not keep a start without transactions from being ready.
+START_PATIENCE = 20.0
+# What is asked for at a time, while the agent starts or stops. It asks again long before.
+EXTENSION = 30.0
+WAITING = "waiting for Kafka: nothing is read before the committed positions are known"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the line is about: the loop's own figures, read by the loop's thread."""
+
+    metrics: Metrics
+    source: BatchSource
+
+
+class Service:
+    """Used by the reading thread only, which reports as the loop steps: an agent whose loop hangs is not alive."""
+
+    def __init__(self, notifier: Notifier, clock: Clock) -> None:
+        self._notifier = notifier
+        self._clock = clock
+        self._started = clock.monotonic()
+        self._interval = min(STATUS_INTERVAL, (notifier.watchdog or NEVER) / 2)
+        self._due = self._started if notifier else NEVER
+        self._is_ready = False
+        self._status = ""
+        self._status_due = self._started
+        self._sampled = self._started, 0  # time and acknowledged events at the line before
+
+    def longest_wait(self, usual: float) -> float:
+        """Return how long the loop may be idle: not at all before it was reported as ready."""
+        return min(usual, self._interval) if self._is_ready or not self._notifier else 0.0
+
+    def waiting(self) -> None:
+        """Called repeatedly while the start waits for the output."""
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        if now - self._started < START_PATIENCE:
+            self._notifier.extend(EXTENSION)
+        else:
+            self._notifier.send(*self._ready(), "WATCHDOG=1", *self._changed(WAITING))
+
+    def step(self, observed: Observed) -> None:
+        """Called after each step of the loop. The first one has scanned all inputs, so the agent is ready then."""
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        lines = [*self._ready(), "WATCHDOG=1"]
+        if now >= self._status_due:
+            self._status_due = now + STATUS_INTERVAL
+            lines += self._changed(self._describe(observed, now))
+        self._notifier.send(*lines)
+
+    def reloading(self, pending: bool) -> None:
+        """Report that the configuration is read again, or that it was taken or refused. systemd knows by the time which
+        request is meant."""
+        if pending:
+            self._notifier.send("RELOADING=1", f"MONOTONIC_USEC={round(self._clock.monotonic() * MICROSECONDS)}")
+        else:
+            self._notifier.send("READY=1")
+
+    def stopping(self) -> None:
+        self._notifier.send("STOPPING=1", *self._changed("stopping: waiting for acknowledgements"))
+        self._due = self._clock.monotonic() if self._notifier else NEVER
+
+    def draining(self) -> None:
+        """Called repeatedly while the stop waits for acknowledgements, which `shutdown_timeout` limits."""
+        now = self._clock.monotonic()
+        if now >= self._due:
+            self._due = now + self._interval
+            self._notifier.send("WATCHDOG=1")
+            self._notifier.extend(EXTENSION)
+
+    def saving(self, longest: float) -> None:
+        """Called before the stop waits for the disk, for at most `longest` seconds."""
+        self._notifier.extend(longest + EXTENSION)
+
+    def _ready(self) -> list[str]:
+        if self._is_ready:
+            return []
+        self._is_ready = True
+        return ["READY=1"]
+
+    def _changed(self, status: str) -> list[str]:
+        if status == self._status:
+            return []
+        self._status = status
+        return [f"STATUS={status}"]
+
+    def _describe(self, observed: Observed, now: float) -> str:
+        (since, before), acknowledged = self._sampled, observed.metrics.events_acked
+        self._sampled = now, acknowledged
+        rate = (acknowledged - before) / (now - since) if now > since else 0.0
+        status = observed.source.status()
+        files = f"{status.files_open:,} file{'' if status.files_open == 1 else 's'} open"
+        return f"{rate:,.0f} events/s, {size(status.bytes_behind + status.bytes_waiting)} behind, {files}"

@@ -1,0 +1,101 @@
+"""`/tap`: events as they are sent, one JSON object a line, until the client leaves.
+
+{"topic":…,"key":…,"headers":[…],"path":…,"value":…}      an event
+{"counts":{"matching":…,"others":…,"dropped":…}}          at the start and each second
+
+The query has `rate`, events a second, and `targets`: a JSON list of inputs' ids and of files' paths or globs.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Self
+
+from monitor.server import Handler, Request, Response
+from shipper.clock import Clock
+from shipper.errors import TooManyTaps
+from shipper.tap import MOST_RATE, Subscription, Tap, Wanted
+
+COUNTS_INTERVAL = 1.0  # seconds
+WAIT = 0.25  # seconds after which the server looks whether the client has left
+MOST_TARGETS = 1000
+TEXT = "text/plain; charset=utf-8"
+LINES = "application/x-ndjson"
+
+
+def tap_route(tap: Tap, clock: Clock) -> Handler:
+    def answer(request: Request) -> Response:
+        if not request.is_local:
+            return _refusal(403, "events are as confidential as the files: /tap answers on the agent's own socket only")
+        try:
+            wanted, rate = _wanted(request.query), _rate(request.query)
+        except ValueError as error:
+            return _refusal(400, str(error))
+        try:
+            return Response(200, LINES, Lines(tap, tap.subscribe(wanted, rate), clock))
+        except TooManyTaps as error:
+            return _refusal(503, str(error))
+
+    return answer
+
+
+def _refusal(status: int, text: str) -> Response:
+    return Response(status, TEXT, f"{text}\n".encode())
+
+
+def _wanted(query: Mapping[str, str]) -> Wanted:
+    """Raises ValueError."""
+    try:
+        targets = json.loads(query.get("targets", "[]"))
+    except ValueError:
+        targets = None
+    if not isinstance(targets, list) or not all(isinstance(target, str) for target in targets):
+        raise ValueError("targets must be a JSON list of texts")
+    if len(targets) > MOST_TARGETS:
+        raise ValueError(f"{len(targets)} inputs and files are more than {MOST_TARGETS}; a glob in quotes is one")
+    return Wanted(targets)
+
+
+def _rate(query: Mapping[str, str]) -> float:
+    """Raises ValueError."""
+    problem = f"rate must be a number of events a second above 0 and up to {MOST_RATE:g}"
+    try:
+        rate = float(query.get("rate", "10"))
+    except ValueError:
+        raise ValueError(problem) from None
+    if math.isnan(rate) or not 0 < rate <= MOST_RATE:
+        raise ValueError(problem)
+    return rate
+
+
+class Lines(Iterator[bytes]):
+    """Used by a thread of the server. Empty while there is nothing to send; `close` ends the subscription, also if
+    nothing was read."""
+
+    def __init__(self, tap: Tap, subscription: Subscription, clock: Clock) -> None:
+        self._tap = tap
+        self._subscription = subscription
+        self._clock = clock
+        self._counts_due = 0.0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        if not self._subscription.is_open:
+            raise StopIteration
+        now = self._clock.monotonic()
+        if now >= self._counts_due:
+            self._counts_due = now + COUNTS_INTERVAL
+            return _line({"counts": asdict(self._subscription.counts)})
+        sample = self._subscription.take(WAIT)
+        return b"" if sample is None else _line(asdict(sample))
+
+    def close(self) -> None:
+        self._tap.unsubscribe(self._subscription)
+
+
+def _line(value: object) -> bytes:
+    # As ASCII: a file's name may have bytes that are not UTF-8.
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"

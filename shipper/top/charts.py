@@ -1,0 +1,83 @@
+"""Charts of block characters: one strip for each series, all of a chart in one scale that begins at 0."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shipper.top.document import Chart, Series
+from shipper.top.text import Line, Span, Style, columns, left, right, rule_off, shown
+from shipper.top.values import duration, figure
+
+SERIES_STYLES: Sequence[Style] = ("first", "second", "third")
+LONGEST_LABEL = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """`levels` fill a cell from the bottom, the last one completely."""
+
+    levels: str = "▁▂▃▄▅▆▇█"
+
+
+BLOCKS = Glyphs()
+CONSOLE = Glyphs(levels="_▄█")  # the characters that fonts of the Linux console have
+ASCII = Glyphs(levels="_.:|#")
+
+
+def chart_lines(chart: Chart, width: int, rows: int, glyphs: Glyphs) -> list[Line]:
+    """Return the title, and `rows` lines for each series."""
+    points = max((len(series.values) for series in chart.series), default=0)
+    known = [value for series in chart.series for value in series.values if value is not None]
+    top = max(known, default=0.0)
+    span = f"last {duration(points * chart.step)}, max {figure(top, chart.unit)}" if known else "nothing known yet"
+    lines = [rule_off([Span(shown(chart.title), "bold")], [Span(span, "dim")], width)]
+    label = min(max((columns(shown(series.label)) for series in chart.series), default=0), LONGEST_LABEL)
+    value = max((columns(_newest(series, chart)) for series in chart.series), default=0)
+    for index, series in enumerate(chart.series):
+        style = SERIES_STYLES[index % len(SERIES_STYLES)]
+        size = max(width - label - value - 3, 1), rows
+        strips = strip(joined(series.values, size[0], chart.newest), size, top, glyphs)
+        for row, text in enumerate(strips):
+            is_last = row == len(strips) - 1
+            name, newest = (shown(series.label), _newest(series, chart)) if is_last else ("", "")
+            lines.append([Span(f" {left(name, label)} "), Span(text, style), Span(f" {right(newest, value)}")])
+    return lines
+
+
+def _newest(series: Series, chart: Chart) -> str:
+    return figure(series.values[-1] if series.values else None, chart.unit)
+
+
+def strip(values: Sequence[float | None], size: tuple[int, int], top: float, glyphs: Glyphs) -> list[str]:
+    """Return as many lines as `size` has rows, of exactly its width, with a column for each value, the newest at the
+    right. An unknown value is blank, and one that is not 0 has at least the lowest level."""
+    width, rows = size
+    most = len(glyphs.levels)
+    heights = [_height(value, top, rows * most) for value in values]
+    lines = []
+    for row in reversed(range(rows)):
+        filled = [min(max(height - row * most, 0), most) for height in heights]
+        lines.append("".join(glyphs.levels[level - 1] if level else " " for level in filled).rjust(width))
+    return lines
+
+
+def _height(value: float | None, top: float, levels: int) -> int:
+    if value is None or value <= 0 or top <= 0:
+        return 0
+    return max(round(min(value / top, 1.0) * levels), 1)
+
+
+def joined(values: Sequence[float | None], width: int, newest: int) -> list[float | None]:
+    """Return at most `width` values, each the mean of as many. `newest` is the number of the last value since any
+    time: by it the same values stay together while new ones come, or the chart would flicker."""
+    if not values:
+        return []
+    step = math.ceil(len(values) / width)
+    starts = [start for start in range(len(values)) if start == 0 or (newest - len(values) + 1 + start) % step == 0]
+    groups = [values[start:end] for start, end in zip(starts, [*starts[1:], len(values)], strict=True)]
+    return [_mean(group) for group in groups][-width:]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,73 @@
+"""The figures side by side: label, value, and what comes a second."""
+
+from collections.abc import Sequence
+
+from shipper.top.document import Figure
+from shipper.top.text import Line, Span, columns, left, right, shown
+from shipper.top.values import figure, rate
+
+MOST_STACKS = 5
+LEAST_LABEL = 14  # columns that a label keeps, as long as it has so many
+
+Cell = tuple[str, str, str]
+
+
+def figure_lines(figures: Sequence[Figure], width: int, most: int | None = None) -> list[Line]:
+    """Return an empty line and the figures in as many stacks as fit, to be read down the first one, then the next. In
+    at most `most` lines labels are cut, so that more stacks fit, and figures that are 0 are left out first."""
+    for count in range(MOST_STACKS, 0, -1):
+        chosen = figures if most is None else _chosen(figures, most * count)
+        height = -(-len(chosen) // count)
+        cells = [_cell(item) for item in chosen]
+        stacks = [cells[start : start + height] for start in range(0, len(cells), max(height, 1))]
+        labels = _labels(stacks, width, LEAST_LABEL if most or count == 1 else width)
+        if labels is not None:
+            break
+    else:
+        labels = [LEAST_LABEL]
+    drawn = [_stack(stack, label) for stack, label in zip(stacks, labels, strict=True)]
+    rows = [[span for stack in drawn if number < len(stack) for span in stack[number]] for number in range(height)]
+    return [[], *rows] if rows else []
+
+
+def _chosen(figures: Sequence[Figure], most: int) -> Sequence[Figure]:
+    if len(figures) <= most:
+        return figures
+    nonzero = [item for item in figures if item.value]
+    room = max(most - len(nonzero), 0)
+    kept = set(map(id, nonzero[:most])) | set(map(id, [item for item in figures if not item.value][:room]))
+    return [item for item in figures if id(item) in kept]
+
+
+def _cell(item: Figure) -> Cell:
+    return shown(item.label), figure(item.value, item.unit), rate(item.rate, item.unit)
+
+
+def _labels(stacks: Sequence[Sequence[Cell]], width: int, least: int) -> list[int] | None:
+    """Return the width of each stack's labels, of which the widest are cut, down to `least`; None if they do not fit
+    even then."""
+    labels = [max(columns(label) for label, _, _ in stack) for stack in stacks]
+    excess = sum(labels) + sum(_beside(stack) for stack in stacks) - width
+    while excess > 0 and max(labels) > least:
+        labels[labels.index(max(labels))] -= 1
+        excess -= 1
+    return None if excess > 0 else labels
+
+
+def _beside(stack: Sequence[Cell]) -> int:
+    """Return the columns that a stack takes beside its labels."""
+    value, change = (max(columns(cell[part]) for cell in stack) for part in (1, 2))
+    return 1 + 1 + value + (1 + change if change else 0) + 1
+
+
+def _stack(stack: Sequence[Cell], label: int) -> list[list[Span]]:
+    value, change = (max(columns(cell[part]) for cell in stack) for part in (1, 2))
+    return [
+        [
+            Span(f" {left(cell[0], label)} "),
+            Span(right(cell[1], value), "bold"),
+            Span(f" {right(cell[2], change)}" if change else "", "dim"),
+            Span(" "),
+        ]
+        for cell in stack
+    ]

@@ -1,0 +1,161 @@
+"""A view in a terminal of a given size, as lines. Nothing here knows the terminal."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from shipper.top.charts import Glyphs, chart_lines
+from shipper.top.document import Document, Table
+from shipper.top.figures import figure_lines
+from shipper.top.tables import heading, table_lines
+from shipper.top.text import Line, Span, Style, columns, cut, fitting, left, rule_off, shown, wrapped
+from shipper.top.values import duration
+from shipper.top.view import View
+
+STATES: dict[str, tuple[str, Style]] = {
+    "ok": ("OK", "good"),
+    "degraded": ("DEGRADED", "warn"),
+    "failing": ("FAILING", "bad"),
+    "starting": ("STARTING", "warn"),
+}
+LONGEST_STATE = 12
+TALL = 34  # lines from which on charts have two rows and several tables are shown
+MOST_FIGURE_LINES = 5  # where it is not tall
+LEAST_TABLE = 5  # lines: the titles, the columns' labels and three rows
+KEYS = "q quit  p pause  tab next table  arrows scroll  ? help"
+HELP = """\
+q              quit
+p, blank       pause, and continue
+tab, right     the next table (shift-tab, left: the one before; 1 to 9: that one)
+up, down       scroll the table (also j and k, page up and down, home, end)
+?              this help
+
+Health         OK: events are delivered. DEGRADED: they are, and a person should look. FAILING: none is.
+Figures        since the start, with what came a second over the last ten seconds.
+Charts         all series of a chart have one scale, from 0 to its max; unknown is blank.
+The same as text, for a report: --once"""
+
+
+def render(view: View, width: int, height: int | None = None) -> list[Line]:
+    """Return at most `height` lines, each of at most `width` columns; without `height` everything there is."""
+    lines = _lines(view, width, height)
+    return [fitting(line, width) for line in lines[:height]]
+
+
+def _lines(view: View, width: int, height: int | None) -> list[Line]:
+    head = [*_title(view, width), *_health(view, width, height)]
+    if view.has_help:
+        return _with_footer([*head, [], *([Span(f" {line}")] for line in HELP.splitlines())], view, width, height)
+    document = view.document
+    if document is None:
+        return _with_footer(head, view, width, height)
+    if height is None:
+        return [
+            *head,
+            *figure_lines(document.figures, width),
+            *_charts(document, width, 2, view.glyphs),
+            *_all(view, width),
+        ]
+    is_tall = height >= TALL
+    top = [*head, *figure_lines(document.figures, width, None if is_tall else MOST_FIGURE_LINES)]
+    charts = _charts(document, width, 2 if is_tall else 1, view.glyphs, spaced=is_tall)
+    room = height - len(top) - LEAST_TABLE - 1
+    top += charts[: max(room, 0)]
+    return _with_footer([*top, *_tables(view, width, height - len(top) - 1)], view, width, height)
+
+
+def _with_footer(lines: Sequence[Line], view: View, width: int, height: int | None) -> list[Line]:
+    if height is None:
+        return list(lines)
+    body = [*lines[: height - 1], *[[] for _ in range(height - 1 - len(lines))]]
+    return [*body, [Span(left(f" {KEYS}", width), "selected")]]
+
+
+def _title(view: View, width: int) -> list[Line]:
+    document = view.document
+    if document is None:
+        return [[Span(shown(view.asked), "bold")]]
+    up = duration(max(document.now - document.started, 0))
+    name = Span(f"{shown(document.program)} {shown(document.name)}", "bold")
+    beside = Span(f"  {shown(document.version)}  up {up}")
+    now = Span(f"{datetime.fromtimestamp(document.now):%Y-%m-%d %H:%M:%S}")
+    paused = [Span(" PAUSED ", "selected"), Span(" ")] if view.is_paused else []
+    return [rule_off([name, beside], [*paused, now], width)]
+
+
+def _health(view: View, width: int, height: int | None) -> list[Line]:
+    document = view.document
+    most = None if height is None or document is None else 4 if height >= TALL else 3
+    if view.problem:
+        word, style, text = "NO ANSWER", STATES["failing"][1], shown(view.problem)
+        most = None
+        if document is not None:
+            text += f" Shown below: what was so at {datetime.fromtimestamp(document.now):%H:%M:%S}."
+    elif document is None:
+        word, style, text = "ASKING", "dim", ""
+    else:
+        word, style = STATES.get(document.state, (cut(shown(document.state).upper(), LONGEST_STATE), "warn"))
+        text = shown(document.text)
+    lines = wrapped(text, width - len(word) - 1, most)
+    indent = " " * (len(word) + 1)
+    return [[Span(f"{word} ", style), Span(lines[0])], *([Span(f"{indent}{line}")] for line in lines[1:])]
+
+
+def _charts(document: Document, width: int, rows: int, glyphs: Glyphs, *, spaced: bool = True) -> list[Line]:
+    lines: list[Line] = []
+    for chart in document.charts:
+        if spaced or not lines:
+            lines.append([])
+        lines += chart_lines(chart, width, rows, glyphs)
+    return lines
+
+
+def _all(view: View, width: int) -> list[Line]:
+    document = view.document
+    assert document is not None
+    lines: list[Line] = []
+    for table in document.tables:
+        lines += [[], [Span(heading(table), "bold")], *table_lines(table, width, document.now)]
+    return lines
+
+
+def _tables(view: View, width: int, height: int) -> list[Line]:
+    """Return the titles of all tables, the selected one, and below it the others that have rows and room."""
+    document = view.document
+    assert document is not None
+    tables = document.tables
+    if not tables:
+        return []
+    chosen = min(view.table, len(tables) - 1)
+    others = [table for number, table in enumerate(tables) if number != chosen and table.rows]
+    lines: list[Line] = [[], _tabs(view, chosen, width)] if height > LEAST_TABLE else [_tabs(view, chosen, width)]
+    room = height - len(lines)
+    own = room if height < TALL // 2 else max(room - sum(map(_least, others)), room * 2 // 5)
+    lines += table_lines(tables[chosen], width, document.now, first=view.row, height=own)
+    for table in others:
+        room = height - len(lines) - 2
+        if room < LEAST_TABLE - 2:
+            break
+        lines += [[], [Span(heading(table), "bold")]]
+        lines += table_lines(table, width, document.now, height=min(room, len(table.rows) + 1, LEAST_TABLE + 1))
+    return lines
+
+
+def _least(table: Table) -> int:
+    """Return how many lines a table that is not selected takes, about: some of its rows are enough."""
+    return min(len(table.rows), LEAST_TABLE - 3) + 3
+
+
+def _tabs(view: View, chosen: int, width: int) -> Line:
+    """Return the tables' titles, of which the selected one is always to be seen."""
+    assert view.document is not None
+    titles = [f" {heading(table)} " for table in view.document.tables]
+    first = 0
+    while first < chosen and sum(columns(title) for title in titles[first : chosen + 1]) > width - 2:
+        first += 1
+    spans = [Span("<" if first else " ", "dim")]
+    for number, title in list(enumerate(titles))[first:]:
+        if sum(columns(span.text) for span in spans) + columns(title) > width - 1 and number != chosen:
+            spans.append(Span(">", "dim"))
+            break
+        spans.append(Span(title, "selected" if number == chosen else "plain"))
+    return spans

@@ -1,0 +1,61 @@
+"""Asks for the document again and again, on a thread of its own: a program that does not answer must not hold up the
+keys."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from monitor.client import Place, get
+from shipper.errors import StartError
+from shipper.running_agent import errors_in_words
+from shipper.top.document import Document, parse
+
+PATH = "/status"
+PATIENCE = 3.0  # seconds for an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The last document that came, and in words why none came since."""
+
+    document: Document | None = None
+    problem: str = ""
+
+
+def ask(place: Place) -> Document:
+    """Raises StartError."""
+    with errors_in_words(place):
+        body = get(place, PATH, PATIENCE)
+    try:
+        return parse(body)
+    except ValueError as error:
+        raise StartError(f"{place}{PATH} is not what a shipper or sink answers: {error}") from error
+
+
+class Watch:
+    """`latest` may be read at any time."""
+
+    def __init__(self, place: Place, interval: float, asked: Callable[[Place], Document] = ask) -> None:
+        self.latest = Latest()
+        self._place = place
+        self._interval = interval
+        self._ask = asked
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def step(self) -> None:
+        try:
+            self.latest = Latest(self._ask(self._place))
+        except StartError as error:
+            self.latest = Latest(self.latest.document, f"{error}. It is asked again every {self._interval:g} s.")
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self.step()
+            self._stopping.wait(self._interval)

@@ -1,0 +1,137 @@
+"""What the Debian packages consist of; tests/e2e/test_package.py installs one."""
+
+import argparse
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.shipper.model import ShipperConfig
+from config.sink.model import SinkConfig
+from config.yaml.load import load
+from deploy.debian.archive import control, maintainer_script
+from deploy.debian.completion import completion
+from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package
+from deploy.debian.manual import command_page, commands, escaped, options_page, visible_options
+from tests.unit.deploy.units import settings
+
+BOTH = pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)
+REQUESTS = {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".nf", ".fi", ".RS", ".RE"}
+
+
+def leaves(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    below = commands(parser)
+    return [leaf for inner in below.values() for leaf in leaves(inner)] if below else [parser]
+
+
+def offers(package: Package, *words: str) -> set[str]:
+    """Return what bash offers after these words, of which the last one is being typed."""
+    script = f"""{completion(package.parser())}
+compopt() {{ :; }}
+COMP_WORDS=({shlex.join(words)}) COMP_CWORD={len(words) - 1}
+_{package.command.replace("-", "_")}
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(["bash", "-eu", "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+@BOTH
+def test_the_units_run_what_the_package_has(package: Package) -> None:
+    for unit in package.units:
+        values = settings(unit)
+        programs = {shlex.split(value)[0] for key, value in values.items() if key in ("ExecStart", "ExecStartPre")}
+        assert programs <= {f"{package.home}/bin/{package.command}"}
+        assert {values.get("User"), values.get("Group")} <= {package.user, None}
+    first = settings(package.units[0])
+    assert (f"/var/lib/{first['StateDirectory']}", package.config in first["ExecStart"]) == (package.state, True)
+
+
+def test_the_configuration_of_the_package_keeps_its_data_where_the_unit_may_write() -> None:
+    config, of_docs = (load(path, ShipperConfig, env={}) for path in (SHIPPER.example, ROOT / "config" / "shipper.yml"))
+    assert config.path.data == SHIPPER.state
+    assert config.inputs == of_docs.inputs
+    assert load(SINK.example, SinkConfig, env={}).table.path.startswith(f"{SINK.state}/")
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["postinst", "prerm", "postrm"])
+def test_the_scripts_of_dpkg_are_complete_and_the_shell_can_parse_them(package: Package, name: str) -> None:
+    script = maintainer_script(package, name)
+    assert re.findall(r"@\w+@", script) == []
+    assert script.startswith("#!/bin/sh\n")
+    subprocess.run(["sh", "-n"], input=script, text=True, check=True)
+
+
+def test_an_upgrade_starts_again_what_runs_and_a_removal_stops_everything() -> None:
+    assert "try-restart spark-sink.service >" in maintainer_script(SINK, "postinst")
+    assert "--now spark-sink spark-sink-maintain.timer" in maintainer_script(SINK, "postinst")
+    stopped = {"spark-sink.service", "spark-sink-maintain.timer", "spark-sink-maintain.service"}
+    assert set(SINK.stopped) == stopped
+    assert f"stop {' '.join(SINK.stopped)} >" in maintainer_script(SINK, "prerm")
+    assert "rm -rf /etc/shipper /var/lib/shipper /var/log/shipper\n" in maintainer_script(SHIPPER, "postrm")
+
+
+@BOTH
+def test_the_control_file_has_what_dpkg_needs(package: Package) -> None:
+    fields = dict(re.findall(r"^([\w-]+): (.*)$", control(package, "1.2", "amd64", 1000), re.MULTILINE))
+    assert fields["Package"] == package.name
+    assert {"Version", "Architecture", "Maintainer", "Installed-Size", "Description"} <= fields.keys()
+    assert ("java17-runtime-headless" in fields["Depends"]) is (package is SINK)
+
+
+@BOTH
+def test_the_manual_has_every_command_and_option(package: Package) -> None:
+    page = command_page(package.parser(), package.name, "1.2", "")
+    for leaf in leaves(package.parser()):
+        section = page.partition(f".SS {escaped(leaf.prog)}")[2].partition("\n.SS")[0]
+        names = [
+            name for action in visible_options(leaf) for name in action.option_strings if name not in ("-h", "--help")
+        ]
+        assert [name for name in names if f"\\fB{escaped(name)}\\fR" not in section] == []
+        assert section
+
+
+@BOTH
+def test_the_manual_has_every_option_of_the_configuration(package: Package) -> None:
+    markdown = package.options()
+    page = options_page("file.yml", markdown, package.name, "1.2")
+    rows = re.findall(r"^\| `([^`]+)` \|", markdown, re.MULTILINE)
+    assert len(rows) > 50
+    assert [option for option in rows if f".TP\n\\fB{escaped(option)}\\fR" not in page] == []
+
+
+@BOTH
+def test_no_text_of_the_manual_is_a_request_of_roff(package: Package) -> None:
+    pages = command_page(package.parser(), "p", "1", "") + options_page("f", package.options(), "p", "1")
+    requests = {line.split(" ")[0] for line in pages.splitlines() if line.startswith((".", "'"))}
+    assert requests <= REQUESTS
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+@BOTH
+def test_groff_has_no_complaint(package: Package) -> None:
+    pages = command_page(package.parser(), "p", "1", "") + options_page("f", package.options(), "p", "1")
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8", "-z"], input=pages, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+
+
+def test_bash_completes_commands_options_and_files() -> None:
+    assert {"run", "test", "registry"} <= offers(SHIPPER, "shipper", "")
+    assert offers(SHIPPER, "shipper", "test", "") >= {"config", "pipeline", "output"}
+    assert "--once-timeout" in offers(SHIPPER, "shipper", "run", "--once")
+    assert offers(SHIPPER, "shipper", "run", "-c", "config/sh") == {"config/shipper", "config/shipper.yml"}
+    assert "--dry-run" in offers(SINK, "spark-sink", "maintain", "-c", "sink.yml", "--d")
+    assert "maintain" in offers(SINK, "spark-sink", "m")
+
+
+def test_a_package_is_no_page_of_another_tree() -> None:
+    pages = [ROOT / "docs" / page for package in PACKAGES.values() for page in package.pages]
+    assert [page for page in pages if not page.is_file()] == []
+    assert Path(SHIPPER.home) != Path(SINK.home), "each has an environment of its own: both fit on one machine"

@@ -1,0 +1,120 @@
+"""`/tap`, as the server calls it."""
+
+import json
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from monitor.server import Request, Response
+from shipper.event import Batch
+from shipper.tap import MOST_TAPS, Sample, Tap
+from shipper.tap_route import Lines, tap_route
+from tests.builders import batch
+from tests.fakes import ManualClock
+
+
+class Published:
+    observer: Callable[[Batch], None] | None = None
+
+
+def records(batch: Batch) -> list[Sample]:
+    return [Sample("/var/log/\udcff.log", "t", "k", [("h", "1")], text) for text in batch.messages.texts]
+
+
+class Desk:
+    def __init__(self, clock: ManualClock) -> None:
+        self.published = Published()
+        self.tap = Tap(self.published, lambda: records, clock, Random(1))
+        self.route = tap_route(self.tap, clock)
+
+    def ask(self, query: dict[str, str] | None = None, *, is_local: bool = True) -> Response:
+        return self.route(Request("/tap", query or {}, "", is_local))
+
+    def lines(self, **query: str) -> Lines:
+        body = self.ask(query).body
+        assert isinstance(body, Lines)
+        return body
+
+    def send(self, *texts: str) -> None:
+        assert self.published.observer is not None
+        self.published.observer(batch(texts))
+
+
+def text_of(response: Response) -> str:
+    assert isinstance(response.body, bytes)
+    return response.body.decode()
+
+
+@pytest.fixture
+def desk(clock: ManualClock) -> Desk:
+    return Desk(clock)
+
+
+def test_the_counts_come_first_then_events_then_nothing_until_there_are_more(desk: Desk) -> None:
+    lines = desk.lines()
+    assert json.loads(next(lines)) == {"counts": {"matching": 0, "others": 0, "dropped": 0}}
+    desk.send("a")
+    assert json.loads(next(lines)) == {
+        "path": "/var/log/\udcff.log",
+        "topic": "t",
+        "key": "k",
+        "headers": [["h", "1"]],
+        "value": "a",
+    }
+    assert next(lines) == b""
+
+
+def test_the_counts_come_each_second(desk: Desk, clock: ManualClock) -> None:
+    lines = desk.lines()
+    next(lines)
+    desk.send("a", "b")
+    clock.advance(1)
+    assert json.loads(next(lines))["counts"]["matching"] == 2
+
+
+def test_only_the_local_socket_is_answered(desk: Desk) -> None:
+    response = desk.ask(is_local=False)
+    assert response.status == 403
+    assert "as confidential as the files" in text_of(response)
+    assert desk.published.observer is None
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ({"rate": "0"}, "rate must be a number"),
+        ({"rate": "101"}, "up to 100"),
+        ({"rate": "nan"}, "rate must be"),
+        ({"rate": "x"}, "rate must be"),
+        ({"targets": "app"}, "targets must be a JSON list"),
+        ({"targets": "[1]"}, "targets must be a JSON list"),
+        ({"targets": json.dumps(["a"] * 1001)}, "a glob in quotes is one"),
+    ],
+)
+def test_a_wrong_query_is_refused_in_words(query: dict[str, str], problem: str, desk: Desk) -> None:
+    response = desk.ask(query)
+    assert response.status == 400
+    assert problem in text_of(response)
+
+
+def test_targets_choose_the_events(desk: Desk) -> None:
+    lines = desk.lines(targets='["audit"]')
+    next(lines)
+    desk.send("a")
+    assert next(lines) == b""
+
+
+def test_a_stream_that_is_closed_before_it_was_read_ends_its_tap(desk: Desk) -> None:
+    streams = [desk.lines() for _ in range(MOST_TAPS)]
+    assert desk.ask().status == 503
+    for stream in streams:
+        stream.close()
+    assert desk.published.observer is None
+
+
+def test_a_stream_ends_when_the_agent_does(desk: Desk) -> None:
+    lines = desk.lines()
+    desk.tap.close()
+    assert list(lines) == []
+    assert desk.ask().status == 503

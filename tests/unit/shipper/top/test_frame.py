@@ -1,0 +1,133 @@
+"""What is on the screen, at any size."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shipper.top.document import parse
+from shipper.top.frame import KEYS, render
+from shipper.top.text import columns, plain
+from shipper.top.view import View
+from tests.status_documents import document
+
+
+def view(**changes: Any) -> View:
+    return View("/data/shipper.sock", parse(json.dumps(document(**changes)).encode()))
+
+
+def screen(shown: View, width: int = 79, height: int | None = 24) -> str:
+    return plain(render(shown, width, height))
+
+
+def test_at_80x24_everything_that_matters_is_seen() -> None:
+    text = screen(view())
+    assert text.startswith("shipper web-1  0.2.0  up 1d 02h ")
+    assert "\nDEGRADED The topic logs-b takes no records: it does not exist." in text
+    for words in ("Events acknowledged", "1,230,001", "99/s", "Events a second", "▄", "Bytes behind"):
+        assert words in text, words
+    assert "Files furthest behind (20)" in text
+    assert text.count("/app.log") >= 3
+    assert text.endswith(f" {KEYS}\n")
+    assert len(text.splitlines()) == 24
+
+
+def test_a_tall_terminal_has_several_tables_at_once() -> None:
+    text = screen(view(), 119, 40)
+    assert text.count("/app.log") >= 5
+    assert "cannot deliver to the topic logs-b" in text
+    assert "Message size too large" in text
+    assert len(text.splitlines()) == 40
+
+
+@pytest.mark.parametrize("height", [None, 1, 2, 5, 10, 24, 33, 34, 60, 200])
+@pytest.mark.parametrize("width", [1, 2, 10, 40, 79, 119, 300])
+def test_a_frame_fits_any_size(width: int, height: int | None) -> None:
+    frames = [view(), view(tables=[]), view(figures=[], charts=[]), View("asked"), View("asked", problem="none " * 50)]
+    frames += [
+        replace(view(), table=4),
+        replace(view(), row=19),
+        replace(view(), table=9),
+        replace(view(), has_help=True),
+    ]
+    for shown in frames:
+        lines = render(shown, width, height)
+        assert height is None or len(lines) == height
+        assert max(columns("".join(span.text for span in line)) for line in lines) <= width
+
+
+def test_as_text_everything_is_there_and_nothing_is_cut() -> None:
+    text = screen(view(), 100, None)
+    assert text.count("/app.log") == 22
+    assert "(auto.create.topics.enable)" in " ".join(text.split())
+    assert KEYS not in text
+
+
+def test_an_empty_table_has_its_words() -> None:
+    tables = document()["tables"]
+    tables[0]["rows"] = []
+    assert "No file is behind." in screen(view(tables=tables))
+
+
+def test_the_selected_table_is_shown_from_its_row_on() -> None:
+    assert "service-07" not in screen(replace(view(), row=7))
+    assert "service-08" in screen(replace(view(), row=7))
+    assert "logs-b\n" in screen(replace(view(), table=4))
+
+
+def test_the_title_of_the_selected_table_is_always_seen() -> None:
+    for number, words in enumerate(["Files", "Errors", "Dead", "Inputs", "Topics"]):
+        lines = render(replace(view(), table=number), 50, 24)
+        assert [span.text for line in lines for span in line if span.style == "selected" and words in span.text]
+
+
+@pytest.mark.parametrize(
+    ("state", "word"), [("ok", "OK"), ("failing", "FAILING"), ("starting", "STARTING"), ("other", "OTHER")]
+)
+def test_the_health_is_a_word_and_not_only_a_colour(state: str, word: str) -> None:
+    health = {"state": state, "text": "Kafka accepts records."}
+    assert f"\n{word} Kafka accepts records.\n" in screen(view(health=health))
+
+
+def test_a_program_that_does_not_answer_is_named_and_the_last_document_has_its_time() -> None:
+    text = screen(replace(view(), problem="shipper.sock was left by a shipper that has ended"))
+    assert "\nNO ANSWER shipper.sock was left by a shipper that has ended" in text
+    assert "Shown below: what was so at" in " ".join(text.split())
+    assert "Files furthest behind" in text
+    assert "/data/shipper.sock" in screen(View("/data/shipper.sock", problem="none"))
+
+
+def test_a_paused_view_says_so() -> None:
+    assert "PAUSED" in screen(replace(view(), is_paused=True))
+    assert "PAUSED" not in screen(view())
+
+
+def test_the_help_lists_the_keys() -> None:
+    text = screen(replace(view(), has_help=True))
+    for words in ("quit", "pause", "the next table", "scroll the table"):
+        assert words in text
+
+
+def test_names_of_files_cannot_control_the_terminal() -> None:
+    tables = document()["tables"]
+    tables[0]["rows"] = [["/var/log/\x1b]0;owned\x07\u202e日本.log", 1, 1.0]]
+    text = screen(view(tables=tables, name="\x1b[2J", health={"state": "ok\x1b", "text": "\x1b[1m"}))
+    assert "\\x1b]0;owned\\x07\\u202e日本.log" in text
+    assert not [character for character in text if ord(character) < 32 and character != "\n"]
+
+
+def test_of_many_figures_those_that_are_0_are_left_out_first() -> None:
+    figures = [{"label": f"Figure {number}", "value": number % 3, "unit": ""} for number in range(30)]
+    text = screen(view(figures=figures))
+    for number in range(30):
+        assert (f"Figure {number} " in text) == (number % 3 > 0 or number < 15), number
+    assert "Files furthest behind" in text
+
+
+def test_many_figures_fill_their_room_and_no_more() -> None:
+    figures = [{"label": f"The figure with number {number}", "value": 1_000_000, "unit": ""} for number in range(60)]
+    text = screen(view(figures=figures))
+    assert text.count("1,000,000") == 15
+    assert "Files furthest behind" in text
+    assert screen(view(figures=figures), 79, None).count("1,000,000") == 60

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from shipper import cli
-from spark_sink.__main__ import _parser
+from spark_sink.__main__ import whole_parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 PROGRAMS: dict[str, Callable[[list[str]], object]] = {
     "shipper": lambda words: cli.parse(words, {}),
-    "spark-sink": lambda words: _parser().parse_args(words),
+    "spark-sink": lambda words: whole_parser().parse_args(words),
 }
 # Parts that are named with a program before them and are no command line.
 NAMES = {"shipper top", "spark-sink search"}

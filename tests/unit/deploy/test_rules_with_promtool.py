@@ -1,34 +1,35 @@
-"""Prometheus' own tool checks the rules, and runs them against the series in deploy/prometheus/tests."""
+"""Prometheus' own tool accepts the rules, and runs them against the series in deploy/prometheus/tests."""
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-FILES = Path(__file__).parents[3] / "deploy" / "prometheus"
-CACHE = Path(os.environ.get("SHIPPER_CACHE", Path(__file__).parents[3] / ".cache"))
-PROMTOOL = shutil.which("promtool") or str(CACHE / "tools" / "usr" / "bin" / "promtool")
+from tests.promtool import RULES, Phase, expect_alerts, needs_promtool, promtool
 
-pytestmark = [
-    pytest.mark.slow("needs promtool, which script/tools fetches"),
-    pytest.mark.skipif(not Path(PROMTOOL).exists(), reason="no promtool: run script/tools"),
-]
+pytestmark = [pytest.mark.slow("needs promtool, which script/tools fetches"), needs_promtool]
 
 
-def promtool(*arguments: str) -> str:
-    """Return what it prints; fail with that if it ends with an error."""
-    ended = subprocess.run([PROMTOOL, *arguments], cwd=FILES / "tests", capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
-
-
-@pytest.mark.parametrize("file", sorted(FILES.glob("*.yml")), ids=lambda file: str(file.name))
+@pytest.mark.parametrize("file", sorted(RULES.glob("*.yml")), ids=lambda file: str(file.name))
 def test_a_file_of_rules_is_accepted(file: Path) -> None:
-    assert "SUCCESS" in promtool("check", "rules", str(file))
+    assert "SUCCESS" in promtool(RULES, "check", "rules", str(file))
 
 
-@pytest.mark.parametrize("file", sorted((FILES / "tests").glob("*.yml")), ids=lambda file: str(file.name))
+@pytest.mark.parametrize("file", sorted((RULES / "tests").glob("*.yml")), ids=lambda file: str(file.name))
 def test_each_alert_fires_in_its_incident_and_not_beside_it_and_ends_afterwards(file: Path) -> None:
-    assert "SUCCESS" in promtool("test", "rules", file.name)
+    assert "SUCCESS" in promtool(RULES / "tests", "test", "rules", file.name)
+
+
+def test_what_was_scraped_is_run_against_the_rules(tmp_path: Path) -> None:
+    fine = "# TYPE shipper_registry_failing gauge\nshipper_registry_failing 0.0\n"
+    failing = fine.replace("0.0", "1.0")
+    expect_alerts(
+        tmp_path,
+        [
+            Phase(fine, 10),
+            Phase(failing, 10, ["ShipperRegistryFailing"]),
+            Phase(fine, 5),
+            Phase("", 10, ["ShipperDown"]),
+        ],
+    )
+    with pytest.raises(AssertionError, match="ShipperRegistryFailing"):
+        expect_alerts(tmp_path, [Phase(failing, 10)])

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from config.yaml.errors import ConfigError
 from spark_sink import commands
+from spark_sink.search.arguments import add_parser as add_search
 
 INTERRUPTED = 130  # as a shell reports it
 Command = Callable[[argparse.Namespace], int]
@@ -52,6 +53,7 @@ def whole_parser() -> argparse.ArgumentParser:
     _add_dry_run(maintain)
     status = _add(parsers, "status", commands.status, "how far each partition is landed, and how large the tables are")
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+    add_search(parsers, commands.search)
     _add_repair(parsers)
     migrate = _add(
         parsers,

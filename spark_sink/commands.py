@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 import logging
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -45,6 +46,17 @@ def status(options: argparse.Namespace) -> int:
         return status.run(config, options.json)
 
     return _with_spark(options, work)
+
+
+def search(options: argparse.Namespace) -> int:
+    """Find lines. Its exit codes are those of grep: 2 after an error."""
+    missing = [name for name in ("deltalake", "duckdb", "pyarrow") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"{', '.join(missing)} not installed: pip install '.[search]' in the project's directory", file=sys.stderr)  # noqa: T201
+        return 2
+    from spark_sink.search import command
+
+    return command.run(options, time.sleep)
 
 
 def repair(options: argparse.Namespace) -> int:

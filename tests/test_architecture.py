@@ -106,6 +106,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "views": {"errors", "logs", "platform", "delta", "records", "storage"},
     "landing": {"errors", "platform", "delta", "records", "rows", "storage", "kafka"},
     "monitor": {"errors", "logs", "kafka", "landing", "views.progress"},
+    "search": {"storage.locations"},  # without what needs pyspark
     "maintenance": {
         "errors",
         "logs",

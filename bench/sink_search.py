@@ -1,0 +1,180 @@
+"""How soon `spark-sink search` prints its first line, and how long it takes: a day of rows in a table of made lines.
+
+python -m bench.sink_search [--rows 20000000] [--rounds 3]
+
+The day is there in two forms: in files as `maintain` leaves them, and in those of batches, four at a time that overlap.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import compute
+
+from bench.runs import report
+from bench.table import show, spread
+from spark_sink.records.schema import LINES, names
+from spark_sink.rows.schema import arrow_schema
+from spark_sink.storage.creation import prepare
+from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from spark_sink.storage.layout import Layout
+from spark_sink.storage.locations import Location
+
+DAY = datetime(2026, 11, 21, tzinfo=UTC)
+SCHEMA = arrow_schema(LINES)
+STATISTICS = ("ts", "host", "path", "file_id", "offset", "topic", "partition", "kafka_offset", "kafka_ts")
+PARTITIONS = 4
+MAINTAINED, BATCHES = 4_000_000, 20_000  # rows in a file
+BLOCK = 500_000  # rows that are made at a time
+RARE = 2_000_003  # one line in so many has the rare word
+
+SEARCHES = {
+    "a common word": ["timeout"],
+    "a rare word": ["deadlock detected"],
+    "a rare word, any case": ["-i", "Deadlock Detected"],
+    "a regular expression": ["--regex", r"deadlock .* \d+$"],
+    "--where on doc": ["--where", "(doc ->> '$.http.response.status_code')::INT >= 599", "-n", "1"],
+    "no such word": ["no line has this"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    first: float | None  # seconds until the first line, None without one
+    last: float
+    memory_mb: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sink_search")
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--file-rows", type=int, default=MAINTAINED, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.make:
+        make(options.make, options.rows, options.file_rows)
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        for title, file_rows in (("maintained", MAINTAINED), ("batches", BATCHES)):
+            path = Path(directory) / title
+            report(f"making {options.rows} rows, {file_rows} in a file")
+            # By a process of its own: its memory would count for those that are measured.
+            arguments = ["--make", str(path), "--rows", str(options.rows), "--file-rows", str(file_rows)]
+            subprocess.run([sys.executable, "-m", "bench.sink_search", *arguments], check=True)
+            report(measured(title, path, options.rounds))
+
+
+def measured(title: str, path: Path, rounds: int) -> str:
+    rows = []
+    for name, arguments in SEARCHES.items():
+        runs = [search(path, arguments) for _ in range(rounds)]
+        first = [run.first for run in runs if run.first is not None]
+        rows.append(
+            (
+                name,
+                spread(first, ".2f") if first else "",
+                spread([run.last for run in runs], ".2f"),
+                spread([run.memory_mb for run in runs], ".0f"),
+            )
+        )
+    return show((title, "first line s", "end s", "memory MB"), rows)
+
+
+def search(path: Path, arguments: list[str]) -> Timed:
+    command = [sys.executable, "-m", "spark_sink", "search", "--table", str(path), *arguments]
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    first = time.monotonic() - start if process.stdout.readline() else None
+    process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    last = time.monotonic() - start
+    process.stdout.close()
+    process.returncode = os.waitstatus_to_exitcode(status)  # wait4 took it: subprocess must not wait again
+    if process.returncode > 1:
+        raise RuntimeError(f"{command} ended with {process.returncode}")
+    return Timed(first, last, usage.ru_maxrss / 1024)
+
+
+def make(path: Path, count: int, file_rows: int) -> None:
+    """Write and commit a day of rows. The files of one time are those of as many partitions of Kafka."""
+    layout = Layout(LINES, "made lines", "date", STATISTICS)
+    log = prepare(Location(str(path)), layout)
+    files = FileLayout(SCHEMA, "date", STATISTICS, ("message", "doc"))
+    written: list[DataFile] = []
+    group = file_rows * PARTITIONS
+    for start in range(0, count, group):
+        for partition in range(PARTITIONS):
+            with DataFileWriter(log.location, files) as writer:
+                for block in blocks(start + partition, min(start + group, count), count):
+                    writer.write(block)
+                written += writer.close()
+    log.append(written, None)
+
+
+def blocks(start: int, end: int, count: int) -> Iterator[pa.Table]:
+    """Yield every fourth row of those, some at a time."""
+    step = BLOCK * PARTITIONS
+    for first in range(start, end, step):
+        yield rows(pa.arange(first, min(first + step, end), PARTITIONS), count)
+
+
+def rows(numbers: pa.Array, count: int) -> pa.Table:
+    """Return the rows with these numbers of a day of so many."""
+    micros = compute.add(
+        compute.multiply(numbers, timedelta(days=1) // timedelta(microseconds=1) // count), int(DAY.timestamp() * 1e6)
+    )
+    ts = micros.cast(pa.timestamp("us", "UTC"))
+    mixed = compute.bit_wise_and(compute.multiply(numbers, 2_654_435_761), 0x3FFFFFFF)
+    status = compute.add(remainder(mixed, 400), 200).cast(pa.string())
+    messages = [
+        compute.strftime(ts, "%Y-%m-%d %H:%M:%S INFO request ", locale="C"),
+        *(mixed.cast(pa.string()), pa.scalar(" GET /api/orders/"), numbers.cast(pa.string()), pa.scalar(" -> ")),
+        *(status, pa.scalar(" in "), remainder(mixed, 977).cast(pa.string())),
+        pa.scalar(" ms, upstream backend-7.internal pool=default retries=0 "),
+        compute.if_else(is_every(mixed, 50), "timeout", "kept-alive"),
+        compute.if_else(is_every(numbers, RARE), " ERROR deadlock detected by transaction 42", ""),
+        pa.scalar(""),
+    ]
+    host = compute.binary_join_element_wise("web-", remainder(numbers, 20).cast(pa.string()), "")
+    columns = {
+        "ts": ts,
+        "date": ts.cast(pa.date32()),
+        "message": compute.binary_join_element_wise(*messages, ""),
+        "host": host,
+        "path": compute.binary_join_element_wise("/var/log/app-", remainder(numbers, 5).cast(pa.string()), ".log", ""),
+        "file_id": compute.binary_join_element_wise("9f3c-", host, "-", remainder(numbers, 5).cast(pa.string()), ""),
+        "offset": compute.multiply(numbers, 160),
+        "length": pa.repeat(pa.scalar(160, pa.int64()), len(numbers)),
+        "doc": compute.binary_join_element_wise('{"http":{"response":{"status_code":', status, "}}}", ""),
+        "topic": pa.repeat("logs", len(numbers)),
+        "partition": remainder(numbers, PARTITIONS).cast(pa.int32()),
+        "kafka_offset": numbers,
+        "kafka_ts": ts,
+    }
+    given = {name: columns.get(name) for name in names(LINES)}
+    arrays = [
+        pa.nulls(len(numbers), SCHEMA.field(name).type) if column is None else column for name, column in given.items()
+    ]
+    return pa.table(arrays, schema=SCHEMA)
+
+
+def remainder(numbers: pa.Array, divisor: int) -> pa.Array:
+    return compute.subtract(numbers, compute.multiply(compute.divide(numbers, divisor), divisor))
+
+
+def is_every(numbers: pa.Array, divisor: int) -> pa.Array:
+    return compute.equal(remainder(numbers, divisor), 0)
+
+
+if __name__ == "__main__":
+    main()

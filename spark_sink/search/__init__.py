@@ -1,0 +1,13 @@
+"""`spark-sink search`: finds lines in the tables, newest first, without Spark and Java.
+
+    tables      which data files there are, by Delta's log alone, and which may have matching rows
+    newest      reads them, those with the newest rows first, and yields the hits in the order of their time
+    reading     a piece of a data file, as Arrow's rows with the table's columns
+    sealed      DuckDB, which decides which rows match; it can reach no file and no network
+    query       what was asked for, as SQL; `moments` and `globs` read times and patterns
+    context     the lines around a hit
+    follow      the rows of the commits that come
+    output      lines for people, and JSON
+
+It imports nothing that needs pyspark: `spark_sink.errors` does.
+"""

@@ -1,0 +1,119 @@
+"""The rows of the commits that come, in the order in which they land.
+
+Of Delta's log only what adds rows counts. OPTIMIZE writes rows into other files (`dataChange` is false); and a commit
+that also removes rows (DELETE, UPDATE), or a RESTORE, writes rows again that had landed before.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+from urllib.parse import unquote
+
+from spark_sink.search.errors import SearchError
+from spark_sink.search.newest import Hit, hit_of
+from spark_sink.search.query import Selection
+from spark_sink.search.reading import Missing, Piece, piece_of, read, split
+from spark_sink.search.sealed import Judge
+from spark_sink.search.tables import SearchedFile, SearchedTable, open_table
+
+_CHECK = 20  # polls without a commit, after which all of the log is looked at
+_CHUNK = 10_000  # hits that are sorted by time among themselves; more of one commit come in several
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The data files that brought new rows. `has_new_columns`: the table may have another schema since then."""
+
+    version: int
+    files: tuple[SearchedFile, ...]
+    has_new_columns: bool
+
+
+@dataclass(slots=True)
+class Commits:
+    """The commits of one table after `version`. `warn` gets, as a sentence, what is not shown."""
+
+    table: SearchedTable
+    version: int
+    warn: Callable[[str], None]
+    _quiet: int = field(default=0)
+
+    def take(self) -> Iterator[Commit]:
+        """Yield the new commits. Raises SearchError where the table is missing, or not the same any more."""
+        while (text := self._next()) is not None:
+            self.version += 1
+            self._quiet = 0
+            actions = [json.loads(line) for line in text.splitlines() if line.strip()]
+            is_changed = any("metaData" in action or "protocol" in action for action in actions)
+            if is_changed:
+                self.table = open_table(self.table.location)
+            yield Commit(self.version, tuple(map(self._file, added(actions))), is_changed)
+
+    def _next(self) -> str | None:
+        """Return the next commit, None where there is none yet."""
+        text = self._read(self.version + 1)
+        if text is None:
+            self._quiet += 1
+            if self._quiet % _CHECK == 0:
+                return self._beyond_a_gap()
+        return text
+
+    def _beyond_a_gap(self) -> str | None:
+        """Return the next commit; continue with the newest version where the log has lost those before it."""
+        place, newest = self.table.location.path, open_table(self.table.location)
+        version = newest.delta.version()
+        if newest.delta.metadata().id != self.table.delta.metadata().id:
+            raise SearchError(f"the table {place} was re-created: start the search again")
+        if version < self.version:
+            raise SearchError(f"the table {place} was at version {self.version} and is at {version}: its log was lost")
+        text = self._read(self.version + 1)
+        if text is None and version > self.version:
+            self.warn(
+                f"versions {self.version + 1} to {version} of {place} are no longer in its log: what landed with them "
+                "is not shown here, and a search finds it"
+            )
+            self.table, self.version = newest, version
+        return text
+
+    def _read(self, version: int) -> str | None:
+        try:
+            with self.table.store.open_input_stream(f"_delta_log/{version:020}.json") as stream:
+                return bytes(stream.read()).decode()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SearchError(f"cannot read the log of the table {self.table.location.path}: {error}") from error
+
+    def _file(self, add: dict[str, Any]) -> SearchedFile:
+        return SearchedFile(self.table, unquote(add["path"]), add["size"], add["partitionValues"], None, None)
+
+
+def added(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what adds files with rows that had not landed before."""
+    if any(action["remove"].get("dataChange", True) for action in actions if "remove" in action):
+        return []
+    if any(action["commitInfo"].get("operation") == "RESTORE" for action in actions if "commitInfo" in action):
+        return []
+    return [action["add"] for action in actions if "add" in action and action["add"]["dataChange"]]
+
+
+def hits_of(commit: Commit, selection: Selection, judge: Judge, warn: Callable[[str], None]) -> Iterator[Hit]:
+    """Yield the hits of a commit, those of a small one by time. Raises SearchError."""
+    hits: list[Hit] = []
+    for file in commit.files:
+        try:
+            for piece in _pieces(file):
+                hits += [hit_of(row, file.table) for row in read(piece, selection, judge, Event())]
+                if len(hits) >= _CHUNK:
+                    yield from sorted(hits, reverse=True)
+                    hits = []
+        except Missing as error:  # the process was stopped for longer than vacuum keeps files
+            warn(f"{error}: its rows are not shown")
+    yield from sorted(hits, reverse=True)
+
+
+def _pieces(file: SearchedFile) -> list[Piece]:
+    piece = piece_of(file)
+    return split(piece) if piece.is_large else [piece]

@@ -1,0 +1,108 @@
+"""Hits as lines: for people, `time host path: message`, and as JSON for programs.
+
+What a line of a log contains is not obeyed by the terminal: control characters are shown as escapes. The lines of a
+message of several are indented, so that none of them can pass for another hit.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+from typing import Any, TextIO
+
+import orjson
+
+from logs.visible import visible
+from spark_sink.search.reading import Row
+
+SEPARATOR = "--"
+_BOLD_RED, _GREEN, _MAGENTA, _CYAN, _PLAIN = "\x1b[1;31m", "\x1b[32m", "\x1b[35m", "\x1b[36m", "\x1b[0m"
+_JSON = ("doc", "fields")  # columns with JSON, as text
+# In valid JSON they are between its tokens, where they would break the line.
+_BREAKS = re.compile("[\0-\x1f]")
+
+Printer = Callable[[Row, bool], str]
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Lines for people. `zone`: of the times, None for the machine's. `highlight`: what is coloured in a message, None
+    without colours."""
+
+    zone: tzinfo | None = UTC
+    highlight: re.Pattern[str] | None = None
+    colours: bool = False
+
+    def line(self, row: Row, is_hit: bool) -> str:
+        """Return the text of a row: with `:` before the message if it matches, else with `-`, as grep has it."""
+        time, host, path = self._time(row["ts"]), row.get("host") or "-", row.get("path") or "-"
+        names = f"{self._coloured(visible(host), _MAGENTA)} {self._coloured(visible(path), _CYAN)}"
+        return f"{self._coloured(time, _GREEN)} {names}{':' if is_hit else '-'} {self._message(row, is_hit)}"
+
+    def separator(self) -> str:
+        return self._coloured(SEPARATOR, _CYAN)
+
+    def _message(self, row: Row, is_hit: bool) -> str:
+        message = row["message"] or ""
+        if self.highlight is None or not is_hit:
+            return _indented(message)
+        parts, end = [], 0
+        for match in self.highlight.finditer(message):
+            if match.end() > match.start():
+                parts += [_indented(message[end : match.start()]), self._coloured(_indented(match[0]), _BOLD_RED)]
+                end = match.end()
+        return "".join([*parts, _indented(message[end:])])
+
+    def _time(self, moment: datetime | None) -> str:
+        if moment is None:
+            return "-"
+        try:
+            local = moment.astimezone(self.zone)
+        except OverflowError:  # at the ends of the calendar
+            local = moment
+        return local.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def _coloured(self, text: str, colour: str) -> str:
+        return f"{colour}{text}{_PLAIN}" if self.colours and text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """A JSON object a line, with all columns. `marks`: with a member `match`, which is false for a line of context."""
+
+    marks: bool = False
+
+    def line(self, row: Row, is_hit: bool) -> str:
+        members = {name: _value(name, value) for name, value in row.items()}
+        if self.marks:
+            members["match"] = is_hit
+        text = orjson.dumps(members, default=_text, option=orjson.OPT_UTC_Z).decode()
+        return visible(text)  # no terminal obeys it either, and it stays the same document
+
+    def separator(self) -> str:
+        return ""
+
+
+def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """True if the stream is a terminal that shows colours, and the user has not refused them (no-color.org)."""
+    return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb" and stream.isatty()
+
+
+def _indented(text: str) -> str:
+    return "\n    ".join(visible(line, keep="\t") for line in text.split("\n"))
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _JSON and isinstance(value, str) and not _BREAKS.search(value):
+        try:
+            orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+        return orjson.Fragment(value)  # as it is: numbers keep their digits
+    return value
+
+
+def _text(value: object) -> str:
+    """Return what JSON has no form for: bytes."""
+    return bytes(value).decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,173 @@
+"""Pieces of data files, as rows with the columns of their table.
+
+The columns that a selection reads come first; of the rows that it takes the others are read too. So a search for a
+rare word reads little but the messages.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute, parquet
+
+from spark_sink.search.errors import SearchError
+from spark_sink.search.query import Selection
+from spark_sink.search.sealed import Judge
+from spark_sink.search.tables import SearchedFile
+
+BATCH = 131_072  # rows: what a thread has in memory
+SMALL = 8 * 1024 * 1024  # bytes of a file that is read as one piece
+
+Row = dict[str, Any]
+
+
+class Missing(SearchError):
+    """Raised where a data file does not exist any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is read together: a row group of a data file, or all of a small one (`group` is None). The bounds are those
+    of `ts`, None where they are unknown."""
+
+    file: SearchedFile
+    oldest: int | None
+    newest: int | None
+    group: int | None = None
+    footer: parquet.FileMetaData | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """True for a file that has to be split before it is read."""
+        return self.group is None and self.file.size > SMALL
+
+
+def piece_of(file: SearchedFile) -> Piece:
+    return Piece(file, file.oldest, file.newest)
+
+
+def split(piece: Piece) -> list[Piece]:
+    """Return a piece for each row group of a file, by its footer. Raises SearchError."""
+    with _opened(piece) as source:
+        footer = source.metadata
+    names = [footer.schema.column(index).path for index in range(footer.num_columns)]
+    index = names.index("ts") if "ts" in names else None
+    return [_group(piece, footer, number, index) for number in range(footer.num_row_groups)]
+
+
+def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> list[Row]:
+    """Return the rows of a piece that a selection takes, with all columns of the table; fewer once `over` is set.
+    Raises SearchError."""
+    schema = piece.file.table.schema
+    with _opened(piece) as source:
+        taken, numbers = _take(source, piece, selection, judge, over)
+        if not taken.num_rows:
+            return []
+        others = [name for name in schema.names if name not in selection.columns]
+        rest = _at(source, piece, others, numbers)
+    for name in others:
+        taken = taken.append_column(schema.field(name), rest.column(name))
+    rows: list[Row] = taken.select(schema.names).to_pylist()
+    return rows
+
+
+def _take(
+    source: parquet.ParquetFile, piece: Piece, selection: Selection, judge: Judge, over: Event
+) -> tuple[pa.Table, pa.ChunkedArray]:
+    """Return the rows that the selection takes, with its columns, and their numbers in the piece, which rise."""
+    parts, numbers, first = [], [], 0
+    for batch in _batches(source, piece, selection.columns):
+        chosen = judge.chosen(batch, selection)
+        if over.is_set():
+            break
+        if len(chosen):
+            chosen = chosen.take(compute.sort_indices(chosen))
+            parts.append(batch.take(chosen))
+            numbers.append(compute.add(chosen, first))
+        first += batch.num_rows
+    if not parts:
+        return _empty(piece, selection.columns), pa.chunked_array([], pa.int64())
+    taken, places = pa.concat_tables(parts), pa.chunked_array(numbers)
+    if selection.most and taken.num_rows > selection.most:
+        newest = compute.sort_indices(taken, sort_keys=[("ts", "descending")])[: selection.most]
+        kept = newest.take(compute.sort_indices(newest))
+        return taken.take(kept), places.take(kept)
+    return taken, places
+
+
+def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbers: pa.ChunkedArray) -> pa.Table:
+    """Return these columns of the rows with these numbers, which rise."""
+    parts, first = [_empty(piece, columns)], 0
+    for batch in _batches(source, piece, columns):
+        end = first + batch.num_rows
+        here = compute.and_(compute.greater_equal(numbers, first), compute.less(numbers, end))
+        parts.append(batch.take(compute.subtract(numbers.filter(here), first)))
+        first = end
+    return pa.concat_tables(parts)
+
+
+def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the rows of a piece in their order, with these columns as the table has them. Raises SearchError."""
+    groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
+    stored = set(source.schema_arrow.names)
+    wanted = [name for name in columns if name in stored]
+    try:
+        for batch in source.iter_batches(BATCH, row_groups=groups, columns=wanted):
+            yield pa.table([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(piece, error) from error
+
+
+def _column(batch: pa.RecordBatch, name: str, piece: Piece) -> pa.Array:
+    """Return a column as the table has it. A file of before the column has none: NULL; a partition's is in its path."""
+    kind = piece.file.table.schema.field(name).type
+    if name in piece.file.partition:
+        value = pa.scalar(piece.file.partition[name], pa.string()).cast(kind)
+        return pa.repeat(value, batch.num_rows)
+    if name not in batch.schema.names:
+        return pa.nulls(batch.num_rows, kind)
+    column = batch.column(name)
+    return column if column.type == kind else column.cast(kind)
+
+
+def _schema(piece: Piece, columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([piece.file.table.schema.field(name) for name in columns])
+
+
+def _empty(piece: Piece, columns: Sequence[str]) -> pa.Table:
+    return _schema(piece, columns).empty_table()
+
+
+def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int | None) -> Piece:
+    """Return the piece of a row group; it has the bounds of its file where it has none of its own."""
+    oldest, newest = piece.oldest, piece.newest
+    bounds = footer.row_group(number).column(index).statistics if index is not None else None
+    if bounds is not None and bounds.has_min_max and isinstance(bounds.min_raw, int):
+        unit = footer.schema.column(index).logical_type.to_json()
+        if "micro" in unit:
+            oldest, newest = bounds.min_raw, bounds.max_raw
+    return Piece(piece.file, oldest, newest, number, footer)
+
+
+@contextmanager
+def _opened(piece: Piece) -> Iterator[parquet.ParquetFile]:
+    try:
+        stored = piece.file.table.store.open_input_file(piece.file.path)
+        # Spark writes times as INT96 by default, which Arrow would read as nanoseconds, and those end in 2262.
+        source = parquet.ParquetFile(
+            stored, metadata=piece.footer, coerce_int96_timestamp_unit="us", pre_buffer=True
+        )
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(piece, error) from error
+    with stored, source:
+        yield source
+
+
+def _unreadable(piece: Piece, error: Exception) -> SearchError:
+    place = f"{piece.file.table.location.path.rstrip('/')}/{piece.file.path}"
+    if isinstance(error, FileNotFoundError):
+        return Missing(f"the data file {place} is missing; vacuum has deleted it, if the search took that long")
+    return SearchError(f"cannot read the data file {place}: {error}")

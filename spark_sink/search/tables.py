@@ -1,0 +1,149 @@
+"""The tables that are searched, as Delta's log describes them: their columns, and the bounds of each data file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+from pyarrow import fs
+
+from spark_sink.search.errors import SearchError
+from spark_sink.search.globs import is_literal
+from spark_sink.search.query import Query
+from spark_sink.storage.locations import Location
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400_000_000
+# Others than the sink round the bounds of times down to milliseconds.
+_ROUNDED = 1000
+# Features of a reader without which no row is read wrongly.
+_HARMLESS = {"v2Checkpoint", "timestampNtz", "vacuumProtocolCheck"}
+_VARIANT = {"variant", "unshredded_variant"}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedFile:
+    """A data file. `oldest`, `newest`: bounds of its `ts`, in microseconds since 1970; None where the log has none."""
+
+    table: "SearchedTable"
+    path: str
+    size: int
+    partition: Mapping[str, str | None]
+    oldest: int | None
+    newest: int | None
+
+
+@dataclass(slots=True, eq=False)
+class SearchedTable:
+    """A table at one version. `schema`: the columns that can be read; `variants`: those that cannot."""
+
+    location: Location
+    delta: DeltaTable
+    schema: pa.Schema
+    variants: tuple[str, ...] = ()
+    store: fs.FileSystem = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = self.location.files()
+
+    def files(self, query: Query) -> Iterator[SearchedFile]:
+        """Yield the files that may have a row for the query, by its times, hosts and paths."""
+        actions = pa.table(self.delta.get_add_actions(flatten=True))
+        for row in actions.select(_described(actions.column_names)).to_pylist():
+            file = self._file(row)
+            if overlaps(file, query.since, query.until) and all(
+                _may_contain(row, column, globs) for column, globs in (("host", query.hosts), ("path", query.paths))
+            ):
+                yield file
+
+    def _file(self, row: dict[str, Any]) -> SearchedFile:
+        partition = {name.removeprefix("partition."): row[name] for name in row if name.startswith("partition.")}
+        oldest, newest = _micros(row.get("min.ts")), _micros(row.get("max.ts"))
+        day = partition.get("date")
+        if isinstance(day, date):
+            midnight = (day - EPOCH.date()).days * _DAY
+            oldest = midnight if oldest is None else oldest
+            newest = midnight + _DAY if newest is None else newest + _ROUNDED
+        elif newest is not None:
+            newest += _ROUNDED
+        texts = {name: None if value is None else str(value) for name, value in partition.items()}
+        return SearchedFile(self, unquote(row["path"]), row["size_bytes"], texts, oldest, newest)
+
+
+def open_table(location: Location) -> SearchedTable:
+    """Return the table at its newest version. Raises SearchError."""
+    try:
+        delta = location.open()
+        if delta is None:
+            raise SearchError(f"there is no table at {location.path}")
+        _check_readable(location.path, delta)
+        fields = list(pa.schema(delta.schema().to_arrow()))
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise SearchError(f"cannot read the table {location.path}: {error}") from error
+    return SearchedTable(location, delta, pa.schema(fields))
+
+
+def combine(tables: Sequence[SearchedTable]) -> None:
+    """Give all tables the columns of each of them: one that a table lacks is NULL there. Raises SearchError where a
+    column has two types."""
+    fields: dict[str, pa.Field] = {}
+    for table in tables:
+        for column in table.schema:
+            other = fields.setdefault(column.name, column)
+            if other.type != column.type:
+                raise SearchError(
+                    f"the column {column.name} of {table.location.path} is {column.type}, and {other.type} in the "
+                    "table before it: search each with a --table of its own"
+                )
+    for table in tables:
+        table.schema = pa.schema(list(fields.values()))
+
+
+def overlaps(file: SearchedFile, since: datetime | None, until: datetime | None) -> bool:
+    """True if the file may have a row of this time."""
+    too_old = since is not None and file.newest is not None and file.newest < micros(since)
+    too_new = until is not None and file.oldest is not None and file.oldest > micros(until)
+    return not too_old and not too_new
+
+
+def micros(moment: datetime) -> int:
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def _micros(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    return micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _described(names: Sequence[str]) -> list[str]:
+    """Return the columns of the log's description that are looked at: wide tables have hundreds."""
+    bounds = {f"{bound}.{column}" for bound in ("min", "max") for column in ("ts", "host", "path")}
+    return [name for name in names if name in bounds | {"path", "size_bytes"} or name.startswith("partition.")]
+
+
+def _may_contain(row: dict[str, Any], column: str, globs: Sequence[str]) -> bool:
+    low, high = row.get(f"min.{column}"), row.get(f"max.{column}")
+    if low is None or high is None or not globs or not all(map(is_literal, globs)):
+        return True
+    if column == "path" and not all("/" in glob for glob in globs):
+        return True
+    return any(low <= glob <= high for glob in globs)
+
+
+def _check_readable(path: str, delta: DeltaTable) -> None:
+    protocol, properties = delta.protocol(), delta.metadata().configuration
+    features = set(protocol.reader_features or ()) - _HARMLESS
+    if properties.get("delta.columnMapping.mode", "none") == "none":
+        features.discard("columnMapping")
+    else:
+        features.add("columnMapping")
+    if features:
+        raise SearchError(
+            f"the table {path} has {', '.join(sorted(features))}, which search does not read. Of a table of lines, "
+            "spark-sink migrate moves the rows into one without it; Spark reads it as it is (docs/querying.md)"
+        )

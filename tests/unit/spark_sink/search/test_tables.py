@@ -1,0 +1,163 @@
+"""Which tables are searched, and how little of them is read."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from spark_sink.records.schema import LINES, Column
+from spark_sink.search.errors import SearchError
+from spark_sink.search.newest import Search
+from spark_sink.search.query import Query
+from spark_sink.search.sealed import Judge
+from spark_sink.search.tables import open_table
+from spark_sink.storage.locations import Location
+from tests.unit.spark_sink.search.search_lab import COLUMNS, NOON, Table, line, lines, run, search
+
+
+def files_read(table: Table, query: Query, limit: int = 0) -> int:
+    opened = open_table(Location(str(table.path)))
+    judge = Judge()
+    searching = Search(judge, judge.selection(query, opened.schema, limit), threads=1)
+    hits = searching.hits(opened.files(query))
+    for _ in range(limit or 1_000_000):
+        if next(hits, None) is None:
+            break
+    hits.close()
+    return len(searching.files_read)
+
+
+@pytest.fixture
+def ten_days(table: Table) -> Table:
+    for day in range(10):
+        ts = NOON - timedelta(days=day)
+        table.land(
+            [line(f"day {day}", ts=ts), line("noon", ts=ts)], [line("evening", ts=ts + timedelta(hours=6), host="db-1")]
+        )
+    return table
+
+
+def test_only_files_are_read_that_may_have_hits(ten_days: Table) -> None:
+    assert files_read(ten_days, Query()) == 20
+    assert files_read(ten_days, Query(since=NOON)) == 2
+    assert files_read(ten_days, Query(since=NOON + timedelta(hours=1))) == 1
+    assert files_read(ten_days, Query(until=NOON - timedelta(days=8))) == 3
+    assert files_read(ten_days, Query(hosts=("db-1",))) == 10
+    assert files_read(ten_days, Query(hosts=("web-1", "app"))) == 10
+    assert files_read(ten_days, Query(hosts=("web-*",))) == 20
+    assert files_read(ten_days, Query(paths=("/var/log/app.log",))) == 20
+    assert files_read(ten_days, Query(paths=("/var/log/b.log",))) == 0
+    assert files_read(ten_days, Query(paths=("app.log",))) == 20
+
+
+def test_older_files_are_not_opened_once_the_limit_is_reached(ten_days: Table) -> None:
+    assert files_read(ten_days, Query(text="noon"), limit=1) == 2
+    assert files_read(ten_days, Query(text="day 2"), limit=1) == 6
+
+
+def test_a_large_file_is_read_by_its_row_groups(table: Table, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from spark_sink.search.reading import piece_of, split
+
+    table.land(lines(1))
+    (stored,) = table.path.rglob("*.parquet")
+    rows = parquet.read_table(stored, partitioning=None)
+    parquet.write_table(pa.concat_tables([rows, rows.set_column(0, "ts", [[NOON]]).cast(rows.schema)]), stored, row_group_size=1)
+    (file,) = open_table(Location(str(table.path))).files(Query())
+    pieces = split(piece_of(replace(file, size=2**30)))
+    noon = round(NOON.timestamp()) * 1_000_000
+    assert [(piece.oldest, piece.newest) for piece in pieces] == [(noon + 1_000_000,) * 2, (noon,) * 2]
+
+
+def test_a_table_that_does_not_exist_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(SearchError, match="there is no table at .*none"):
+        search(tmp_path / "none")
+
+
+def test_a_damaged_file_is_named(table: Table) -> None:
+    table.land(lines(1))
+    (stored,) = table.path.rglob("*.parquet")
+    stored.write_bytes(b"no parquet")
+    with pytest.raises(SearchError, match=f"cannot read the data file .*{stored.name}"):
+        search(table)
+
+
+def test_a_file_of_before_a_column_has_null_there(tmp_path: Path) -> None:
+    Table(tmp_path / "logs", LINES).land([line("old", 1)])
+    Table(tmp_path / "logs", COLUMNS).land([line("new", 2, status=200)])
+    assert [row["status"] for row in search(tmp_path / "logs", "--json").rows] == [200, None]
+    assert search(tmp_path / "logs", "--where", "status IS NULL").messages == ["old"]
+
+
+def test_a_table_without_dates_is_searched(tmp_path: Path) -> None:
+    table = Table(tmp_path / "logs", partition="")
+    table.land(lines(1), lines(2))
+    assert search(table, "--since", "2026-11-21T12:00:02").messages == ["line 2"]
+    assert search(table, "--json").rows[0]["date"] == "2026-11-21"
+
+
+def test_files_without_statistics_are_searched_in_order(table: Table) -> None:
+    table.land(lines(1, 5), lines(3))
+    without = json.dumps({"numRecords": 2})
+    for commit in (table.path / "_delta_log").glob("*1.json"):
+        actions: list[dict[str, Any]] = [json.loads(text) for text in commit.read_text().splitlines()]
+        for action in actions:
+            if "add" in action:
+                action["add"]["stats"] = without
+        commit.write_text("\n".join(map(json.dumps, actions)))
+    assert search(table).messages == ["line 5", "line 3", "line 1"]
+
+
+def test_several_tables_are_one(tmp_path: Path) -> None:
+    one, other = Table(tmp_path / "a", LINES), Table(tmp_path / "b")
+    one.land(lines(1, 3))
+    other.land(lines(2))
+    paths = ["--table", str(one.path), "--table", str(other.path)]
+    assert run(paths).messages == ["line 3", "line 2", "line 1"]
+    assert run([*paths, "--where", "status IS NULL"]).messages == ["line 3", "line 2", "line 1"]
+
+
+def test_columns_of_two_types_are_refused(tmp_path: Path) -> None:
+    Table(tmp_path / "a", (*LINES, Column("status", "STRING", "")))
+    Table(tmp_path / "b")
+    with pytest.raises(SearchError, match="the column status of .*b is int32, and string"):
+        run(["--table", str(tmp_path / "a"), "--table", str(tmp_path / "b")])
+
+
+CONFIG = """\
+kafka: {{hosts: [a:1], topics: [shop]}}
+checkpoint.path: {root}/checkpoint
+table.path: {root}/{table}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "tables", "hits"),
+    [
+        ("lines", ["lines", "lines_marks"], 1),
+        ("by/%{[topic]}", ["by/shop", "by/old"], 2),
+        ("by/%{[topic]}/%{[fields.env]:none}", ["by/shop/prod", "by/shop/none", "by/_x/none", "by_dead_letter"], 2),
+        ("lines-%{[topic]}", ["lines-shop", "lines_marks"], 1),
+    ],
+)
+def test_the_configuration_has_the_tables(path: str, tables: Sequence[str], hits: int, tmp_path: Path) -> None:
+    for name in tables:
+        Table(tmp_path / name).land([line(name)])
+    config = tmp_path / "sink.yml"
+    config.write_text(CONFIG.format(root=tmp_path, table=path))
+    found = run(["-c", str(config)])
+    assert len(found.lines) == hits
+    assert "marks" not in found.text
+
+
+def test_a_template_without_a_table_is_reported(tmp_path: Path) -> None:
+    config = tmp_path / "sink.yml"
+    config.write_text(CONFIG.format(root=tmp_path, table="by/%{[topic]}"))
+    with pytest.raises(SearchError, match="there is no table below .*/by yet"):
+        run(["-c", str(config)])

@@ -16,7 +16,7 @@ from threading import Event
 import pyarrow as pa
 
 from spark_sink.search.newest import Hit
-from spark_sink.search.query import Query, Selection
+from spark_sink.search.query import NUMBER, Query, Selection
 from spark_sink.search.reading import Piece, Row, piece_of, read, split
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
@@ -132,8 +132,9 @@ class Groups:
             return []
         columns = table.schema.names
         arrays = [pa.array([row[name] for row in rows], table.schema.field(name).type) for name in columns]
-        chosen = self.neighbours.judge.chosen(pa.table(arrays, schema=table.schema), self.selection)
-        return [rows[number] for number in chosen.to_pylist()]
+        numbered = pa.table(arrays, schema=table.schema).append_column(NUMBER, pa.arange(0, len(rows)))
+        chosen = self.neighbours.judge.chosen(numbered, self.selection)
+        return [rows[number] for number in chosen.column(NUMBER).to_pylist()]
 
     @staticmethod
     def _name(row: Row, table: SearchedTable) -> tuple[object, ...]:

@@ -50,15 +50,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows of a piece are taken: what follows FROM in SQL, its parameters, and the columns that it reads.
-
-    `most`: the number of rows to take, those with the newest `ts`; 0 for all.
-    """
+    """Which rows of a piece are taken: what follows FROM in SQL, the columns that it reads, and its parameters."""
 
     clause: str
     columns: tuple[str, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    most: int = 0
 
 
 def conditions(query: Query) -> tuple[list[str], dict[str, Any]]:

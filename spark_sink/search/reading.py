@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 
 from spark_sink.search.errors import SearchError
-from spark_sink.search.query import Selection
+from spark_sink.search.query import NUMBER, Selection
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedFile
 
-BATCH = 131_072  # rows: what a thread has in memory
+BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
 SMALL = 8 * 1024 * 1024  # bytes of a file that is read as one piece
 
 Row = dict[str, Any]
@@ -63,60 +63,60 @@ def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> list[
     Raises SearchError."""
     schema = piece.file.table.schema
     with _opened(piece) as source:
-        taken, numbers = _take(source, piece, selection, judge, over)
+        taken = _taken(source, piece, selection, judge, over)
         if not taken.num_rows:
             return []
         others = [name for name in schema.names if name not in selection.columns]
-        rest = _at(source, piece, others, numbers)
+        rest = _at(source, piece, others, taken.column(NUMBER))
     for name in others:
         taken = taken.append_column(schema.field(name), rest.column(name))
     rows: list[Row] = taken.select(schema.names).to_pylist()
     return rows
 
 
-def _take(
+def _taken(
     source: parquet.ParquetFile, piece: Piece, selection: Selection, judge: Judge, over: Event
-) -> tuple[pa.Table, pa.ChunkedArray]:
-    """Return the rows that the selection takes, with its columns, and their numbers in the piece, which rise."""
-    parts, numbers, first = [], [], 0
-    for batch in _batches(source, piece, selection.columns):
-        chosen = judge.chosen(batch, selection)
-        if over.is_set():
-            break
-        if len(chosen):
-            chosen = chosen.take(compute.sort_indices(chosen))
-            parts.append(batch.take(chosen))
-            numbers.append(compute.add(chosen, first))
-        first += batch.num_rows
-    if not parts:
-        return _empty(piece, selection.columns), pa.chunked_array([], pa.int64())
-    taken, places = pa.concat_tables(parts), pa.chunked_array(numbers)
-    if selection.most and taken.num_rows > selection.most:
-        newest = compute.sort_indices(taken, sort_keys=[("ts", "descending")])[: selection.most]
-        kept = newest.take(compute.sort_indices(newest))
-        return taken.take(kept), places.take(kept)
-    return taken, places
+) -> pa.Table:
+    """Return the rows that the selection takes, with its columns and their numbers in the piece, in that order."""
+    errors: list[SearchError] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first = 0
+        try:
+            for batch in _batches(source, piece, selection.columns):
+                if over.is_set():
+                    return
+                yield batch.append_column(NUMBER, pa.arange(first, first + batch.num_rows))
+                first += batch.num_rows
+        except SearchError as error:  # DuckDB would report it as one of its own
+            errors.append(error)
+
+    schema = _schema(piece, selection.columns).append(pa.field(NUMBER, pa.int64()))
+    taken = judge.chosen(pa.RecordBatchReader.from_batches(schema, batches()), selection)
+    if errors:
+        raise errors[0]
+    return taken.sort_by(NUMBER)
 
 
 def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbers: pa.ChunkedArray) -> pa.Table:
     """Return these columns of the rows with these numbers, which rise."""
-    parts, first = [_empty(piece, columns)], 0
+    parts, first = [], 0
     for batch in _batches(source, piece, columns):
         end = first + batch.num_rows
         here = compute.and_(compute.greater_equal(numbers, first), compute.less(numbers, end))
-        parts.append(batch.take(compute.subtract(numbers.filter(here), first)))
+        parts.append(batch.take(compute.subtract(numbers.filter(here).combine_chunks(), first)))
         first = end
-    return pa.concat_tables(parts)
+    return pa.Table.from_batches(parts, _schema(piece, columns))
 
 
-def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.Table]:
+def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece in their order, with these columns as the table has them. Raises SearchError."""
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
     stored = set(source.schema_arrow.names)
     wanted = [name for name in columns if name in stored]
     try:
         for batch in source.iter_batches(BATCH, row_groups=groups, columns=wanted):
-            yield pa.table([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
+            yield pa.record_batch([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(piece, error) from error
 
@@ -135,10 +135,6 @@ def _column(batch: pa.RecordBatch, name: str, piece: Piece) -> pa.Array:
 
 def _schema(piece: Piece, columns: Sequence[str]) -> pa.Schema:
     return pa.schema([piece.file.table.schema.field(name) for name in columns])
-
-
-def _empty(piece: Piece, columns: Sequence[str]) -> pa.Table:
-    return _schema(piece, columns).empty_table()
 
 
 def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int | None) -> Piece:

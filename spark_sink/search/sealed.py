@@ -1,4 +1,4 @@
-"""DuckDB as the judge of rows: it gets them from Arrow, and returns the numbers of those that match.
+"""DuckDB as the judge of rows: it gets them from Arrow, as they are read, and returns those that match.
 
 It is sealed before it sees what a user has typed: no file, no network, no extension, no variable of this process, and
 no setting can be changed. A `--where` is one expression over the columns, and its tree is checked for that.
@@ -35,15 +35,15 @@ class Judge:
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")  # of times in --where without a zone
         self._database.execute("SET GLOBAL lock_configuration = true")
 
-    def chosen(self, rows: pa.Table, selection: Selection) -> pa.Array:
-        """Return the numbers of the rows that a selection takes. Raises SearchError."""
-        numbered = rows.append_column(NUMBER, pa.arange(0, rows.num_rows))
+    def chosen(self, rows: pa.Table | pa.RecordBatchReader, selection: Selection) -> pa.Table:
+        """Return the rows that a selection takes, with its columns and NUMBER, which must be among those of `rows`.
+        Raises SearchError."""
+        names = ", ".join(f'"{name}"' for name in (NUMBER, *selection.columns))
         with self._database.cursor() as connection:
-            connection.register("lines", numbered)
+            connection.register("lines", rows)
             try:
-                sql = f'SELECT "{NUMBER}" FROM lines {selection.clause}'
-                chosen = connection.sql(sql, params=dict(selection.parameters)).to_arrow_table()
-                return chosen.column(0).combine_chunks()
+                sql = f"SELECT {names} FROM lines {selection.clause}"
+                return connection.sql(sql, params=dict(selection.parameters)).to_arrow_table()
             except duckdb.Error as error:
                 raise SearchError(_words(error)) from error
 
@@ -61,7 +61,7 @@ class Judge:
         clause = f"WHERE {' AND '.join(parts)}" if parts else ""
         if most:
             clause += f" ORDER BY ts DESC NULLS LAST LIMIT {most}"
-        selection = Selection(clause, tuple(name for name in schema.names if name in columns), parameters, most)
+        selection = Selection(clause, tuple(name for name in schema.names if name in columns), parameters)
         self._try(query, schema, selection)
         return selection
 
@@ -95,7 +95,7 @@ class Judge:
     def _try(self, query: Query, schema: pa.Schema, selection: Selection) -> None:
         """Run the query on no rows: what is wrong with it is known before the first file is opened."""
         try:
-            self.chosen(schema.empty_table(), selection)
+            self.chosen(schema.append(pa.field(NUMBER, pa.int64())).empty_table(), selection)
         except SearchError as error:
             if query.where:
                 columns = ", ".join(schema.names)

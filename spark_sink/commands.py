@@ -52,7 +52,8 @@ def search(options: argparse.Namespace) -> int:
     """Find lines. Its exit codes are those of grep: 2 after an error."""
     missing = [name for name in ("deltalake", "duckdb", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
-        print(f"{', '.join(missing)} not installed: pip install '.[search]' in the project's directory", file=sys.stderr)  # noqa: T201
+        text = f"not installed: {', '.join(missing)}; pip install '.[search]' in the project's directory"
+        print(text, file=sys.stderr)  # noqa: T201
         return 2
     from spark_sink.search import command
 

@@ -74,7 +74,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         help="of files with this path, or this name if there is no slash in it; of several, any",
     )
     parser.add_argument(
-        "--where", default="", metavar="SQL", help="a condition on the columns, as DuckDB has it: \"status >= 500\""
+        "--where", default="", metavar="SQL", help='a condition on the columns, as DuckDB has it: "status >= 500"'
     )
 
 

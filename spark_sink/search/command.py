@@ -23,13 +23,14 @@ from spark_sink.search.follow import Commits, hits_of
 from spark_sink.search.locating import locations
 from spark_sink.search.newest import Hit, Search
 from spark_sink.search.output import People, Programs, has_colours
-from spark_sink.search.query import Case, Query, Selection
+from spark_sink.search.query import Case, Query
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedTable, combine, open_table
 from spark_sink.storage.locations import Location
 
 FOUND, NOTHING, ERROR = 0, 1, 2
 POLL = 0.5  # seconds between two looks at the log while following
+NEW_TABLES = 20  # such looks between two at which tables there are
 
 
 def run(options: argparse.Namespace, wait: Callable[[float], object]) -> int:
@@ -53,7 +54,7 @@ class Command:
     options: argparse.Namespace
     output: TextIO
     wait: Callable[[float], object]
-    _judge: Judge = field(default_factory=Judge)
+    judge: Judge = field(default_factory=Judge)
     _query: Query = field(init=False)
     _printer: People | Programs = field(init=False)
     _printed: int = field(default=0)  # groups
@@ -63,6 +64,12 @@ class Command:
         self._query = query_of(self.options, datetime.now(UTC))
         self._printer = self._lines()
         tables = [open_table(location) for location in self._locations()]
+        for table in tables:
+            if table.variants:
+                _warn(
+                    f"{', '.join(table.variants)} of {table.location.path} are VARIANT columns, the form of an earlier "
+                    "release, and are left out; spark-sink migrate moves the rows into a table of today's form"
+                )
         combine(tables)
         limit = self.options.limit
         if not self.options.follow:
@@ -92,9 +99,9 @@ class Command:
         return People(zone, _highlight(self._query) if colours else None, colours)
 
     def _search(self, tables: list[SearchedTable], limit: int, oldest_first: bool = False) -> None:
-        selection = self._judge.selection(self._query, tables[0].schema, limit)
+        selection = self.judge.selection(self._query, tables[0].schema, limit)
         files = itertools.chain.from_iterable(table.files(self._query) for table in tables)
-        hits: Iterable[Hit] = Search(self._judge, selection).hits(files)
+        hits: Iterable[Hit] = Search(self.judge, selection).hits(files)
         if oldest_first:
             hits = reversed(list(itertools.islice(hits, limit)))
         groups = self._groups(tables[0])
@@ -106,23 +113,30 @@ class Command:
     def _groups(self, table: SearchedTable) -> Callable[[Iterable[Hit]], Iterator[Group]]:
         if not self.options.context:
             return lambda hits: ([(hit.row, True)] for hit in hits)
-        selection = self._judge.selection(self._query, table.schema, most=0)
-        return Groups(Neighbours(self._judge, self.options.context), selection).groups
+        selection = self.judge.selection(self._query, table.schema, most=0)
+        return Groups(Neighbours(self.judge, self.options.context), selection).groups
 
     def _follow(self, tables: list[SearchedTable]) -> None:
         """Print what lands, until the process is interrupted."""
         logs = [Commits(table, table.delta.version(), _warn) for table in tables]
-        selection = self._judge.selection(self._query, tables[0].schema, most=0)
-        while True:
+        selection = self.judge.selection(self._query, tables[0].schema, most=0)
+        for poll in itertools.count(1):
             self.wait(POLL)
+            if poll % NEW_TABLES == 0:
+                logs += self._new_logs([log.table.location for log in logs])
             for log in logs:
                 for commit in log.take():
                     if commit.has_new_columns:
                         combine([log.table for log in logs])
-                        selection = self._judge.selection(self._query, log.table.schema, most=0)
-                    hits = hits_of(commit, selection, self._judge, _warn)
+                        selection = self.judge.selection(self._query, log.table.schema, most=0)
+                    hits = hits_of(commit, selection, self.judge, _warn)
                     for group in self._groups(log.table)(hits):
                         self._print(group)
+
+    def _new_logs(self, known: list[Location]) -> list[Commits]:
+        """Return the logs of the template's tables that were created meanwhile, from their beginning."""
+        new = [location for location in self._locations() if location not in known]
+        return [Commits(open_table(location), -1, _warn) for location in new]
 
     def _print(self, group: Group) -> None:
         if self.options.context and self._printed and (separator := self._printer.separator()):

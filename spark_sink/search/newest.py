@@ -10,7 +10,7 @@ import itertools
 import os
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
@@ -53,7 +53,7 @@ class Search:
     _count: Iterator[int] = field(default_factory=itertools.count)
     _over: Event = field(default_factory=Event)
 
-    def hits(self, files: Iterable[SearchedFile]) -> Iterator[Hit]:
+    def hits(self, files: Iterable[SearchedFile]) -> Generator[Hit, None, None]:
         """Yield what matches. Raises SearchError."""
         self._wait(map(piece_of, files))
         pool = ThreadPoolExecutor(self.threads, "search")

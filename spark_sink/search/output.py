@@ -4,11 +4,10 @@ What a line of a log contains is not obeyed by the terminal: control characters 
 message of several are indented, so that none of them can pass for another hit.
 """
 
-import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, TextIO
 
 import orjson

@@ -59,8 +59,8 @@ class Selection:
 
 def conditions(query: Query) -> tuple[list[str], dict[str, Any]]:
     """Return the conditions without `where`, cheap ones first, and their parameters. Raises ValueError for a glob."""
-    found = [*_times(query), *_names(query), *_text(query)]
-    return [sql for sql, _ in found], {name: value for _, parameters in found for name, value in parameters.items()}
+    chosen = [*_times(query), *_names(query), *_text(query)]
+    return [sql for sql, _ in chosen], {name: value for _, parameters in chosen for name, value in parameters.items()}
 
 
 Condition = tuple[str, dict[str, Any]]

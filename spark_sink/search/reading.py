@@ -74,9 +74,7 @@ def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> list[
     return rows
 
 
-def _taken(
-    source: parquet.ParquetFile, piece: Piece, selection: Selection, judge: Judge, over: Event
-) -> pa.Table:
+def _taken(source: parquet.ParquetFile, piece: Piece, selection: Selection, judge: Judge, over: Event) -> pa.Table:
     """Return the rows that the selection takes, with its columns and their numbers in the piece, in that order."""
     errors: list[SearchError] = []
 
@@ -153,9 +151,7 @@ def _opened(piece: Piece) -> Iterator[parquet.ParquetFile]:
     try:
         stored = piece.file.table.store.open_input_file(piece.file.path)
         # Spark writes times as INT96 by default, which Arrow would read as nanoseconds, and those end in 2262.
-        source = parquet.ParquetFile(
-            stored, metadata=piece.footer, coerce_int96_timestamp_unit="us", pre_buffer=True
-        )
+        source = parquet.ParquetFile(stored, metadata=piece.footer, coerce_int96_timestamp_unit="us", pre_buffer=True)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(piece, error) from error
     with stored, source:

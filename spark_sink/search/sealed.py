@@ -69,7 +69,9 @@ class Judge:
         """Yield the columns that an expression reads. Raises SearchError if it is not one expression."""
         tree = self._tree(where)
         if self._without_condition(tree) != self._without_condition(self._tree("true")):
-            raise SearchError(f"--where {where!r} is not one condition: write it as after WHERE, without anything behind")
+            raise SearchError(
+                f"--where {where!r} is not one condition: write it as after WHERE, without anything behind"
+            )
         names = {name.lower(): name for name in schema.names}
         for node in _nodes(tree["statements"][0]["node"]["where_clause"]):
             if node.get("class") == "SUBQUERY":

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from pyarrow import fs
+from deltalake.schema import VariantType
+from pyarrow import compute, fs
 
 from spark_sink.search.errors import SearchError
 from spark_sink.search.globs import is_literal
@@ -22,7 +23,8 @@ _DAY = 86_400_000_000
 _ROUNDED = 1000
 # Features of a reader without which no row is read wrongly.
 _HARMLESS = {"v2Checkpoint", "timestampNtz", "vacuumProtocolCheck"}
-_VARIANT = {"variant", "unshredded_variant"}
+# An earlier release of the sink made `doc` and `fields` VARIANT columns.
+_OF_VARIANTS = {"variantType", "variantType-preview"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class SearchedFile:
 
 @dataclass(slots=True, eq=False)
 class SearchedTable:
-    """A table at one version. `schema`: the columns that can be read; `variants`: those that cannot."""
+    """A table at one version. `schema`: the columns that can be read; `variants`: those that cannot,
+    because they are VARIANT."""
 
     location: Location
     delta: DeltaTable
@@ -52,7 +55,7 @@ class SearchedTable:
 
     def files(self, query: Query) -> Iterator[SearchedFile]:
         """Yield the files that may have a row for the query, by its times, hosts and paths."""
-        actions = pa.table(self.delta.get_add_actions(flatten=True))
+        actions = _recent(pa.table(self.delta.get_add_actions(flatten=True)), query.since)
         for row in actions.select(_described(actions.column_names)).to_pylist():
             file = self._file(row)
             if overlaps(file, query.since, query.until) and all(
@@ -81,10 +84,16 @@ def open_table(location: Location) -> SearchedTable:
         if delta is None:
             raise SearchError(f"there is no table at {location.path}")
         _check_readable(location.path, delta)
-        fields = list(pa.schema(delta.schema().to_arrow()))
+        schema = pa.schema(delta.schema().to_arrow())
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise SearchError(f"cannot read the table {location.path}: {error}") from error
-    return SearchedTable(location, delta, pa.schema(fields))
+    variants = tuple(column.name for column in delta.schema().fields if isinstance(column.type, VariantType))
+    schema = pa.schema([column for column in schema if column.name not in variants])
+    for name, is_ours in (("ts", pa.types.is_timestamp), ("message", pa.types.is_string)):
+        if name not in schema.names or not is_ours(schema.field(name).type):
+            columns = ", ".join(schema.names)
+            raise SearchError(f"{location.path} is not a table of lines, which has {name}: its columns are {columns}")
+    return SearchedTable(location, delta, schema, variants)
 
 
 def combine(tables: Sequence[SearchedTable]) -> None:
@@ -120,6 +129,15 @@ def _micros(moment: datetime | None) -> int | None:
     return micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
+def _recent(actions: pa.Table, since: datetime | None) -> pa.Table:
+    """Return the files that may have rows since then: the others of a large table are not looked at one by one."""
+    if since is None or "max.ts" not in actions.column_names:
+        return actions
+    newest = actions.column("max.ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    bound = pa.scalar(micros(since) - _ROUNDED, pa.int64())
+    return actions.filter(compute.or_kleene(compute.is_null(newest), compute.greater_equal(newest, bound)))
+
+
 def _described(names: Sequence[str]) -> list[str]:
     """Return the columns of the log's description that are looked at: wide tables have hundreds."""
     bounds = {f"{bound}.{column}" for bound in ("min", "max") for column in ("ts", "host", "path")}
@@ -137,7 +155,7 @@ def _may_contain(row: dict[str, Any], column: str, globs: Sequence[str]) -> bool
 
 def _check_readable(path: str, delta: DeltaTable) -> None:
     protocol, properties = delta.protocol(), delta.metadata().configuration
-    features = set(protocol.reader_features or ()) - _HARMLESS
+    features = set(protocol.reader_features or ()) - _HARMLESS - _OF_VARIANTS
     if properties.get("delta.columnMapping.mode", "none") == "none":
         features.discard("columnMapping")
     else:

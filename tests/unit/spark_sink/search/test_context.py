@@ -8,8 +8,8 @@ from tests.unit.spark_sink.search.search_lab import NOON, Table, line, lines, se
 def test_context_comes_from_other_data_files_in_the_order_of_the_file(table: Table) -> None:
     table.land(lines(0, 1, 2), lines(3, 4))
     table.land(lines(5, 6, 7))
-    found = search(table, "line 4", "--context", "2")
-    assert found.lines == [
+    printed = search(table, "line 4", "--context", "2")
+    assert printed.lines == [
         f"2026-11-21T12:00:0{second}.000Z web-1 /var/log/app.log{':' if second == 4 else '-'} line {second}"
         for second in (2, 3, 4, 5, 6)
     ]
@@ -28,9 +28,9 @@ def test_groups_are_separated_and_the_newest_comes_first(table: Table) -> None:
 
 def test_hits_that_are_near_are_one_group_and_no_line_comes_twice(table: Table) -> None:
     table.land([line("hit" if second in (3, 5, 7) else f"{second}", second) for second in range(11)])
-    found = search(table, "hit", "-C", "2")
-    assert found.messages == ["1", "2", "hit", "4", "hit", "6", "hit", "8", "9"]
-    assert [" hit" in text and "log:" in text for text in found.lines].count(True) == 3
+    printed = search(table, "hit", "-C", "2")
+    assert printed.messages == ["1", "2", "hit", "4", "hit", "6", "hit", "8", "9"]
+    assert [" hit" in text and "log:" in text for text in printed.lines].count(True) == 3
 
 
 def test_json_marks_the_lines_of_context(table: Table) -> None:

@@ -13,11 +13,14 @@ from tests.unit.spark_sink.search.search_lab import COLUMNS, Table, line, lines,
 
 def test_what_is_there_comes_first_then_what_lands(table: Table) -> None:
     table.land(lines(*range(12)))
-    found = search(
-        table, "line", "--follow", steps=[lambda: table.land(lines(20)), lambda: table.land([*lines(19), line("other")])]
+    printed = search(
+        table,
+        "line",
+        "--follow",
+        steps=[lambda: table.land(lines(20)), lambda: table.land([*lines(19), line("other")])],
     )
-    assert found.messages == [*(f"line {second}" for second in range(2, 12)), "line 20", "line 19"]
-    assert found.code == 0
+    assert printed.messages == [*(f"line {second}" for second in range(2, 12)), "line 20", "line 19"]
+    assert printed.code == 0
 
 
 def test_a_limit_is_how_many_come_first(table: Table) -> None:
@@ -48,9 +51,9 @@ def test_a_compaction_repeats_no_row(table: Table) -> None:
         DeltaTable(str(table.path)).optimize.compact()
         table.land(lines(3))
 
-    found = search(table, "-f", steps=[compact, lambda: table.land(lines(4))])
+    printed = search(table, "-f", steps=[compact, lambda: table.land(lines(4))])
     assert len(DeltaTable(str(table.path)).file_uris()) == 3  # it did compact
-    assert found.messages == [f"line {second}" for second in range(5)]
+    assert printed.messages == [f"line {second}" for second in range(5)]
 
 
 def test_rows_that_a_delete_or_a_restore_writes_again_are_not_new(table: Table) -> None:
@@ -113,8 +116,8 @@ def test_a_table_that_is_re_created_ends_it(table: Table, tmp_path: Path) -> Non
 
 def test_context_has_the_lines_that_have_landed(table: Table) -> None:
     table.land(lines(0, 1))
-    found = search(table, "line 2", "-f", "-C", "2", steps=[lambda: table.land(lines(2, 3))])
-    assert found.messages == ["line 0", "line 1", "line 2", "line 3"]
+    printed = search(table, "line 2", "-f", "-C", "2", steps=[lambda: table.land(lines(2, 3))])
+    assert printed.messages == ["line 0", "line 1", "line 2", "line 3"]
 
 
 def test_a_commit_of_another_writer_need_not_have_all_members() -> None:

@@ -31,14 +31,26 @@ def test_a_line_within_a_message_cannot_pass_for_another_hit(table: Table) -> No
 
 
 def test_json_has_all_columns_and_the_members_of_json_columns(table: Table) -> None:
-    row = line("m", 1.000001, status=200, tags=["a", None], fields='{"env":"prod"}', doc='{"n":1.10,"big":123456789012345678901}')
+    row = line(
+        "m",
+        1.000001,
+        status=200,
+        tags=["a", None],
+        fields='{"env":"prod"}',
+        doc='{"n":1.10,"big":123456789012345678901}',
+    )
     table.land([row])
     printed = search(table, "--json")
     assert '"doc":{"n":1.10,"big":123456789012345678901}' in printed.text
-    (found,) = printed.rows
-    assert found.keys() == row.keys()
-    assert (found["ts"], found["date"]) == ("2026-11-21T12:00:01.000001Z", "2026-11-21")
-    assert (found["status"], found["tags"], found["fields"], found["topic"]) == (200, ["a", None], {"env": "prod"}, None)
+    (shown,) = printed.rows
+    assert printed.keys() == row.keys()
+    assert (shown["ts"], shown["date"]) == ("2026-11-21T12:00:01.000001Z", "2026-11-21")
+    assert (shown["status"], shown["tags"], shown["fields"], shown["topic"]) == (
+        200,
+        ["a", None],
+        {"env": "prod"},
+        None,
+    )
 
 
 @pytest.mark.parametrize("text", ['{"a":', '{\n"a": 1}', "[1] 2"])

@@ -77,8 +77,8 @@ def test_hosts_and_paths_are_globs(table: Table) -> None:
 
 def test_since_and_until_include_their_times(table: Table) -> None:
     table.land(lines(0, 1, 2, 3))
-    found = search(table, "--since", "2026-11-21T12:00:01Z", "--until", "2026-11-21T13:00:02+01:00")
-    assert found.messages == ["line 2", "line 1"]
+    printed = search(table, "--since", "2026-11-21T12:00:01Z", "--until", "2026-11-21T13:00:02+01:00")
+    assert printed.messages == ["line 2", "line 1"]
     assert search(table, "--since", "2026-11-22").code == 1
     assert search(table, "--since", "1m").code == 1
     assert len(search(table, "--since", "36500d").lines) == 4

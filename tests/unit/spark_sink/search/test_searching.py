@@ -1,8 +1,6 @@
 """What `spark-sink search` prints of small tables."""
 
-from datetime import timedelta
-
-from tests.unit.spark_sink.search.search_lab import NOON, Table, line, lines, search
+from tests.unit.spark_sink.search.search_lab import Table, line, lines, search
 
 
 def test_a_hit_has_time_host_path_and_message(table: Table) -> None:

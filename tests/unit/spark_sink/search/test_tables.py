@@ -1,7 +1,8 @@
 """Which tables are searched, and how little of them is read."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,19 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from spark_sink.records.schema import LINES, Column
+from spark_sink.records.schema import BAD_RECORDS, LINES, Column
 from spark_sink.search.errors import SearchError
 from spark_sink.search.newest import Search
 from spark_sink.search.query import Query
-from spark_sink.search.sealed import Judge
+from spark_sink.search.reading import piece_of, split
 from spark_sink.search.tables import open_table
 from spark_sink.storage.locations import Location
-from tests.unit.spark_sink.search.search_lab import COLUMNS, NOON, Table, line, lines, run, search
+from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, NOON, Table, line, lines, run, search
 
 
 def files_read(table: Table, query: Query, limit: int = 0) -> int:
     opened = open_table(Location(str(table.path)))
-    judge = Judge()
-    searching = Search(judge, judge.selection(query, opened.schema, limit), threads=1)
+    searching = Search(JUDGE, JUDGE.selection(query, opened.schema, limit), threads=1)
     hits = searching.hits(opened.files(query))
     for _ in range(limit or 1_000_000):
         if next(hits, None) is None:
@@ -61,14 +61,12 @@ def test_older_files_are_not_opened_once_the_limit_is_reached(ten_days: Table) -
 
 
 def test_a_large_file_is_read_by_its_row_groups(table: Table, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from spark_sink.search.reading import piece_of, split
-
     table.land(lines(1))
     (stored,) = table.path.rglob("*.parquet")
     rows = parquet.read_table(stored, partitioning=None)
-    parquet.write_table(pa.concat_tables([rows, rows.set_column(0, "ts", [[NOON]]).cast(rows.schema)]), stored, row_group_size=1)
+    parquet.write_table(
+        pa.concat_tables([rows, rows.set_column(0, "ts", [[NOON]]).cast(rows.schema)]), stored, row_group_size=1
+    )
     (file,) = open_table(Location(str(table.path))).files(Query())
     pieces = split(piece_of(replace(file, size=2**30)))
     noon = round(NOON.timestamp()) * 1_000_000
@@ -76,7 +74,7 @@ def test_a_large_file_is_read_by_its_row_groups(table: Table, tmp_path: Path) ->
 
 
 def test_a_table_that_does_not_exist_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(SearchError, match="there is no table at .*none"):
+    with pytest.raises(SearchError, match=r"there is no table at .*none"):
         search(tmp_path / "none")
 
 
@@ -126,7 +124,7 @@ def test_several_tables_are_one(tmp_path: Path) -> None:
 def test_columns_of_two_types_are_refused(tmp_path: Path) -> None:
     Table(tmp_path / "a", (*LINES, Column("status", "STRING", "")))
     Table(tmp_path / "b")
-    with pytest.raises(SearchError, match="the column status of .*b is int32, and string"):
+    with pytest.raises(SearchError, match=r"the column status of .*b is int32, and string"):
         run(["--table", str(tmp_path / "a"), "--table", str(tmp_path / "b")])
 
 
@@ -151,13 +149,73 @@ def test_the_configuration_has_the_tables(path: str, tables: Sequence[str], hits
         Table(tmp_path / name).land([line(name)])
     config = tmp_path / "sink.yml"
     config.write_text(CONFIG.format(root=tmp_path, table=path))
-    found = run(["-c", str(config)])
-    assert len(found.lines) == hits
-    assert "marks" not in found.text
+    printed = run(["-c", str(config)])
+    assert len(printed.lines) == hits
+    assert "marks" not in printed.text
+
+
+def test_a_table_that_is_created_while_following_is_followed(tmp_path: Path) -> None:
+    Table(tmp_path / "by" / "shop").land([line("shop")])
+    config = tmp_path / "sink.yml"
+    config.write_text(CONFIG.format(root=tmp_path, table="by/%{[topic]}"))
+    steps = [lambda: Table(tmp_path / "by" / "new").land([line("new", status=1)]), *[lambda: None] * 20]
+    assert run(["-c", str(config), "-f"], steps).messages == ["shop", "new"]
 
 
 def test_a_template_without_a_table_is_reported(tmp_path: Path) -> None:
     config = tmp_path / "sink.yml"
     config.write_text(CONFIG.format(root=tmp_path, table="by/%{[topic]}"))
-    with pytest.raises(SearchError, match="there is no table below .*/by yet"):
+    with pytest.raises(SearchError, match=r"there is no table below .*/by yet"):
         run(["-c", str(config)])
+
+
+def test_a_table_of_another_kind_is_named_with_its_columns(tmp_path: Path) -> None:
+    Table(tmp_path / "logs_dead_letter", BAD_RECORDS, partition="")
+    with pytest.raises(SearchError, match=r"logs_dead_letter is not a table of lines, which has ts: .* reason, topic"):
+        search(tmp_path / "logs_dead_letter")
+
+
+def rewrite_first(table: Table, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the actions of the table's first commit."""
+    commit = table.path / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(text) for text in commit.read_text().splitlines()]
+    for action in actions:
+        change(action)
+    commit.write_text("\n".join(map(json.dumps, actions)))
+
+
+def demand(feature: str) -> Callable[[dict[str, Any]], None]:
+    def change(action: dict[str, Any]) -> None:
+        if "protocol" in action:
+            versions = {"minReaderVersion": 3, "minWriterVersion": 7}
+            action["protocol"] = {**versions, "readerFeatures": [feature], "writerFeatures": [feature]}
+        if "metaData" in action and feature == "variantType":
+            for name in ("doc", "fields"):
+                kinds = f'"name":"{name}","type":"string"', f'"name":"{name}","type":"variant"'
+                action["metaData"]["schemaString"] = action["metaData"]["schemaString"].replace(*kinds)
+
+    return change
+
+
+def test_columns_of_an_earlier_form_are_left_out(table: Table, capsys: pytest.CaptureFixture[str]) -> None:
+    table.land(lines(1))
+    rewrite_first(table, demand("variantType"))
+    (row,) = search(table, "--json").rows
+    assert (row["message"], row.keys() & {"doc", "fields"}) == ("line 1", set())
+    assert "fields, doc of " in capsys.readouterr().err
+
+
+def test_a_feature_that_would_show_deleted_rows_is_refused(table: Table) -> None:
+    rewrite_first(table, demand("deletionVectors"))
+    with pytest.raises(SearchError, match="has deletionVectors, which search does not read"):
+        search(table)
+
+
+def test_times_of_spark_are_read_as_they_are(table: Table) -> None:
+    """Spark writes INT96 by default, as OPTIMIZE does, and its bounds are rounded down to milliseconds."""
+    far = NOON.replace(year=2999, microsecond=999)
+    table.land([line("far", ts=far)])
+    (stored,) = table.path.rglob("*.parquet")
+    rows = parquet.read_table(stored, partitioning=None)
+    parquet.write_table(rows, stored, use_deprecated_int96_timestamps=True)
+    assert search(table, "--json", "--since", far.isoformat()).rows[0]["ts"] == "2999-11-21T12:00:00.000999Z"

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from spark_sink.rows.schema import arrow_schema
 from spark_sink.search.errors import SearchError
-from tests.unit.spark_sink.search.search_lab import Table, line, search
+from spark_sink.search.query import NUMBER, Selection
+from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, Table, line, search
 
 
 @pytest.fixture
@@ -78,14 +81,9 @@ def test_anything_but_a_condition_is_refused(where: str, filled: Table) -> None:
 
 
 def test_the_database_reads_and_writes_no_file_even_if_the_check_let_it(tmp_path: Path) -> None:
-    from spark_sink.search.query import Selection
-    from spark_sink.search.sealed import Judge
-    from tests.unit.spark_sink.search.search_lab import COLUMNS
-    from spark_sink.rows.schema import arrow_schema
-
     secret, target = tmp_path / "secret.txt", tmp_path / "written.csv"
     secret.write_text("secret")
-    rows = arrow_schema(COLUMNS).empty_table()
+    rows = arrow_schema(COLUMNS).append(pa.field(NUMBER, pa.int64())).empty_table()
     for clause in (
         f"WHERE EXISTS (FROM read_text('{secret}'))",
         f"; COPY (SELECT 1) TO '{target}'",
@@ -95,5 +93,5 @@ def test_the_database_reads_and_writes_no_file_even_if_the_check_let_it(tmp_path
         "WHERE EXISTS (FROM secret)",
     ):
         with pytest.raises(SearchError):
-            Judge().chosen(rows, Selection(clause, ()))
+            JUDGE.chosen(rows, Selection(clause, ()))
     assert not target.exists()

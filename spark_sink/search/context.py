@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from spark_sink.search.newest import Hit
 from spark_sink.search.query import NUMBER, Query, Selection
-from spark_sink.search.reading import Piece, Row, piece_of, read, split
+from spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
 
@@ -85,7 +85,7 @@ class Neighbours:
                 for part in split(piece):
                     heapq.heappush(waiting, (_distance(part, row), next(numbers), part))
                 continue
-            rows = read(piece, selection, self.judge, Event())
+            rows = list(rows_of(read(piece, selection, self.judge, Event())))
             for side in sides:
                 side.take(rows)
         return [line for side in sides for line in side.lines]

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from spark_sink.search.errors import SearchError
 from spark_sink.search.newest import Hit, hit_of
 from spark_sink.search.query import Selection
-from spark_sink.search.reading import Missing, Piece, piece_of, read, split
+from spark_sink.search.reading import Missing, Piece, piece_of, read, rows_of, split
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedFile, SearchedTable, open_table
 
@@ -105,10 +105,11 @@ def hits_of(commit: Commit, selection: Selection, judge: Judge, warn: Callable[[
     for file in commit.files:
         try:
             for piece in _pieces(file):
-                hits += [hit_of(row, file.table) for row in read(piece, selection, judge, Event())]
-                if len(hits) >= _CHUNK:
-                    yield from sorted(hits, reverse=True)
-                    hits = []
+                for row in rows_of(read(piece, selection, judge, Event())):
+                    hits.append(hit_of(row, file.table))
+                    if len(hits) == _CHUNK:
+                        yield from sorted(hits, reverse=True)
+                        hits = []
         except Missing as error:  # the process was stopped for longer than vacuum keeps files
             warn(f"{error}: its rows are not shown")
     yield from sorted(hits, reverse=True)

@@ -8,15 +8,16 @@ where files overlap in time, as those of one batch and those that OPTIMIZE wrote
 import heapq
 import itertools
 import os
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
 
+import pyarrow as pa
+
 from spark_sink.search.query import Selection
-from spark_sink.search.reading import Piece, Row, piece_of, read, split
+from spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedFile, SearchedTable, micros
 
@@ -48,8 +49,8 @@ class Search:
     threads: int = max(2, os.cpu_count() or 1)
     files_read: set[str] = field(default_factory=set)
     _waiting: list[tuple[int, int, Piece]] = field(default_factory=list)  # a heap
-    _running: deque[tuple[int, Piece, Future[list[Row]]]] = field(default_factory=deque)
-    _hits: list[Hit] = field(default_factory=list)
+    _running: deque[tuple[int, Piece, Future[pa.Table]]] = field(default_factory=deque)
+    _hits: list[tuple[Hit, int, Iterator[Hit]]] = field(default_factory=list)  # a heap: the first of each piece
     _count: Iterator[int] = field(default_factory=itertools.count)
     _over: Event = field(default_factory=Event)
 
@@ -86,13 +87,18 @@ class Search:
     def _finish(self) -> None:
         """Take the hits of the piece that was started first."""
         _, piece, reading = self._running.popleft()
-        self._hits += [hit_of(row, piece.file.table) for row in reading.result()]
-        self._hits.sort()
+        table = piece.file.table
+        self._push(hit_of(row, table) for row in rows_of(reading.result()))
+
+    def _push(self, hits: Iterator[Hit]) -> None:
+        if (hit := next(hits, None)) is not None:
+            heapq.heappush(self._hits, (hit, next(self._count), hits))
 
     def _settled(self) -> Iterator[Hit]:
         """Yield the hits that are newer than all that is not read yet."""
         bounds = [newest for newest, *_ in itertools.islice(self._running, 1)]
         bounds += [-newest for newest, *_ in self._waiting[:1]]
-        count = bisect_left(self._hits, -max(bounds), key=lambda hit: hit.order[0]) if bounds else len(self._hits)
-        settled, self._hits = self._hits[:count], self._hits[count:]
-        yield from settled
+        while self._hits and (not bounds or -self._hits[0][0].order[0] > max(bounds)):
+            hit, _, others = heapq.heappop(self._hits)
+            yield hit
+            self._push(others)

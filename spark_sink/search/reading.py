@@ -19,6 +19,9 @@ from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedFile
 
 BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
+_AT_ONCE = 1000  # rows
+# The newest row first; of rows of one time the last of a file first.
+_ORDER = (("ts", "descending"), ("host", "ascending"), ("file_id", "ascending"), ("offset", "descending"))
 SMALL = 8 * 1024 * 1024  # bytes of a file that is read as one piece
 
 Row = dict[str, Any]
@@ -58,20 +61,26 @@ def split(piece: Piece) -> list[Piece]:
     return [_group(piece, footer, number, index) for number in range(footer.num_row_groups)]
 
 
-def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> list[Row]:
-    """Return the rows of a piece that a selection takes, with all columns of the table; fewer once `over` is set.
-    Raises SearchError."""
+def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> pa.Table:
+    """Return the rows of a piece that a selection takes, with all columns of the table, the newest first; fewer once
+    `over` is set. Raises SearchError."""
     schema = piece.file.table.schema
     with _opened(piece) as source:
         taken = _taken(source, piece, selection, judge, over)
         if not taken.num_rows:
-            return []
+            return schema.empty_table()
         others = [name for name in schema.names if name not in selection.columns]
         rest = _at(source, piece, others, taken.column(NUMBER))
     for name in others:
         taken = taken.append_column(schema.field(name), rest.column(name))
-    rows: list[Row] = taken.select(schema.names).to_pylist()
-    return rows
+    order = [(name, direction) for name, direction in _ORDER if name in schema.names]
+    return taken.select(schema.names).sort_by(order)
+
+
+def rows_of(taken: pa.Table) -> Iterator[Row]:
+    """Yield the rows as Python has them, which is some times as large: not all at once."""
+    for batch in taken.to_batches(_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 def _taken(source: parquet.ParquetFile, piece: Piece, selection: Selection, judge: Judge, over: Event) -> pa.Table:

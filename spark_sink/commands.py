@@ -50,7 +50,7 @@ def status(options: argparse.Namespace) -> int:
 
 def search(options: argparse.Namespace) -> int:
     """Find lines. Its exit codes are those of grep: 2 after an error."""
-    missing = [name for name in ("deltalake", "duckdb", "pyarrow") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("deltalake", "duckdb", "orjson", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
         text = f"not installed: {', '.join(missing)}; pip install '.[search]' in the project's directory"
         print(text, file=sys.stderr)  # noqa: T201

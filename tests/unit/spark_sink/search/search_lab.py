@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_sink.__main__ import _parser
+from spark_sink.__main__ import whole_parser
 from spark_sink.records.schema import LINES, Column
 from spark_sink.rows.schema import arrow_schema
 from spark_sink.search.command import Command
@@ -115,6 +115,6 @@ def search(table: Table | Path, *arguments: str, steps: Sequence[Callable[[], ob
 
 def run(arguments: Sequence[str], steps: Sequence[Callable[[], object]] = ()) -> Printed:
     output = io.StringIO()
-    options = _parser().parse_args(["search", *arguments])
+    options = whole_parser().parse_args(["search", *arguments])
     code = Command(options, output, Interrupted(*steps), JUDGE).run()
     return Printed(code, output.getvalue())

@@ -19,7 +19,7 @@ from config.text.units import parse_duration, parse_duration_or_never, parse_siz
 from config.yaml.schema import Kinds, NamedItems, Option, options
 
 Schema = dict[str, Any]
-_NAMES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "switch"}
+_NAMES: dict[Any, str] = {str: "text", int: "whole_number", float: "number", bool: "switch"}
 # Any scalar may be a variable.
 _VARIABLE: Schema = {"type": "string", "pattern": r"\$\{"}
 _NUMBERS = {parse_size, parse_duration, parse_duration_or_never, parse_span}
@@ -27,7 +27,7 @@ _MAP: Schema = {"type": ["object", "null"]}
 _SCALARS: dict[str, Schema] = {
     "text": {"type": ["string", "number", "boolean", "null"]},
     "quantity": {"type": ["string", "number", "null"]},  # a size or a duration
-    "whole number": {"anyOf": [{"type": ["integer", "null"]}, {"type": "string", "pattern": r"^-?\d+$"}, _VARIABLE]},
+    "whole_number": {"anyOf": [{"type": ["integer", "null"]}, {"type": "string", "pattern": r"^-?\d+$"}, _VARIABLE]},
     "number": {"anyOf": [{"type": ["number", "null"]}, {"type": "string", "pattern": r"^-?[\d.]+$"}, _VARIABLE]},
     "switch": {
         "anyOf": [

@@ -21,6 +21,7 @@ from logs.throttle import Throttle
 SYSLOG = "/dev/log"
 _MISSING = "the program continues, and lines of its log are missing"
 _SYSLOG_PATIENCE = 0.2  # seconds: a syslog daemon that hangs must not hang the program
+STDERR = 2  # the descriptor
 _HOUR = 3600
 # Intervals that follow the local clock; what has to differ for the next one to begin. Others are counted from 1970.
 _ALIGNED = {60: 5, _HOUR: 4, 24 * _HOUR: 3, 30 * 24 * _HOUR: 2, 365 * 24 * _HOUR: 1}
@@ -29,7 +30,8 @@ _WEEK = 7 * 24 * _HOUR
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """`path.1` to `path.keep` are the rotated files, the newest first. `interval`: seconds, 0 for size alone."""
+    """`path.1` to `path.keep` are the rotated files, the newest first. `interval`: seconds, 0 for size alone.
+    `takes_stderr`: what anything in the process writes to standard error goes to the file, too."""
 
     path: Path
     most_bytes: int = 10 * 1024**2
@@ -37,6 +39,7 @@ class LogFile:
     mode: int = 0o600
     interval: float = 0.0
     rotates_on_start: bool = True
+    takes_stderr: bool = False
 
 
 class LogFileHandler(RotatingFileHandler):
@@ -47,6 +50,8 @@ class LogFileHandler(RotatingFileHandler):
         self._file = file
         self._now = now
         self._throttle = Throttle()
+        # Standard error as it was: to be restored, and for what cannot be written to the file.
+        self._stderr = os.dup(STDERR) if file.takes_stderr else None
         file.path.parent.mkdir(parents=True, exist_ok=True)
         size = file.path.stat().st_size if file.path.exists() else 0
         self._period = self._period_of(file.path.stat().st_mtime if size else now())
@@ -58,7 +63,16 @@ class LogFileHandler(RotatingFileHandler):
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, self._file.mode)
+        if self._stderr is not None:
+            os.dup2(descriptor, STDERR)
         return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
+
+    def close(self) -> None:
+        super().close()
+        if self._stderr is not None:
+            os.dup2(self._stderr, STDERR)
+            os.close(self._stderr)
+            self._stderr = None
 
     def shouldRollover(self, record: logging.LogRecord) -> int:
         if self.stream is not None and not self._is_at_path(self.stream):
@@ -72,13 +86,13 @@ class LogFileHandler(RotatingFileHandler):
         try:
             super().doRollover()
         except OSError:  # the file can be written, and those beside it not
-            _report(f"cannot rotate {self.baseFilename}", "it grows until that succeeds", self._throttle)
+            _report(f"cannot rotate {self.baseFilename}", "it grows until that succeeds", self._throttle, self._stderr)
             self.stream = self.stream or self._open()
 
     def handleError(self, record: logging.LogRecord) -> None:
         # What the stream has buffered would be written later, behind lines that were written by then.
         self._give_up_stream()
-        _report(f"cannot write the log to {self.baseFilename}", _MISSING, self._throttle)
+        _report(f"cannot write the log to {self.baseFilename}", _MISSING, self._throttle, self._stderr)
 
     def _is_at_path(self, stream: TextIOWrapper) -> bool:
         try:
@@ -124,10 +138,15 @@ class LocalSyslogHandler(SysLogHandler):
         _report(f"cannot write the log to syslog ({self.address})", _MISSING, self._throttle)
 
 
-def _report(what: str, effect: str, throttle: Throttle) -> None:
+def _report(what: str, effect: str, throttle: Throttle, stderr: int | None = None) -> None:
+    """`stderr`: a descriptor, where standard error itself goes to the file that makes trouble."""
     error = sys.exc_info()[1]
     if throttle.is_due():
         reason = getattr(error, "strerror", None) or error
+        line = f"{what}: {reason}; {effect}\n"
         with suppress(OSError, ValueError, AttributeError):  # stderr may be closed
-            sys.stderr.write(f"{what}: {reason}; {effect}\n")
-            sys.stderr.flush()
+            if stderr is not None:
+                os.write(stderr, line.encode(errors="backslashreplace"))
+            else:
+                sys.stderr.write(line)
+                sys.stderr.flush()

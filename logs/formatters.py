@@ -7,12 +7,13 @@ from typing import Any
 
 from ecs_logging import StdlibFormatter
 
+from logs.folding import MARK
 from logs.visible import visible
 
 # An attribute of a record that is a status line (terminal.py): the text that is shown instead of the message.
 STATUS_LINE = "status_line"
 # What the library adds and no one has asked for: each line would be twice as long.
-_EXCLUDED = ("log.origin", "log.original", "process", STATUS_LINE)
+_EXCLUDED = ("log.origin", "log.original", "process", STATUS_LINE, MARK)
 
 
 class JsonFormatter(StdlibFormatter):

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from logs.folding import END
 from logs.throttle import Throttle
 from registry.errors import RegistryError
 from registry.pending import Pending, SaveTicket, Taken
@@ -178,6 +179,7 @@ class Registrar:
 
     def _append(self, taken: Taken) -> None:
         self._store.write(*split(taken.entries))
+        _logger.debug("%d entries are on disk", len(taken.entries))
         with self._changed:
             self._pending.flushed()
 
@@ -185,7 +187,7 @@ class Registrar:
         if self._refusing:
             self._refusing = False
             self._throttle.reset()
-            _logger.info("registry %s: saved again", self._store.directory)
+            _logger.info("registry %s: saved again", self._store.directory, extra=END)
         for ticket in taken.tickets:
             ticket.resolve()
         if taken.tickets:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, ShipperConfig
+from logs.folding import EACH
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
@@ -261,7 +262,7 @@ def _end(app: App, config: ShipperConfig, environment: Environment) -> int:
     if not once and not finished:  # without --once only standard input ends
         return EXIT_OK
     for path, problem in status.problems.items():
-        logger.error("not finished: %s: %s", path, problem)
+        logger.error("not finished: %s: %s", path, problem, extra=EACH)
     if not finished:
         logger.error(
             "not finished: %d bytes of the files found are not delivered; run it again to continue", status.bytes_behind

@@ -33,7 +33,10 @@ def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
     )
     parser.add_argument("-v", dest="level", action="store_const", const="info", help="log from level info on")
     parser.add_argument(
-        "-d", dest="debugged", metavar="SELECTORS", help="log from level debug on, whatever the selectors are"
+        "-d",
+        dest="debugged",
+        metavar="SELECTORS",
+        help="log these components from level debug on, as logging.selectors: names separated by commas, '*' for all",
     )
     parser.add_argument(
         "--environment",
@@ -67,8 +70,9 @@ def written(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
     # The paths are overrides, because the checks need the data path: an input must not read it.
     given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
     paths = [f"path.{name}={json.dumps(str(path))}" for name, path in given.items() if path is not None]
-    level = "debug" if options.debugged is not None else options.level
-    levels = [f"logging.level={level}"] if level is not None else []
+    levels = [f"logging.level={options.level}"] if options.level is not None else []
+    if options.debugged is not None:
+        levels = ["logging.level=debug", f"logging.selectors={json.dumps(options.debugged)}"]
     return files(options), [*levels, *options.overrides, *paths]
 
 

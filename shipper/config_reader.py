@@ -71,6 +71,8 @@ class ConfigReader:
         try:
             # Before they are read: a change from now on is noticed the next time.
             contents = rules.contents()
+            if contents == before:
+                logger.debug("the files of config.inputs (%d) are as they were", len(contents))
             self._results.put(ReadResult(contents) if contents == before else self._new(rules, contents))
         except (ConfigError, StartError, OSError) as error:
             self._results.put(ReadResult(contents, mistake=str(error)))

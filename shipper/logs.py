@@ -2,15 +2,31 @@
 
 import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from config.shipper.logs import LogFilesConfig, LoggingConfig
 from logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
+from logs.folding_handler import FoldingHandler
 from logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
+from logs.levels import LIBRDKAFKA, set_levels
 from logs.terminal import TerminalHandler
 from shipper.errors import StartError
 
 logger = logging.getLogger(__name__)
+
+# The loggers of each component of `logging.levels`.
+COMPONENTS = {
+    "source": ("shipper.source",),
+    "reader": ("shipper.reader",),
+    "processor": ("shipper.processor",),
+    "pipeline": ("shipper.pipeline",),
+    "output": ("shipper.output", "shipper.append_file", "kafka_client"),
+    "registry": ("registry",),
+    "reload": ("shipper.reload", "shipper.config_reader"),
+    "monitor": ("shipper.monitor", "monitor"),
+    "kafka": (LIBRDKAFKA,),
+}
 
 
 def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bool = False) -> TerminalHandler | None:
@@ -24,7 +40,12 @@ def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bo
         terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
         handlers = [terminal or logging.StreamHandler(sys.stderr)]
         handlers[0].setFormatter(TextFormatter() if as_text else JsonFormatter())
-    logging.basicConfig(handlers=handlers, level=config.level.upper(), force=True)
+    logging.basicConfig(
+        handlers=[FoldingHandler(handlers)] if config.fold_repeated else handlers,
+        level=config.level.upper(),
+        force=True,
+    )
+    set_levels(COMPONENTS, config.levels)
     # The watcher reports the same (an overflow, for instance) in the agent's own words.
     logging.getLogger("watchdog").setLevel(logging.ERROR)
     return terminal
@@ -32,8 +53,14 @@ def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bo
 
 def log_end(text: str) -> None:
     """Log why the agent ends, unless that is on stderr, where the caller prints it."""
-    if any(isinstance(handler, LogFileHandler | LocalSyslogHandler) for handler in logging.getLogger().handlers):
+    if any(isinstance(handler, LogFileHandler | LocalSyslogHandler) for handler in _writing()):
         logger.critical("ended: %s", text)
+
+
+def _writing() -> Iterator[logging.Handler]:
+    """Yield the handlers that write."""
+    for handler in logging.getLogger().handlers:
+        yield from handler.targets if isinstance(handler, FoldingHandler) else (handler,)
 
 
 def _elsewhere(config: LoggingConfig, path_logs: str | None) -> list[logging.Handler]:
@@ -57,6 +84,7 @@ def _files(path: Path, config: LogFilesConfig) -> LogFileHandler:
         int(config.permissions, 8),
         config.interval,
         config.rotateonstartup,
+        config.redirect_stderr,
     )
     try:
         return LogFileHandler(file)

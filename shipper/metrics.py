@@ -1,6 +1,6 @@
 """The metrics of the agent; the summary line consists of them."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)
@@ -26,6 +26,3 @@ class Metrics:
     harvesters_closed: int = 0  # files closed
     files_truncated: int = 0  # files that were truncated or rewritten while they were read
     files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
-
-    def summary(self) -> str:
-        return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from config.shipper.model import ShipperConfig
 from config.yaml.schema import options
+from logs.folding import EACH
 from shipper.clock import Clock
 from shipper.config_reader import ConfigReader, ReadResult, Start, on_new_thread
 from shipper.errors import StartError
@@ -92,7 +93,8 @@ class Reloader:
             self._refuse(result.mistake)
         elif result.config is not None and self._replace_inputs is None:
             logger.warning(
-                "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
+                "the configuration is not reloaded: the agent reads standard input, whose options cannot change",
+                extra=EACH,
             )
         elif result.config is not None and self._replace_inputs is not None:
             try:
@@ -106,7 +108,9 @@ class Reloader:
         if len(lines) > MISTAKES_LOGGED:
             rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' shows all of them"
             lines = [*lines[:MISTAKES_LOGGED], rest]
-        logger.error("the configuration has a mistake; the one before stays in effect:\n%s", "\n".join(lines))
+        logger.error(
+            "the configuration has a mistake; the one before stays in effect:\n%s", "\n".join(lines), extra=EACH
+        )
 
     def _apply(self, read: ShipperConfig, replace_inputs: ReplaceInputs) -> None:
         """Apply a configuration. Raises StartError; nothing is changed then."""
@@ -135,11 +139,13 @@ class Reloader:
         changed = (option for option in fixed if getattr(read, option.name) != getattr(self._config, option.name))
         late = [option.keys[0] for option in changed]
         if late:
-            logger.warning("changed in the configuration, and in effect at the next start only: %s", ", ".join(late))
+            logger.warning(
+                "changed in the configuration, and in effect at the next start only: %s", ", ".join(late), extra=EACH
+            )
         if inputs != self._running:
-            logger.info("reloaded: %s", difference(self._running, inputs))
+            logger.info("reloaded: %s", difference(self._running, inputs), extra=EACH)
         elif not late:
-            logger.info("the configuration was read again: nothing changed")
+            logger.info("the configuration was read again: nothing changed", extra=EACH)
 
 
 def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> None:
@@ -150,7 +156,7 @@ def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> 
     ):
         for finding in findings:
             if finding not in known:
-                logger.log(level, "%s", finding)
+                logger.log(level, "%s", finding, extra=EACH)
 
 
 def difference(before: Sequence[Input], after: Sequence[Input]) -> str:

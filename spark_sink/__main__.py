@@ -100,6 +100,12 @@ def _add(parsers: Parsers, name: str, command: Command, summary: str) -> argpars
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
     )
+    parser.add_argument(
+        "-d",
+        dest="debugged",
+        metavar="COMPONENTS",
+        help="log these components from level debug on, as logging.selectors: names separated by commas, '*' for all",
+    )
     parser.set_defaults(command=command)
     return parser
 

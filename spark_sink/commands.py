@@ -6,6 +6,7 @@ is not installed.
 
 import argparse
 import importlib.util
+import json
 import logging
 import sys
 import time
@@ -79,8 +80,9 @@ def migrate(options: argparse.Namespace) -> int:
 
 
 def check_config(options: argparse.Namespace) -> int:
-    for note in config_of(options).notes:
-        print(note)  # noqa: T201
+    config = config_of(options)
+    for line in (*(f"warning: {warning}" for warning in config.warnings), *config.notes):
+        print(line)  # noqa: T201
     print("Config OK")  # noqa: T201
     return 0
 
@@ -96,7 +98,10 @@ def export_config(options: argparse.Namespace) -> int:
 
 def config_of(options: argparse.Namespace) -> SinkConfig:
     """Return the configuration of the command line. Raises ConfigError."""
-    config = load(options.files, SinkConfig, options.overrides)
+    levels: list[str] = []
+    if options.debugged is not None:
+        levels = ["logging.level=debug", f"logging.selectors={json.dumps(options.debugged)}"]
+    config = load(options.files, SinkConfig, [*levels, *options.overrides])
     if getattr(options, "available_now", False):
         return replace(config, stop="available-now", stop_timestamp=None, stop_offsets={})
     return config
@@ -112,8 +117,8 @@ def _with_spark(options: argparse.Namespace, work: Work) -> int:
     from spark_sink.platform.java import NoJava
 
     text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
-    logs.set_up(text, config.logging.level)
-    for note in config.notes:
+    logs.set_up(text, config.logging)
+    for note in (*config.warnings, *config.notes):
         logger.warning(note)
     try:
         return work(config)

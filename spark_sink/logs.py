@@ -8,12 +8,24 @@ import logging
 import sys
 from typing import TextIO
 
+from config.sink.parts import SinkLoggingConfig
+from logs.folding_handler import FoldingHandler
 from logs.formatters import STATUS_LINE, JsonFormatter
+from logs.levels import LIBRDKAFKA, set_levels
 from logs.terminal import TerminalHandler
 from logs.visible import visible
 
-# The logger of this package alone: py4j and others log to the root.
-_logger = logging.getLogger("spark_sink")
+# Not the root: py4j and others log to it.
+_LOGGERS = ("spark_sink", "kafka_client", LIBRDKAFKA)
+# The loggers of each component of `logging.levels`.
+COMPONENTS = {
+    "landing": ("spark_sink.landing", "spark_sink.rows"),
+    "storage": ("spark_sink.storage", "spark_sink.delta"),
+    "views": ("spark_sink.views",),
+    "maintenance": ("spark_sink.maintenance",),
+    "monitor": ("spark_sink.monitor",),
+    "kafka": ("spark_sink.kafka", "kafka_client", LIBRDKAFKA),
+}
 
 
 class SinkTextFormatter(logging.Formatter):
@@ -30,17 +42,22 @@ class SinkTextFormatter(logging.Formatter):
         return visible(f"{super().format(record)}\n{trace}".rstrip("\n"), keep="\n\t")
 
 
-def set_up(text: bool, level: str = "info", out: TextIO | None = None) -> None:
-    """Set up the log, in place of any earlier set-up. `level` as the configuration has it."""
-    out = out or sys.stderr
+def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | None = None) -> None:
+    """Set up the log, in place of any earlier set-up."""
+    out, config = out or sys.stderr, config or SinkLoggingConfig()
     handler = TerminalHandler(out) if text and out.isatty() else logging.StreamHandler(out)
-    handler.setFormatter(SinkTextFormatter(traces=level == "debug") if text else JsonFormatter())
-    for previous in _logger.handlers[:]:
-        _logger.removeHandler(previous)
-        previous.close()
-    _logger.addHandler(handler)
-    _logger.setLevel(level.upper())
-    _logger.propagate = False
+    handler.setFormatter(SinkTextFormatter(traces=config.level == "debug") if text else JsonFormatter())
+    folding = FoldingHandler([handler]) if config.fold_repeated else handler
+    for logger in map(logging.getLogger, _LOGGERS):
+        for previous in logger.handlers[:]:
+            logger.removeHandler(previous)
+            previous.close()
+        logger.addHandler(folding)
+        logger.propagate = False
+    logging.getLogger("spark_sink").setLevel(config.level.upper())
+    set_levels(COMPONENTS, config.levels)
+    if "kafka" not in config.levels:  # kafka_client is not below spark_sink
+        logging.getLogger("kafka_client").setLevel(config.level.upper())
 
 
 def status(line: str, **fields: object) -> dict[str, object]:

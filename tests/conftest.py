@@ -12,6 +12,8 @@ from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
 from demo.jars import broker_set
+from shipper import logs
+from spark_sink import logs as sink_logs
 from spark_sink.delta import forget_logs
 from spark_sink.platform.jvm import Garbage
 from spark_sink.platform.session import open_session
@@ -49,14 +51,16 @@ HANDFUL: dict[str, str | int | float | bool] = {
 
 
 @pytest.fixture(autouse=True)
-def root_logger() -> Iterator[None]:
+def loggers() -> Iterator[None]:
     """Restore the loggers after each test: a handler that stayed would write to a stream that is closed by then."""
-    root, quiet = logging.getLogger(), logging.getLogger("watchdog")
-    before = (root.handlers[:], root.level, quiet.level)
+    known = (name for program in (logs, sink_logs) for names in program.COMPONENTS.values() for name in names)
+    changed = [logging.getLogger(name) for name in ("", "watchdog", "spark_sink", *known)]
+    before = [(logger.handlers[:], logger.level, logger.propagate) for logger in changed]
     yield
-    root.handlers[:] = before[0]
-    root.setLevel(before[1])
-    quiet.setLevel(before[2])
+    for logger, (handlers, level, propagate) in zip(changed, before, strict=True):
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -264,10 +265,10 @@ class Lab:
         quiet = 0
         deadline = time.monotonic() + LONG
         while quiet < 3:
-            before = self.running.metrics.summary()
+            before = replace(self.running.metrics)
             self.step(seconds=CHECK_INTERVAL, wait=0.002)
             app = self.running
-            calm = before == app.metrics.summary() and not self._has_work()
+            calm = before == app.metrics and not self._has_work()
             quiet = quiet + 1 if calm else 0
             assert time.monotonic() < deadline, "does not become idle"
 

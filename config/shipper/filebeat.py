@@ -61,9 +61,8 @@ REGISTRY_IGNORED = {"migrate_file": _ELSEWHERE, "backend": _ELSEWHERE, "cleanup_
 LOGGING_IGNORED = {
     "to_eventlog": "it is a log of Windows",
     "event_data": "no event is logged",
-} | dict.fromkeys(("selectors", "ecs", "with_fields", "environment"), _ELSEWHERE)
+} | dict.fromkeys(("ecs", "with_fields", "environment"), _ELSEWHERE)
 LOG_FILES_IGNORED = {
-    "redirect_stderr": "standard error goes where the service manager sends it",
     "suffix": "the newest file is always 'name', and the one before it 'name.1'",
 }
 QUEUE_MEM_IGNORED = {

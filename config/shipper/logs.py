@@ -3,11 +3,14 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from config.shipper import filebeat
+from config.shipper.selectors import ALL, selected, without_component
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration, Size
+
+COMPONENTS = ("source", "reader", "processor", "pipeline", "output", "registry", "reload", "monitor", "kafka")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +50,51 @@ class LogFilesConfig:
         },
     )
     rotateonstartup: bool = field(default=True, metadata={"doc": "Whether a start rotates a file that exists."})
+    redirect_stderr: bool = field(
+        default=False,
+        metadata={
+            "doc": "Whether what libraries and Python itself write to standard error goes to the file too, as it is."
+        },
+    )
 
     def check(self) -> Iterator[Finding]:
         if 0 < self.interval < 1:
             yield "interval", "must be at least 1s, or 0 for never"
 
 
+Level = Literal["debug", "info", "warning", "error", "critical"]
+LEVELS: tuple[str, ...] = get_args(Level)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLinesConfig:
-    """The options that the shipper and the sink share."""
+    """The options that the shipper and the sink share. Each has its own components."""
 
-    level: Literal["debug", "info", "warning", "error", "critical"] = field(
-        default="info", metadata={"doc": "The lowest level that is logged."}
+    components: ClassVar[tuple[str, ...]] = ()
+    level: Level = field(default="info", metadata={"doc": "The lowest level that is logged."})
+    levels: dict[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "since": "0.2",
+            "doc": "The lowest level of some components: `{source: debug, output: warning}`. `kafka` has librdkafka's "
+            "own log, which is not logged without it.",
+        },
+    )
+    selectors: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "With `level: debug`, only these components are logged from debug on, and the others from info on: "
+            "names as in `levels`, or Filebeat's selectors (harvester, publisher ...); `*` for all.",
+            "split": ",",
+        },
+    )
+    fold_repeated: bool = field(
+        default=True,
+        metadata={
+            "since": "0.2",
+            "doc": "Whether a message that repeats itself is logged once, and then once a minute with a count.",
+        },
     )
     format: Literal["auto", "text", "json"] = field(
         default="auto", metadata={"doc": "The format of log lines; auto is text on a terminal and JSON elsewhere."}
@@ -67,14 +103,35 @@ class LogLinesConfig:
         default=None, metadata={"doc": "Filebeat's option for `format`: true is json, false is text."}
     )
 
+    def check(self) -> Iterator[Finding]:
+        for name, level in self.levels.items():
+            if name not in self.components:
+                yield f"levels.{name}", f"{name!r} is not a component; known: {', '.join(self.components)}"
+            elif str(level).lower() not in LEVELS:
+                yield f"levels.{name}", f"{level!r} must be one of: {', '.join(LEVELS)}"
+
+    def cautions(self) -> Iterator[Finding]:
+        for selector in without_component(self.selectors, self.components):
+            yield (
+                "selectors",
+                f"{selector!r} selects nothing here; known: {', '.join(self.components)}, and * for all of them",
+            )
+
     def converted(self) -> Self:
-        if self.json is None or self.format != "auto":
-            return replace(self, json=None)
-        return replace(self, json=None, format="json" if self.json else "text")
+        """Return the options with `json` as `format`, and `selectors` as `levels`."""
+        written = self.format if self.json is None or self.format != "auto" else "json" if self.json else "text"
+        level: Level = self.level
+        levels = {name: given.lower() for name, given in self.levels.items()}
+        if level == "debug" and self.selectors:
+            chosen = selected(self.selectors, self.components)
+            level = "debug" if ALL in self.selectors else "info"
+            levels = {name: "debug" for name in self.components if name in chosen} | levels
+        return replace(self, json=None, format=written, level=level, levels=levels, selectors=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggingConfig(LogLinesConfig):
+    components: ClassVar = COMPONENTS
     ignored: ClassVar = filebeat.LOGGING_IGNORED
     to_stderr: bool = field(
         default=False, metadata={"since": "0.2", "doc": "Logs to stderr, and nowhere else, as `-e` does."}

@@ -145,7 +145,9 @@ class SinkConfig:
         metadata={"doc": "Raw settings of Spark, with or without the prefix `spark.`."},
     )
     logging: SinkLoggingConfig = field(default_factory=SinkLoggingConfig)
-    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # for the log: what was accepted and ignored
+    # For the log: what was accepted and ignored, and what has no effect and was probably not meant.
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
+    warnings: tuple[str, ...] = field(default=(), metadata={"key": None})
 
     @property
     def has_template(self) -> bool:

@@ -83,6 +83,7 @@ class HttpConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkLoggingConfig(LogLinesConfig):
+    components: ClassVar = ("landing", "storage", "views", "maintenance", "monitor", "kafka")
     ignored: ClassVar = {
         **filebeat.LOGGING_IGNORED,
         **dict.fromkeys(("to_files", "to_stderr", "to_syslog", "files"), "logs go to stderr"),

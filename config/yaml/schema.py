@@ -15,12 +15,12 @@ A field's metadata, all optional:
     unused    why the value, although checked like any other, has no effect: logged as a note
     recursive the section, or list of sections, may contain sections of the same model: lists of options stop there
 
-A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields; `remarks(self)`, in the
-same form, for what is not a mistake but should be known; `converted(self)`, the value that the program gets; and class
-variables by dotted name: `not_yet` -> why (an error: a real option that is not supported), `ignored` -> why (a note:
-ignoring it does no harm), `here`, the name of another kind's option -> its name in this kind, and `explain`, the names
-of which a problem explains why options are missing. `strict = True` says that an unknown name is a mistake in every
-dialect.
+A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields; `remarks(self)` and
+`cautions(self)`, in the same form, for what is not a mistake but should be known (a note) or looked at (a warning);
+`converted(self)`, the value that the program gets; and class variables by dotted name: `not_yet` -> why (an error: a
+real option that is not supported), `ignored` -> why (a note: ignoring it does no harm), `here`, the name of another
+kind's option -> its name in this kind, and `explain`, the names of which a problem explains why options are missing.
+`strict = True` says that an unknown name is a mistake in every dialect.
 
 The model of a whole file may have `prepared(raw: load.RawConfig) -> load.RawConfig`, which its tree passes through
 before it is read, `folders(file) -> {name: text}`, the variables that are set by default, `secrets(variables) ->

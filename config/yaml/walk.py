@@ -49,7 +49,7 @@ class BlankSections:
     def _learn(self, model: Any) -> tuple[Any, list[tuple[str, str]]] | None:
         report = LoadReport([])
         value = self._read(model, Spot("", "", Place("")), report)
-        if report.problems or report.notes:
+        if report.problems or report.notes or report.warnings:
             return None
         return value, [(spot.attribute, spot.path) for spot in report.spots.values()]
 
@@ -99,6 +99,7 @@ class Walk:
         if checked is FAILED:
             return FAILED
         self._report.remark(value.remarks() if hasattr(value, "remarks") else (), spot)
+        self._report.warn(value.cautions() if hasattr(value, "cautions") else (), spot)
         return value.converted() if hasattr(value, "converted") else value
 
     def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:

@@ -288,6 +288,7 @@ class KafkaOutput:
             for index in indices:
                 del flight.failed[index]
             self._metrics.batches_retried += 1
+            logger.debug("%s: %d records are sent again", flight.batch.source.path, len(indices))
             self._send(flight, indices, producer)
         while lane.waiting and not lane.paused:
             self._start(lane.waiting.popleft())

@@ -10,6 +10,7 @@ import re
 
 from confluent_kafka import KafkaError
 
+from logs.folding import END
 from logs.throttle import Throttle
 from shipper.clock import Clock
 from shipper.event import Topics
@@ -143,7 +144,7 @@ class ErrorReporter:
             delivered = self._reported if topics is None else self._reported & {"", *topics.names}
             for topic in sorted(delivered):
                 self._reported.remove(topic)
-                logger.info("Kafka (%s): events are delivered again", self._where(topic))
+                logger.info("Kafka (%s): events are delivered again", self._where(topic), extra=END)
 
     @property
     def topics_waiting(self) -> int:

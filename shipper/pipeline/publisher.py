@@ -48,8 +48,10 @@ class Publisher:
             elif not output.publish(batch):
                 self._queue.give_back(batch)
                 return
-            elif (observer := self.observer) is not None:
-                observer(batch)
+            else:
+                logger.debug("%s: %d events are sent", batch.source.path, batch.events)
+                if self.observer is not None:
+                    self.observer(batch)
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self._metrics.events_acked += batch.events - len(rejected)
@@ -107,5 +109,6 @@ class Publisher:
             )
 
     def _resolve(self, batch: Batch) -> None:
+        logger.debug("%s: %d bytes are settled", batch.source.path, batch.size)
         self._queue.remove(batch)
         batch.resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -14,6 +15,8 @@ from shipper.processor.base import Condition, EventProcessor, Processor, Process
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.growth import growth_of
 from shipper.processor.waiting import AsyncStep, WaitingChain
+
+logger = logging.getLogger(__name__)
 
 Outer = Processor | AsyncStep
 
@@ -79,6 +82,7 @@ class EventByEvent:
         if self._ignores_failure:
             return
         self._metrics.processor_failures += 1
+        logger.debug("%s: %s", self._name, message)
         event.fail(self._name, message)
 
 

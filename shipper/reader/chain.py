@@ -1,5 +1,7 @@
 """Nests the readers, innermost first. This is the only module that knows all of them."""
 
+import logging
+
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
@@ -14,6 +16,8 @@ from shipper.reader.limit import LimitReader
 from shipper.reader.ndjson import NdjsonReader
 from shipper.reader.select import NotEmptyReader, SelectReader
 from shipper.reader.syslog import SyslogReader
+
+logger = logging.getLogger(__name__)
 
 
 def build(
@@ -45,6 +49,8 @@ def build(
             case SyslogConfig():
                 return SyslogReader(reader, parser, shared, clock)
 
+    names = ", ".join(type(parser_config).__name__.removesuffix("Config") for parser_config in config.parsers)
+    logger.debug("input %s: lines of %s, parsers: %s", config.id, config.encoding, names or "none")
     reader: Reader = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
     for parser_config in config.parsers:
         reader = parser(reader, parser_config)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from logs.folding import EACH
 from registry.state import TRUNCATED, FileState
 from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
@@ -223,6 +224,7 @@ class Crawler:
             unread,
             harvester.offset,
             "are read from the copy that was made of it" if in_copy else "may be lost",
+            extra=EACH,
         )
         return batch
 

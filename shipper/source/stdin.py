@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from logs.folding import EACH
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.event import Batch
@@ -173,6 +174,7 @@ class StdinSource:
                 harvester.state.id,
                 lost,
                 harvester.state.position,
+                extra=EACH,
             )
         self._watcher.unwatch_file(harvester.key)
         self._scheduler.forget(harvester)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from config.sink.model import SinkConfig
+from logs.folding import END
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError
 from spark_sink.logs import trace
 from spark_sink.views.progress import Figures, ViewProgress
@@ -140,7 +141,8 @@ class Views:
         self._reported[view.name] = view.error
         if view.error is None:
             self._progress.recovered(view.name)
-            logger.info(f"the view {view.name} ({view.storage.table.path}) runs again", extra={"view": view.name})
+            works = f"the view {view.name} ({view.storage.table.path}) runs again"
+            logger.info(works, extra={"view": view.name, **END})
             return
         self._progress.failed(view.name)
         final = view.retry_at is None

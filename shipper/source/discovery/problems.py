@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Iterable
 
+from logs.folding import EACH
+
 logger = logging.getLogger(__name__)
 
 
@@ -26,7 +28,7 @@ class Problems:
         before = self._of_scans.get(input_id, {})
         for path, problem in problems.items():
             if before.get(path) != problem:
-                logger.warning("%s: %s", path, problem)
+                logger.warning("%s: %s", path, problem, extra=EACH)
         self._of_scans[input_id] = problems
 
     def forget_scans(self, input_ids: Iterable[str]) -> None:
@@ -63,4 +65,4 @@ def _note(problems: dict[str, str], path: str, problem: str | None) -> None:
         problems.pop(path, None)
     elif problems.get(path) != problem:
         problems[path] = problem
-        logger.warning("%s: %s", path, problem)
+        logger.warning("%s: %s", path, problem, extra=EACH)

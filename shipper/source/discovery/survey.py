@@ -4,6 +4,7 @@ A scan lists what changed (scanner.py). What it cannot know, because no event ca
 watch at every scan, and everything every few minutes, because events get lost.
 """
 
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
+
+logger = logging.getLogger(__name__)
 
 # A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
 # event asks for waits ten times as long as it took, and this at least.
@@ -100,6 +103,8 @@ class Survey:
             self._due[spec] = NEVER if self._once else now + spec.check_interval
         self._scan(due, full=full)
         ended = self._clock.monotonic()
+        kind, files = "full scan" if full else "scan", sum(len(listing.files) for listing in self._listings.values())
+        logger.debug("%s of %d inputs: %d files, %.3f s", kind, len(due), files, ended - now)
         self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
         return True
 

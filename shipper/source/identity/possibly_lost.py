@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
+from logs.folding import EACH
 from registry.state import TRUNCATED, FileState
 from shipper.metrics import Metrics
 
@@ -68,4 +69,5 @@ class PossiblyLost:
                     why,
                     max(behind, 0),
                     state.position,
+                    extra=EACH,
                 )

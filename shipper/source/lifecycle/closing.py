@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 
 from config.shipper.model import CloseConfig
+from logs.folding import EACH
 from registry.state import REMOVED
 from shipper.source.base import SourceContext
 from shipper.source.discovery.spec import InputSpec
@@ -193,6 +194,7 @@ class Closer:
                 harvester.state.id,
                 lost,
                 harvester.state.position,
+                extra=EACH,
             )
 
     def _keep_budget(self) -> None:
@@ -219,6 +221,7 @@ class Closer:
             lost,
             harvester.offset,
             size,
+            extra=EACH,
         )
         self._attended.pop(harvester, None)
         self._open_files.end(harvester, REMOVED)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from config.shipper.model import DeleteConfig
+from logs.folding import EACH
 from registry.registrar import Registrar, SaveTicket
 from registry.state import FileState
 from shipper.clock import Clock
@@ -127,6 +128,7 @@ class Deletions:
             why,
             state.position,
             size,
+            extra=EACH,
         )
 
     def _put(self, deletion: PendingDeletion, after: float) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from config.shipper.logs import LogFilesConfig, LoggingConfig
 from logs.files import LocalSyslogHandler, LogFile, LogFileHandler
+from logs.folding_handler import FoldingHandler
 from logs.formatters import PlainFormatter
 from shipper import logs
 from shipper.errors import StartError
@@ -89,7 +90,7 @@ def test_a_json_line_holds_such_a_name_as_it_is_and_no_control_character(capsys:
 def closed_handlers() -> Iterator[None]:
     yield
     for handler in logging.getLogger().handlers[:]:
-        if isinstance(handler, LogFileHandler | LocalSyslogHandler):
+        if isinstance(handler, FoldingHandler):
             logging.getLogger().removeHandler(handler)
             handler.close()
 
@@ -291,3 +292,55 @@ def test_why_it_ends_is_logged_where_stderr_is_not_the_log(tmp_path: Path, capsy
     to_files(tmp_path, "text")
     logs.log_end("no room")
     assert "CRITICAL ended: no room" in (tmp_path / "shipper.log").read_text()
+
+
+def test_a_component_has_its_own_level(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(logs.COMPONENTS) == set(LoggingConfig.components)
+    logs.set_up(LoggingConfig(format="text", level="warning", levels={"source": "debug", "kafka": "info"}))
+    names = ("shipper.source.crawler", "shipper.output.kafka", "librdkafka", "shipper.app")
+    for name in names:
+        logging.getLogger(name).debug("debug of %s", name)
+        logging.getLogger(name).info("info of %s", name)
+    assert [line.split("Z ")[1] for line in capsys.readouterr().err.splitlines()] == [
+        "DEBUG   debug of shipper.source.crawler",
+        "INFO    info of shipper.source.crawler",
+        "INFO    info of librdkafka",
+    ]
+    logs.set_up(LoggingConfig(format="text"))
+    for name in names:
+        logging.getLogger(name).debug("%s", name)
+    logging.getLogger("librdkafka").error("is silent again")
+    assert capsys.readouterr().err == ""
+
+
+def test_repeated_messages_are_folded_unless_that_is_disabled(capsys: pytest.CaptureFixture[str]) -> None:
+    for fold_repeated in (True, False):
+        logs.set_up(LoggingConfig(format="text", fold_repeated=fold_repeated))
+        for _ in range(3):
+            logging.getLogger("shipper").warning("down")
+    logs.set_up(LoggingConfig(format="text"))
+    lines = [line.split("Z ")[1] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "WARNING down",
+        "WARNING down (repeated 2 times in the last 1 s)",
+        *["WARNING down"] * 3,
+    ]
+
+
+def test_standard_error_goes_to_the_file_that_is_written_now(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    to_files(tmp_path, "text", redirect_stderr=True, rotateeverybytes=1024, keepfiles=2)
+    os.write(2, b"of a library\n")
+    logging.getLogger("shipper").info("%s", "x" * 1024)
+    os.write(2, b"behind the rotation\n")
+    logging.getLogger().handlers[0].close()
+    os.write(2, b"as before\n")
+    assert (tmp_path / "shipper.log.1").read_text() == "of a library\n"
+    assert (tmp_path / "shipper.log").read_text().endswith("xxx\nbehind the rotation\n")
+    assert capfd.readouterr().err == "as before\n"
+
+
+def test_a_full_disk_is_reported_where_standard_error_was(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    handler = LogFileHandler(LogFile(Path("/dev/full"), rotates_on_start=False, takes_stderr=True))
+    handler.emit(logging.makeLogRecord({"msg": "x"}))
+    handler.close()
+    assert "cannot write the log to /dev/full: No space left on device" in capfd.readouterr().err

@@ -2,6 +2,7 @@ import io
 import json
 import logging
 
+from config.sink.parts import SinkLoggingConfig
 from spark_sink import logs
 
 logger = logging.getLogger("spark_sink.x")
@@ -33,7 +34,7 @@ def test_text_in_a_file_has_a_line_for_each_status() -> None:
 
 def test_what_is_below_the_level_is_not_logged() -> None:
     out = io.StringIO()
-    logs.set_up(text=False, level="error", out=out)
+    logs.set_up(False, SinkLoggingConfig(level="error"), out)
     logger.info("hello")
     logger.info("batch", extra=logs.status("batch"))
     logger.error("it ended", extra=logs.trace("a long trace"))
@@ -50,8 +51,8 @@ def test_what_spark_did_not_log_has_no_trace() -> None:
 
 def test_at_a_terminal_the_trace_is_shown_on_demand() -> None:
     quiet, loud = io.StringIO(), io.StringIO()
-    for out, level in ((quiet, "info"), (loud, "debug")):
-        logs.set_up(text=True, level=level, out=out)
+    for out, config in ((quiet, SinkLoggingConfig()), (loud, SinkLoggingConfig(level="debug"))):
+        logs.set_up(True, config, out)
         logger.error("it ended", extra=logs.trace("a long trace"))
     assert quiet.getvalue() == "spark-sink: it ended\n"
     assert loud.getvalue() == "spark-sink: it ended\na long trace\n"
@@ -62,3 +63,34 @@ def test_what_other_packages_log_is_not_the_sinks() -> None:
     logs.set_up(text=False, out=out)
     logging.getLogger("py4j").error("closed")
     assert out.getvalue() == ""
+
+
+def test_a_component_has_its_own_level() -> None:
+    assert set(logs.COMPONENTS) == set(SinkLoggingConfig.components)
+    out = io.StringIO()
+    logs.set_up(False, SinkLoggingConfig(level="warning", levels={"views": "debug", "kafka": "info"}), out)
+    for name in ("spark_sink.views.progress", "spark_sink.landing.marks", "kafka_client.renewal", "librdkafka"):
+        logging.getLogger(name).info(name)
+    assert [json.loads(line)["message"] for line in out.getvalue().splitlines()] == [
+        "spark_sink.views.progress",
+        "kafka_client.renewal",
+        "librdkafka",
+    ]
+    logs.set_up(False, out=out)
+    logging.getLogger("librdkafka").error("is silent again")
+    logging.getLogger("kafka_client.renewal").info("renewed")
+    assert json.loads(out.getvalue().splitlines()[-1])["message"] == "renewed"
+
+
+def test_repeated_messages_are_folded_unless_that_is_disabled() -> None:
+    folded, whole = io.StringIO(), io.StringIO()
+    for out, config in ((folded, SinkLoggingConfig()), (whole, SinkLoggingConfig(fold_repeated=False))):
+        logs.set_up(True, config, out)
+        for _ in range(3):
+            logger.warning("down")
+    logs.set_up(True)
+    assert folded.getvalue().splitlines() == [
+        "spark-sink: down",
+        "spark-sink: down (repeated 2 times in the last 1 s)",
+    ]
+    assert len(whole.getvalue().splitlines()) == 3

@@ -1,12 +1,20 @@
 """Clients of librdkafka, made in one way by the shipper and the sink."""
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
+from config.text.secrets import MASK, hidden, is_secret
 from kafka_client.security import NO_KERBEROS, AwsTokens
+
+# What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
+_DEBUG: dict[str, Any] = {"log_level": 7, "debug": "broker,topic,metadata,security"}
+
+# A part of sasl.oauthbearer.config.
+_REMAINDER = re.compile(r"(beginning at: ).+", re.DOTALL)
 
 
 def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
@@ -15,7 +23,22 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     tokens = settings.get("oauth_cb")
     if isinstance(tokens, AwsTokens):
         tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
-    return kind(settings, logger=_log())
+    log = _log()
+    if log.isEnabledFor(logging.DEBUG):
+        settings = _DEBUG | settings
+    try:
+        return kind(settings, logger=log)
+    except KafkaException as error:
+        # Without the cause, whose text a traceback would have.
+        raise KafkaException(_without_secrets(error.args[0], settings)) from None
+
+
+def _without_secrets(error: KafkaError, settings: Mapping[str, Any]) -> KafkaError:
+    """Return librdkafka's error about settings without the values that it quotes, where these are secrets."""
+    text = _REMAINDER.sub(rf"\1{MASK}", error.str())
+    return KafkaError(
+        error.code(), hidden(text, [str(value) for name, value in settings.items() if is_secret(name, "")])
+    )
 
 
 def refusal(kind: Callable[..., Any], settings: Mapping[str, Any]) -> str:
@@ -58,7 +81,9 @@ def client_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log() -> logging.Logger:
-    """Return a silent logger: what matters of librdkafka's own lines comes by its callback for errors."""
+    """Return the logger of librdkafka's own lines. It is silent unless it was given a level: what matters of them comes
+    by the callback for errors."""
     log = logging.getLogger("librdkafka")
-    log.setLevel(logging.CRITICAL)
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.CRITICAL)
     return log

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SOON = timedelta(days=14)
 # Where Linux distributions keep the authorities; the wheel's own OpenSSL looks there, too.
 BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem")
+# A key without the lines that begin and end it: no path, although nothing else can be made of it.
+_BARE_KEY = re.compile(r"[A-Za-z0-9+=\s][A-Za-z0-9+/=\s]{59,}")
 CERTIFICATE = re.compile(b"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -228,7 +230,7 @@ def _text(value: str, where: str, files: TlsFiles) -> str:
         with open(value, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError as error:
-        files.problems.append((where, f"{value} cannot be read: {error.strerror}"))
+        files.problems.append((where, f"{_name(value)} cannot be read: {error.strerror}"))
         return ""
     if not text.strip() and where != "key_passphrase_path":
         files.problems.append((where, f"{value} is empty"))
@@ -238,7 +240,7 @@ def _text(value: str, where: str, files: TlsFiles) -> str:
 
 def _name(value: str) -> str:
     """Return the path for a message; never a text that was given in its place, which may be a key."""
-    return "the text given" if is_pem(value) else value
+    return "the text given" if is_pem(value) or _BARE_KEY.fullmatch(value) else value
 
 
 def now() -> datetime:

@@ -30,6 +30,8 @@ _MERGE = "tag:yaml.org,2002:merge"
 # (`[ndjson:]`) and has clearer messages; it is also the only loader if PyYAML was built without libyaml.
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
 _FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
+_QUOTES = "a text that begins with *, & or ! needs quotes"
+_QUOTED = re.compile(r"'(?!<[a-z ]+>')(?:[^'\\]|\\.){3,}'")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: a text that cannot be encoded
 
 
@@ -127,7 +129,7 @@ class Composer:
     def _aliased(self, event: Any, start: Place, path: str, depth: int) -> Node:
         """Return the node that an alias stands for."""
         if event.anchor not in self._anchors:
-            raise self._failure(_line(event), f"is not YAML: found undefined alias {event.anchor!r}")
+            raise self._failure(_line(event), f"is not YAML: found undefined alias; {_QUOTES}")
         anchored = self._anchors[event.anchor]
         if anchored is None:
             self._problem(start, path, "the alias refers to a section that contains it")
@@ -234,4 +236,7 @@ def _reason(error: yaml.MarkedYAMLError) -> str:
         return "is not YAML: a tab cannot indent; use spaces"
     if error.problem == "mapping values are not allowed here":
         return f"is not YAML: {error.problem}: the line above may lack its colon, or a text with ': ' its quotes"
-    return "is not YAML: " + " ".join(part for part in (error.context, error.problem) if part)
+    words = " ".join(part for part in (error.context, error.problem) if part)
+    # What it quotes may be a password that begins with * or !, and lacks its quotes. A single character is none.
+    shown = _QUOTED.sub("'...'", words)
+    return f"is not YAML: {shown}" + (f"; {_QUOTES}" if shown != words else "")

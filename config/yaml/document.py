@@ -10,6 +10,7 @@ from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.files import read_bytes
 from config.yaml.tree import Entry, ListNode, Scalar, Section, is_null
 
+_NAME = re.compile(r"[\w.\[\]-]*")
 _INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id
 LIST_DEPTH = 2  # of the inputs of an included file: below filebeat.inputs
 
@@ -67,7 +68,9 @@ def override(root: Section, overrides: Sequence[str], problems: list[Problem]) -
         key, equals, value = text.partition("=")
         key = _INDEX.sub(r".\1", key)
         if not equals or not all(key.strip().split(".")):
-            problems.append(Problem(OVERRIDE, 0, "", f"{text!r} must be key=value, as in name=web-1"))
+            shown = _NAME.match(text)  # no more of it: what was written without '=' may be a password
+            named = f"{shown[0]!r}" if shown and shown[0] else "an override"
+            problems.append(Problem(OVERRIDE, 0, "", f"{named} must be key=value, as in name=web-1"))
             continue
         key = key.strip()
         try:

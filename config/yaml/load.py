@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,11 +25,11 @@ class RawConfig:
     shown."""
 
     file: Path
-    root: Section
-    env: Mapping[str, str]
+    root: Section = field(repr=False)
+    env: Mapping[str, str] = field(repr=False)
     problems: list[Problem]
     tolerant: bool = False
-    secrets: frozenset[str] = frozenset()
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def mistakes(self) -> list[Problem]:
@@ -100,16 +100,30 @@ def load(
         examination = examine(value)
         report.checked(value, examination.problems, spot)
         report.warn(examination.warnings, spot)
-    warnings = _in_order(raw.warnings + report.warnings, named)
+    shown = _without_secrets(raw, root)
+    warnings = _in_order(shown(raw.warnings + report.warnings), named)
     if raw.mistakes:
-        raise ConfigError(_in_order(raw.mistakes, named), warnings)
+        raise ConfigError(_in_order(shown(raw.mistakes), named), warnings)
     findings = {
-        "notes": tuple(note.message for note in _in_order(report.notes, named)),
+        "notes": tuple(note.message for note in _in_order(shown(report.notes), named)),
         "warnings": tuple(map(str, warnings)),
     }
     names = {field.name for field in dataclasses.fields(value)}
     loaded: T = replace(value, **{name: texts for name, texts in findings.items() if name in names})
     return loaded
+
+
+def _without_secrets(raw: RawConfig, root: Section) -> Callable[[list[Problem]], list[Problem]]:
+    """Return a function that returns problems without the secrets that their messages may quote."""
+
+    def shown(problems: list[Problem]) -> list[Problem]:
+        if not problems:
+            return []
+        from config.yaml.secrets import without_secrets  # a configuration without a problem does without it
+
+        return without_secrets(problems, root, raw.env, raw.secrets)
+
+    return shown
 
 
 def _in_order(problems: list[Problem], files: Sequence[Path]) -> list[Problem]:

@@ -9,14 +9,14 @@ The items of a list have their indices as names, so that an override can name on
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from config.yaml.errors import Place
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    text: str
+    text: str = field(repr=False)  # it may be a secret
     kind: str  # YAML's short tag: str, int, float, bool, null, timestamp, ...
     plain: bool  # written without quotes: typed again after variables were filled in
     place: Place

@@ -107,7 +107,10 @@ def test_an_anchor_given_again_is_another_one() -> None:
 
 
 def test_an_alias_of_nothing_is_named() -> None:
-    assert refused("a: 1\nb: *x\n") == "a.yml:2: is not YAML: found undefined alias 'x'"
+    assert (
+        refused("a: 1\nb: *x\n")
+        == "a.yml:2: is not YAML: found undefined alias; a text that begins with *, & or ! needs quotes"
+    )
 
 
 @pytest.mark.parametrize(("key", "is_merge"), [("<<", True), ("'<<'", False), ("!!str <<", False), ("!!merge x", True)])

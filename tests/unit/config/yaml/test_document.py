@@ -160,9 +160,9 @@ def test_an_override_without_a_value_takes_the_value_away() -> None:
     assert narrowed(Scalar, entry.node).kind == "null"
 
 
-@pytest.mark.parametrize("text", ["b", "=1", "a..b=1"])
-def test_an_override_that_is_no_assignment_is_refused(text: str) -> None:
-    assert overridden(text) == ((), [f"-E: {text!r} must be key=value, as in name=web-1"])
+@pytest.mark.parametrize(("text", "shown"), [("b", "'b'"), ("=1", "an override"), ("a..b=1", "'a..b'")])
+def test_an_override_that_is_no_assignment_is_refused(text: str, shown: str) -> None:
+    assert overridden(text) == ((), [f"-E: {shown} must be key=value, as in name=web-1"])
 
 
 def test_an_override_that_is_no_yaml_is_refused_by_its_key() -> None:

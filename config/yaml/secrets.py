@@ -1,0 +1,36 @@
+"""The secrets that are written in a tree: a message about any value may quote one."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from config.text.secrets import hidden, is_secret, without_passwords
+from config.yaml import scalars
+from config.yaml.errors import Problem
+from config.yaml.report import dotted
+from config.yaml.tree import ListNode, Node, Section
+
+
+def without_secrets(
+    problems: Sequence[Problem], root: Section, env: Mapping[str, str], others: Collection[str]
+) -> list[Problem]:
+    """Return the problems with a mask for each secret that is written in the tree, and for the others, and for
+    passwords in addresses."""
+    secrets = {*others, *secrets_in(root, env)}
+    return [replace(problem, message=without_passwords(hidden(problem.message, secrets))) for problem in problems]
+
+
+def secrets_in(node: Node, env: Mapping[str, str], name: str = "") -> Iterator[str]:
+    """Yield the values of all options below a node that are secrets by their names, as written and with variables
+    filled in. `name`: the dotted name of the node."""
+    if isinstance(node, Section):
+        for entry in node.entries:
+            yield from secrets_in(entry.node, env, dotted(name, entry.key))
+    elif isinstance(node, ListNode):
+        for item in node.items:
+            yield from secrets_in(item, env, name)
+    elif is_secret(name, node.text):
+        yield node.text
+        try:
+            yield scalars.expanded(node, env).text
+        except ValueError:  # reported where the option is read
+            return

@@ -7,7 +7,6 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from config.text.secrets import MASK, hidden, is_secret
 from kafka_client.security import NO_KERBEROS, AwsTokens
 
 # What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
@@ -35,6 +34,8 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
 
 def _without_secrets(error: KafkaError, settings: Mapping[str, Any]) -> KafkaError:
     """Return librdkafka's error about settings without the values that it quotes, where these are secrets."""
+    from config.text.secrets import MASK, hidden, is_secret  # few settings are refused
+
     text = _REMAINDER.sub(rf"\1{MASK}", error.str())
     return KafkaError(
         error.code(), hidden(text, [str(value) for name, value in settings.items() if is_secret(name, "")])

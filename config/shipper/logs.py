@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
 from config.shipper import filebeat
-from config.shipper.selectors import ALL, selected, without_component
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration, Size
 
@@ -111,6 +110,10 @@ class LogLinesConfig:
                 yield f"levels.{name}", f"{level!r} must be one of: {', '.join(LEVELS)}"
 
     def cautions(self) -> Iterator[Finding]:
+        if not self.selectors:
+            return
+        from config.shipper.selectors import without_component  # few configurations have them
+
         for selector in without_component(self.selectors, self.components):
             yield (
                 "selectors",
@@ -123,6 +126,8 @@ class LogLinesConfig:
         level: Level = self.level
         levels = {name: given.lower() for name, given in self.levels.items()}
         if level == "debug" and self.selectors:
+            from config.shipper.selectors import ALL, selected
+
             chosen = selected(self.selectors, self.components)
             level = "debug" if ALL in self.selectors else "info"
             levels = {name: "debug" for name in self.components if name in chosen} | levels

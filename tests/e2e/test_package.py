@@ -76,10 +76,10 @@ def test_a_package_lists_its_components_and_nothing_of_the_machine_that_built_it
     assert {"confluent-kafka", "orjson", "log-shipper"} <= names
     checked(["dpkg-deb", "-x", str(package), str(tmp_path)])
     foreign = [str(REPOSITORY), str(package.parent), sys.prefix]
-    found = subprocess.run(
+    naming = subprocess.run(
         ["grep", "-rlF", *(f"-e{path}" for path in foreign), tmp_path], capture_output=True, check=False
     )
-    assert found.stdout.decode() == ""
+    assert naming.stdout.decode() == ""
     first = (tmp_path / "opt/log-shipper/bin/shipper").read_text().splitlines()[0]
     assert first == "#!/opt/log-shipper/bin/python"
 

@@ -84,12 +84,12 @@ class System:
         return checked(self.command(*words))
 
     def install(self, package: Path) -> str:
-        shutil.copy(package, self.path("/root"))
-        return self.run("dpkg", "-i", f"/root/{package.name}")
+        shutil.copy(package, self.path("/mnt"))
+        return self.run("dpkg", "-i", f"/mnt/{package.name}")
 
     def files(self) -> set[str]:
         """Return the paths of everything but dpkg's own notes, logs, and copies of the lists of users."""
-        ignored = re.compile(r"/(root|run|tmp|proc|var/lib/dpkg|var/log|var/cache/debconf|var/lib/systemd)/|/etc/\w+-$")
+        ignored = re.compile(r"/(mnt|run|tmp|proc|var/lib/dpkg|var/log|var/cache/debconf|var/lib/systemd)/|/etc/\w+-$")
         names = (f"/{path.relative_to(self.root)}" for path in self.root.rglob("*"))
         return {name for name in names if not ignored.search(name)}
 
@@ -148,8 +148,8 @@ class Machine:
         return checked(self.command(*words))
 
     def install(self, package: Path) -> str:
-        shutil.copy(package, self.system.path("/root"))
-        return self.run("dpkg", "-i", f"/root/{package.name}")
+        shutil.copy(package, self.system.path("/mnt"))
+        return self.run("dpkg", "-i", f"/mnt/{package.name}")
 
     def show(self, unit: str, name: str) -> str:
         return self.run("systemctl", "show", "--value", "-p", name, unit).strip()

@@ -5,6 +5,7 @@ script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
 script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
+script/bench --http    what http.enabled costs
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 """
 
@@ -12,7 +13,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, delivery, kills, scale, shapes, sink, speed
+from bench import chart, delivery, http, kills, scale, shapes, sink, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -53,6 +54,8 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
     if options.delivery:
         return delivery.tables(runs, options.rounds, options.lines, options.seconds)
+    if options.http:
+        return http.tables(runs, options.rounds, options.lines, options.seconds)
     if options.kills:
         shipper = next(contender for contender in contenders if contender.name == "shipper")
         return [kills.table(runs, shipper, options.rounds, options.lines)]
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kills", action="store_true", help="kill the shipper, start it again, count the repeats")
     parser.add_argument("--delivery", action="store_true", help="at_least_once and exactly_once side by side")
+    parser.add_argument("--http", action="store_true", help="what http.enabled costs")
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")

@@ -61,7 +61,7 @@ class Registrar:
         self._pending = Pending(flush_interval, retry_interval)
         self._changed = threading.Condition()  # guards _pending
         self._throttle = Throttle(clock)
-        self._refusing = False  # True while the disk refuses writes
+        self.saves = store.saves
         self._thread = threading.Thread(target=self._run, name="registrar", daemon=True)
 
     def start(self) -> None:
@@ -108,6 +108,11 @@ class Registrar:
         self._thread.join(timeout)
         with self._changed:
             return not self._thread.is_alive() and self.failure is None and self._pending.empty
+
+    @property
+    def entries(self) -> int:
+        """Return how many entries the registry has on disk."""
+        return len(self._store.states)
 
     def _run(self) -> None:
         try:
@@ -156,6 +161,7 @@ class Registrar:
         try:
             self._append(taken)
         except OSError as error:
+            self.saves.failed += 1
             with self._changed:
                 self._pending.failed(taken, self._clock())
             self._report(error)
@@ -184,8 +190,9 @@ class Registrar:
             self._pending.flushed()
 
     def _confirm(self, taken: Taken) -> None:
-        if self._refusing:
-            self._refusing = False
+        self.saves.ok += 1
+        if self.saves.is_failing:
+            self.saves.is_failing = False
             self._throttle.reset()
             _logger.info("registry %s: saved again", self._store.directory, extra=END)
         for ticket in taken.tickets:
@@ -194,7 +201,7 @@ class Registrar:
             self._on_saved()
 
     def _report(self, error: OSError) -> None:
-        self._refusing = True
+        self.saves.is_failing = True
         if not self._throttle.is_due():
             return
         _logger.error(

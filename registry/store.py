@@ -37,6 +37,7 @@ Why a killed writer's registry always loads:
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain
@@ -48,6 +49,7 @@ from registry import form
 from registry.errors import RegistryLocked, RegistryReplaced
 from registry.files import LOCK, Files, Lock, translated
 from registry.load import CHECKPOINT, LOG, RECENT, Loaded, load, read
+from registry.saves import Saves
 from registry.state import FileState
 
 __all__ = ["Store", "read", "split"]
@@ -81,6 +83,7 @@ class Store:
         self._found_recent = loaded.recent  # of a process that was killed: in no group yet
         self._recent: File | None = None  # since the last group
         self._recent_group = 0
+        self.saves = Saves()
         self.before_recreating: Callable[[], None] = _do_nothing  # creates the parents of a directory that was removed
 
     @classmethod
@@ -140,7 +143,9 @@ class Store:
         for piece in form.pieces(self._group + 1, chain(map(form.entry, changed), map(form.removal, removed))):
             write_all(self._log, piece)
             size += len(piece)
+        began = time.perf_counter()
         self._log.fsync()
+        self.saves.fsync.add(time.perf_counter() - began)
         self._half_group = False
         self._found_recent = {}
         self._group += 1

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from config.shipper.model import ConsoleOutputConfig, ShipperConfig
 from logs.folding import EACH
@@ -45,6 +46,7 @@ from shipper.source.base import BatchSource, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
 from shipper.source.layers import Crawlers
+from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
 from shipper.source.reading.staging import Staging
 from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
@@ -71,9 +73,40 @@ class App:
     metrics: Metrics
     summary: Summary
     reloader: Reloader
+    pipeline: Pipeline
+    agent: Agent
+    observe: Callable[[], Observation]  # what the monitor reads of the source
 
 
+class Observer(Protocol):
+    """Shows the agent to others while it runs (monitor/composition.py)."""
+
+    def opened(self) -> None:
+        """Note that path.data and the registry are open. The agent may have to wait for its output after that."""
+
+    def observe(self, app: App) -> None:
+        """Note that the agent is composed."""
+
+    def stopping(self) -> None:
+        """Note that it stops."""
+
+
+class NoObserver:
+    """While no one looks."""
+
+    def opened(self) -> None: ...
+
+    def observe(self, app: App) -> None: ...
+
+    def stopping(self) -> None: ...
+
+
+MakeObserver = Callable[[ExitStack], Observer]  # which closes it
 Connect = Callable[[ShipperConfig, OutputContext], Output]
+
+
+def not_observed(stack: ExitStack) -> Observer:
+    return NoObserver()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +126,7 @@ class Environment:
 
     `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
     to be the destination. `stopping` ends a start that waits for the output. `service` is what its manager knows of it.
+    `opened` is called when path.data and the registry are open.
     """
 
     data: Path
@@ -104,6 +138,7 @@ class Environment:
     threads: Threads = THREADS
     stopping: Callable[[], bool] = lambda: False
     service: Service = field(default_factory=lambda: Service(Notifier(), SystemClock()))
+    opened: Callable[[], None] = lambda: None
 
 
 def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
@@ -119,6 +154,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
     registrar.start()
+    environment.opened()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
     publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
@@ -140,7 +176,10 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     replace_inputs: ReplaceInputs | None = None
     if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
-        source = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes)
+        source = stdin = StdinSource(
+            open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes
+        )
+        observe = stdin.observe
     else:
 
         def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:
@@ -149,12 +188,12 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
             return Crawler(layer, _watcher(wake, stack, environment.threads), context, limits, states)
 
         crawlers = Crawlers(inputs, registrar, crawl)
-        source, replace_inputs = crawlers, crawlers.replace_inputs
+        source, replace_inputs, observe = crawlers, crawlers.replace_inputs, crawlers.observe
     loop = Loop(source, pipeline, registrar, metrics, clock, wake)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))
-    return App(loop, source, registrar, metrics, summary, reloader)
+    return App(loop, source, registrar, metrics, summary, reloader, pipeline, agent, observe)
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
@@ -194,6 +233,7 @@ def run(
     stopping: Callable[[], bool],
     once_timeout: float = NEVER,
     terminal: TerminalHandler | None = None,
+    observer: MakeObserver = not_observed,
 ) -> int:
     """Run until `stopping`, or with `once` until every file is delivered, for at most `once_timeout` seconds. Return
     the exit code."""
@@ -205,10 +245,12 @@ def run(
         return stopping() or clock.monotonic() >= give_up
 
     with ExitStack() as stack:
+        observed_by = observer(stack)
         try:
-            app = build(config, replace(environment, stopping=stopping_early), stack)
+            app = build(config, replace(environment, stopping=stopping_early, opened=observed_by.opened), stack)
         except Stopped:
             return EXIT_UNFINISHED if once else EXIT_OK
+        observed_by.observe(app)
         logger.info(
             "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
         )
@@ -229,6 +271,7 @@ def run(
             progress.step()
             service.step(observed)
         progress.close()
+        observed_by.stopping()
         return _end(app, config, environment)
 
 

@@ -123,12 +123,20 @@ class Constants:
         self.flags: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class InputCounts:
+    """What an input has given since the start; written by the reading thread only."""
+
+    events_read: int = 0
+    bytes_read: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """Where the messages of a batch come from.
 
     `constants` are the members that the records of the file share. `process` runs the input's processors on a batch;
-    None if there are none.
+    None if there are none. `counts` are those of the input.
     """
 
     file_id: str
@@ -139,6 +147,7 @@ class Source:
     input_type: str
     constants: Constants
     process: Process | None = None
+    counts: InputCounts = field(default_factory=InputCounts)
 
 
 @dataclass(slots=True, eq=False)
@@ -147,8 +156,8 @@ class Batch:
 
     `time` is the wall clock when it was read, in seconds. `resolve` is called once all of its events are delivered,
     dropped on purpose, or in the dead letter; calling it again does nothing. `grown`: how many bytes of memory its
-    events take beyond the raw ones, if processors may enlarge them much. `constants` are the source's, or those that
-    processors derived from them.
+    events take beyond the raw ones, if processors may enlarge them much. `published`: monotonic time when it was handed
+    to the output. `constants` are the source's, or those that processors derived from them.
     """
 
     source: Source
@@ -156,6 +165,7 @@ class Batch:
     time: float
     resolve: Callable[[], None]
     grown: int = 0
+    published: float = 0.0
     constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:

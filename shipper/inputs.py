@@ -2,6 +2,7 @@
 
 from config.shipper.model import InputConfig, ShipperConfig
 from registry.registrar import Registrar
+from shipper.event import InputCounts
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
 from shipper.record_limit import message_limit
@@ -18,6 +19,7 @@ class InputFactory:
         self._context = context
         self._registrar = registrar
         self._stage = stage
+        self._counts: dict[str, InputCounts] = {}  # by id: they rise also over a reload
         self._inputs: dict[str, tuple[object, Input]] = {}  # by id, with what it was built from
         self._common: object = None  # what all of them were built from
         # The processors for all inputs are shared: a rate limit is one for the agent, and so is a cache.
@@ -54,6 +56,7 @@ class InputFactory:
             chain.build(config.processors, context, shared),
             context.metrics,
             self._stage,
+            self._counts.setdefault(config.id, InputCounts()),
         )
 
 

@@ -38,11 +38,13 @@ class Loop:
         self._metrics = metrics
         self._clock = clock
         self._wake = wake
+        self.stepped = clock.monotonic()  # when the last step began
 
     def step(self, *, reading: bool = True, wait: float = LONGEST_WAIT) -> None:
         """Do one round: check files, read some, publish, take in acknowledgements; then wait for at most `wait`
         seconds, if there is nothing to do."""
         self._wake.clear()
+        self.stepped = self._clock.monotonic()
         if self._registrar.failure is not None:
             raise self._registrar.failure
         if reading:
@@ -71,9 +73,12 @@ class Loop:
                 return
 
     def _put(self, batch: Batch) -> None:
-        metrics, messages = self._metrics, batch.messages
-        metrics.events_read += batch.events
-        metrics.bytes_read += batch.size
+        metrics, messages, counts = self._metrics, batch.messages, batch.source.counts
+        events, size = batch.events, batch.size
+        metrics.events_read += events
+        metrics.bytes_read += size
+        counts.events_read += events
+        counts.bytes_read += size
         if messages.flags:
             metrics.events_truncated += sum(TRUNCATED in flags for flags in messages.flags.values())
         self._pipeline.put(batch)

@@ -38,6 +38,14 @@ class ConfigSource:
     report: Callable[[bool], None] = lambda pending: None
 
 
+@dataclass(slots=True)
+class Reloads:
+    """How often the configuration was read again since the start, by the result."""
+
+    ok: int = 0
+    failed: int = 0
+
+
 ReplaceInputs = Callable[[list[Input]], None]
 
 
@@ -64,6 +72,12 @@ class Reloader:
         self._clock = clock
         self._contents = config.config_inputs.contents()
         self._due = clock.monotonic() + config.config_inputs.reload.period
+        self.reloads = Reloads()
+
+    @property
+    def running(self) -> list[Input]:
+        """Return the inputs in effect. Any thread may ask."""
+        return self._running
 
     def step(self) -> None:
         """Start a check of the configuration if one is due, and apply the result of one that has ended."""
@@ -104,6 +118,7 @@ class Reloader:
                 self._refuse(str(error))
 
     def _refuse(self, mistake: str) -> None:
+        self.reloads.failed += 1
         lines = mistake.splitlines()
         if len(lines) > MISTAKES_LOGGED:
             rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' shows all of them"
@@ -122,6 +137,7 @@ class Reloader:
         if config.config_inputs != self._config.config_inputs:
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
         self._config, self._running = config, inputs
+        self.reloads.ok += 1
 
     def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
         """Return what was read, but with the options in effect that cannot change while the agent runs."""

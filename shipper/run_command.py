@@ -3,14 +3,17 @@
 import argparse
 import faulthandler
 import resource
+import socket
 import sys
+from functools import partial
 
 from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from service.notify import Notifier
 from shipper import app, logs
+from shipper.app import MakeObserver
 from shipper.clock import SystemClock
-from shipper.command_options import add_shared, data_path, load_config
+from shipper.command_options import add_shared, data_path, files, load_config, written
 from shipper.reload import ConfigSource, log_findings
 from shipper.service import Service
 from shipper.signals import Signals
@@ -64,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
             stopping=lambda: signals.stopping,
             once_timeout=options.once_timeout,
             terminal=terminal,
+            observer=_observer(options, config),
         )
 
 
@@ -73,6 +77,28 @@ def _service() -> Service:
         # systemd ends a loop that hangs by SIGABRT: the log then has where each thread was.
         faulthandler.enable()
     return Service(notifier, SystemClock())
+
+
+def _observer(options: argparse.Namespace, config: ShipperConfig) -> MakeObserver:
+    """Return what has the agent serve its state. With --once only if that is configured: it ends by itself."""
+    http = config.http
+    if not http.enabled and (options.once or not http.socket):
+        return app.not_observed
+    from shipper.monitor.composition import Monitor, MonitorSettings
+    from shipper.monitor.configured import ConfigText
+
+    configured = ConfigText(lambda: _exported(options), files(options))
+    name = config.name or socket.gethostname()
+    settings = MonitorSettings(
+        http, name, data_path(options, config), SystemClock(), configured.text, configured.read_again
+    )
+    return partial(Monitor, settings)
+
+
+def _exported(options: argparse.Namespace) -> str:
+    from config.export import export  # as few ask for it
+
+    return export(*written(options))
 
 
 def _load_checked(options: argparse.Namespace) -> ShipperConfig:

@@ -82,6 +82,11 @@ class FakeTransactionalProducer:
         self._must_abort = False
         self.paused = False
 
+    def list_topics(self, *, timeout: float) -> object:
+        if self.paused:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return None
+
     def init_transactions(self, timeout: float) -> None:
         self._raise_planned("init_transactions")
         self._kafka.producers.append(self)

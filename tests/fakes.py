@@ -190,6 +190,11 @@ class FakeProducer:
                 message["_error"] = error
         return taken
 
+    def list_topics(self, *, timeout: float) -> object:
+        if self.paused:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return None
+
     def produce(self, topic: str, *, callback: Report, headers: Headers | None = None, **record: Any) -> None:
         error = self._take(Sent(report=callback, topic=topic, headers=tuple(headers or ()), **record))
         if error is not None and error.code() == KafkaError._QUEUE_FULL:

@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "logs": set(),
     "service": set(),
     "kafka_client": {"config"},
-    "registry": {"durable", "logs"},
+    "registry": {"durable", "logs", "monitor"},
     "monitor": {"durable", "logs"},
     "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry", "service"},
     "spark_sink": {"config", "kafka_client", "logs", "monitor", "service"},
@@ -150,6 +150,10 @@ BROAD_EXCEPTS = {
         "monitor/connection.py",
         "_respond",
     ): "the thread of a client: an answer that cannot be made is reported, and answered as such",
+    (
+        "shipper/monitor/sampler.py",
+        "_run",
+    ): "the sampler's thread: what is shown would stop without a word",
     (
         "shipper/config_reader.py",
         "_run",

@@ -36,7 +36,6 @@ ROOT_IGNORED = dict.fromkeys(
     ),
     _ELSEWHERE,
 ) | {
-    "http": "there is no HTTP endpoint (yet); remove a livenessProbe that asks for it, as Elastic's Helm chart has one",
     "strict.perms": "it is a flag of the command line: --strict.perms=false",
     "filebeat.modules": _MODULES,
     "filebeat.config.modules": _MODULES,
@@ -44,6 +43,7 @@ ROOT_IGNORED = dict.fromkeys(
     "filebeat.idle_timeout": _SPOOL,
     "filebeat.publish_async": _SPOOL,
 }
+HTTP_IGNORED = {"named_pipe": "named pipes belong to Windows", "pprof": "it is a profiler of programs in Go"}
 OUTPUT_NOT_YET = dict.fromkeys(
     ("elasticsearch", "logstash", "redis", "discard", "http", "otelconsumer"),
     "send to Kafka (output.kafka) and forward from there with Logstash, Kafka Connect or the Spark sink; output.file "

@@ -11,6 +11,7 @@ from config.kafka.tls import SslConfig
 from config.shipper import filebeat, included, modules, old_names
 from config.shipper.dead_letters import LettersConfig
 from config.shipper.exactly_once import conflicts
+from config.shipper.http import HttpConfig
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
 from config.shipper.inputs import (
@@ -53,6 +54,7 @@ __all__ = [
     "DeleteConfig",
     "FileIdentityConfig",
     "FileOutputConfig",
+    "HttpConfig",
     "InputConfig",
     "KafkaOutputConfig",
     "LoggingConfig",
@@ -200,6 +202,7 @@ class ShipperConfig:
         },
     )
     logging: LoggingConfig = field(default_factory=LoggingConfig)
+    http: HttpConfig = field(default_factory=HttpConfig)
     timestamp: PrecisionConfig = field(default_factory=PrecisionConfig)
     config_inputs: ConfigInputs = field(
         default_factory=ConfigInputs,

@@ -62,6 +62,38 @@ class CommitsPositions(Protocol):
         """Remove the entry of a file, with the next commit."""
 
 
+class OutputErrors(Protocol):
+    """The errors of an output, for the monitor, whose thread asks."""
+
+    @property
+    def failing(self) -> bool:
+        """True if the newest report is an error, and nothing was delivered since."""
+
+    @property
+    def problem(self) -> str:
+        """Return the last error in words, with what to do."""
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how often each error occurred, by its name."""
+
+    def waiting(self) -> Mapping[str, str]:
+        """Return the topics that have refused records and taken none since, each with the last error in words."""
+
+    def answered(self) -> None:
+        """Note that the destination answers, while there is nothing to deliver."""
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """An output whose destination may be out of reach."""
+
+    @property
+    def errors(self) -> OutputErrors: ...
+
+    def reach(self, timeout: float) -> bool:
+        """True if the destination answers. Blocks for at most `timeout` seconds; called from any thread."""
+
+
 class OnePlace:
     """An output that sends everything to one place: what holds up one file holds up all."""
 

@@ -19,7 +19,7 @@ from shipper.event import Batch, Source, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, ErrorReporter
-from shipper.output.kafka_records import Producer, RecordMaker, Report, produce
+from shipper.output.kafka_records import Producer, RecordMaker, Report, answers, produce
 from shipper.output.lane import Flight, Lane
 from shipper.output.partitions import Partitions
 from shipper.output.topic_shares import TopicShares
@@ -73,7 +73,7 @@ class KafkaOutput:
         self._topics = context.topics
         self._shares = context.shares
         self._partitions = context.partitions
-        self._errors = context.errors
+        self.errors = self._errors = context.errors
         self._backoff = context.backoff
         self._metrics = context.metrics
         self._clock = context.clock
@@ -128,6 +128,9 @@ class KafkaOutput:
             self._replace_producer()
         if self._paused_lanes:
             self._resend()
+
+    def reach(self, timeout: float) -> bool:
+        return answers(self._producer, timeout)
 
     def close(self) -> None:
         self._purge(1.0)

@@ -102,23 +102,27 @@ class ErrorReporter:
         self._clock = clock
         self._throttles: dict[tuple[int, str], Throttle] = {}  # by code and topic
         self._present: set[int] = set()
-        self._reported: set[str] = set()  # topics; empty for errors that concern none
+        self._reported: dict[str, str] = {}  # topics, empty for errors that concern none, with the error in words
+        self._counts: dict[int, int] = {}  # by code
+        self.failing = False  # the newest report is an error, and nothing was delivered since
+        self.problem = ""  # the last error, in words
 
     def report(self, code: int, text: str, topic: str = "") -> None:
         """`topic`: of the record that failed, if the error concerns one."""
+        self._count(code)
+        self.failing = True
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
             return  # the library reports it also if brokers answer and refuse: the reason was logged already
         self._present.add(code)
         if self._is_due(code, topic):
-            self._reported.add(topic)
+            words = advice(code, text, "Kafka refuses for now")
+            self.problem = self._reported[topic] = f"Kafka ({self._where(topic)}): {words}"
             logger.warning(
-                "Kafka (%s): %s. Events are kept and sent when it works again; nothing is lost. (%s)",
-                self._where(topic),
-                advice(code, text, "Kafka refuses for now"),
-                text,
+                "%s. Events are kept and sent when it works again; nothing is lost. (%s)", self.problem, text
             )
 
     def request_too_large(self, code: int, topic: str) -> None:
+        self._count(code)
         if self._is_due(code, topic):
             logger.warning(
                 "Kafka (%s): a request is larger than the topic's %s; it is sent again in parts, which is slow. "
@@ -128,6 +132,7 @@ class ErrorReporter:
             )
 
     def times_refused(self, text: str, topic: str) -> None:
+        self._count(KafkaError.INVALID_TIMESTAMP)
         if self._is_due(KafkaError.INVALID_TIMESTAMP, topic):
             logger.warning(
                 "Kafka (%s): the times of events are refused as those of their records; such records are sent again "
@@ -140,16 +145,33 @@ class ErrorReporter:
     def recovered(self, topics: Topics | None = None) -> None:
         """Called when events of these topics were delivered; None: of all that were reported."""
         self._present.clear()
+        self.failing = False
         if self._reported:
-            delivered = self._reported if topics is None else self._reported & {"", *topics.names}
+            delivered = set(self._reported) if topics is None else self._reported.keys() & {"", *topics.names}
             for topic in sorted(delivered):
-                self._reported.remove(topic)
+                del self._reported[topic]
                 logger.info("Kafka (%s): events are delivered again", self._where(topic), extra=END)
 
     @property
     def topics_waiting(self) -> int:
         """Return how many topics have refused records, and taken none since."""
-        return len(self._reported - {""})
+        return len(self._reported) - ("" in self._reported)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each error was reported, by librdkafka's name for it. Any thread may ask."""
+        return {KafkaError(code).name(): count for code, count in self._counts.copy().items()}
+
+    def waiting(self) -> dict[str, str]:
+        """Return the topics that have refused records and taken none since, each with its last error in words. Any
+        thread may ask."""
+        return {topic: words for topic, words in self._reported.copy().items() if topic}
+
+    def answered(self) -> None:
+        """Note that a broker answers, while nothing is in flight that could show it."""
+        self.failing = bool(self.waiting())
+
+    def _count(self, code: int) -> None:
+        self._counts[code] = self._counts.get(code, 0) + 1
 
     def _where(self, topic: str) -> str:
         name = topic or self._topic

@@ -30,7 +30,7 @@ from shipper.output.background import Background
 from shipper.output.base import OnePlace, TransactionDeliveries
 from shipper.output.kafka import by_topic
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
-from shipper.output.kafka_records import RecordMaker, produce
+from shipper.output.kafka_records import RecordMaker, answers, produce
 from shipper.output.sending import Sending
 from shipper.output.transaction_context import TransactionContext
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
@@ -54,6 +54,7 @@ class TransactionalOutput(OnePlace):
         self._records = records
         self._deliveries = deliveries
         self._kafka = context.kafka
+        self.errors = context.kafka.errors
         self._metrics: Metrics = context.kafka.metrics
         self._positions = context.positions
         self._limits = context.limits
@@ -118,6 +119,9 @@ class TransactionalOutput(OnePlace):
         elif self._background.wait(timeout):
             self._take_result(self._background)
             self._continue()
+
+    def reach(self, timeout: float) -> bool:
+        return self._id.has_producer and answers(self._client, timeout)
 
     def close(self) -> None:
         """A transaction that is left open would hold up the topic's readers until it times out."""

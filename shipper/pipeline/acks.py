@@ -17,12 +17,13 @@ from collections.abc import Callable, Collection
 
 
 class Node:
-    """An open batch of a ledger, up to the byte `end`."""
+    """An open batch of a ledger, up to the byte `end`. `read_at`: monotonic time when it was read."""
 
-    __slots__ = ("end", "next", "open", "previous")
+    __slots__ = ("end", "next", "open", "previous", "read_at")
 
-    def __init__(self, end: int, previous: Node | None) -> None:
+    def __init__(self, end: int, previous: Node | None, read_at: float) -> None:
         self.end = end
+        self.read_at = read_at
         self.open = True
         self.previous = previous
         self.next: Node | None = None
@@ -46,14 +47,20 @@ class Ledger:
         self._first: Node | None = None
         self._last: Node | None = None
 
-    def track(self, end: int) -> Callable[[], None]:
+    @property
+    def oldest(self) -> float | None:
+        """Return when the first open batch was read; None if there is none. Any thread may ask."""
+        first = self._first
+        return None if first is None else first.read_at
+
+    def track(self, end: int, read_at: float = 0.0) -> Callable[[], None]:
         """Track that the bytes up to `end` are in flight. Return the closure that resolves them.
 
         Raises ValueError for an end before one that was tracked earlier: batches come in the order of the file.
         """
         if end < self.tracked:
             raise ValueError(f"batch ends at byte {end}, before byte {self.tracked} that was tracked already")
-        node = Node(end, self._last)
+        node = Node(end, self._last, read_at)
         if self._last is not None:
             self._last.next = node
         else:

@@ -4,16 +4,38 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from monitor.histogram import Histogram
 from shipper.clock import Clock
 from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.pipeline.dead_letter import DeadLetters
+from shipper.pipeline.letter_counts import LetterCounts
 from shipper.pipeline.queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
 
 RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a disk that refuses
+# From a broker beside it to one that was away for an hour.
+PRODUCE_SECONDS = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+    600.0,
+    3600.0,
+)
 LONGEST_SAVING = 0.25  # seconds of one step: where letters are slow to save, the rest waits for the next
 
 
@@ -28,6 +50,9 @@ class Publisher:
         self._dead_letters = dead_letters
         self._metrics = metrics
         self._clock = clock
+        self.latency = Histogram(PRODUCE_SECONDS)  # of a batch: handed to the output -> acknowledged
+        self.letters = LetterCounts()
+        self._refused_in_transaction = 0  # events that were rejected, and whose letters could not be saved yet
         self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
         self._retry_at = 0.0
         self._save_until = float("inf")
@@ -38,6 +63,11 @@ class Publisher:
         """Return the monotonic time at which `step` has something to do even if no batch comes."""
         return self._retry_at if self._unsaved else float("inf")
 
+    @property
+    def letters_waiting(self) -> int:
+        """Return how many events were rejected, and cannot be saved as dead letters. Any thread may ask."""
+        return sum(len(rejected) for _, rejected in list(self._unsaved)) + self._refused_in_transaction
+
     def step(self, output: Output) -> None:
         """Publish the batches that wait, as far as the output has room, and retry to save what was rejected."""
         self._save_until = self._clock.monotonic() + LONGEST_SAVING
@@ -45,15 +75,17 @@ class Publisher:
         while (batch := self._queue.get()) is not None:
             if not batch.events:
                 self._resolve(batch)
-            elif not output.publish(batch):
-                self._queue.give_back(batch)
-                return
             else:
+                batch.published = self._clock.monotonic()
+                if not output.publish(batch):
+                    self._queue.give_back(batch)
+                    return
                 logger.debug("%s: %d events are sent", batch.source.path, batch.events)
                 if self.observer is not None:
                     self.observer(batch)
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self.latency.add(self._clock.monotonic() - batch.published)
         self._metrics.events_acked += batch.events - len(rejected)
         self._metrics.bytes_acked += batch.size
         if rejected:
@@ -63,9 +95,12 @@ class Publisher:
             self._resolve(batch)
 
     def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
-        return self._may_save and self._save(batch, rejected)
+        saved = self._may_save and self._save(batch, rejected)
+        self._refused_in_transaction = 0 if saved else len(rejected)
+        return saved
 
     def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self.latency.add(self._clock.monotonic() - batch.published)
         self._metrics.events_acked += batch.events - len(rejected)
         self._metrics.bytes_acked += batch.size
         self._resolve(batch)
@@ -99,6 +134,7 @@ class Publisher:
     def _count(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self._metrics.events_dead_lettered += len(rejected)
         for rejection in rejected:
+            self.letters.add(batch, rejection, self._clock.time())
             logger.warning(
                 "an event of %s (file id %s, offset %d) went to %s: %s",
                 batch.source.path,

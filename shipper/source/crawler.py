@@ -26,6 +26,7 @@ from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.lifecycle.plan import plan
 from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from shipper.source.lifecycle.touches import Touches
+from shipper.source.observation import Observation
 from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
@@ -134,6 +135,20 @@ class Crawler:
             bytes_behind=sum(max(harvester.size - harvester.state.position, 0) for harvester in running),
             is_size_known=not any(harvester.content.compressed for harvester in reading),
             problems=self.problems.now,
+        )
+
+    def observe(self) -> Observation:
+        """Return what the monitor reads. Any thread may ask: each copy is one call that nothing interrupts."""
+        waiting, bytes_waiting = self._open_limits.waiting
+        return Observation(
+            running=list(self.running.values()),
+            draining=list(self.open_files.draining.values()),
+            open_of_input=dict(self.open_files.of_input),
+            waiting=waiting,
+            bytes_waiting=bytes_waiting,
+            problems=self.problems.now,
+            watches=self._watcher.watches,
+            fallbacks=self._watcher.fallbacks,
         )
 
     def step(self) -> None:

@@ -19,6 +19,7 @@ from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.source.base import SourceStatus
 from shipper.source.crawler import Crawler
+from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
 
 # Makes the crawler of a layer, with the entries that its inputs resume at; the last argument is the number of layers,
@@ -55,6 +56,10 @@ class Crawlers:
 
     def status(self) -> SourceStatus:
         return SourceStatus.together([crawler.status() for crawler in self.crawlers])
+
+    def observe(self) -> Observation:
+        """Return what the monitor reads. Any thread may ask."""
+        return Observation.together([crawler.observe() for crawler in self.crawlers.copy()])
 
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these inputs from now on. An input whose configuration has not changed is the same object. Raises

@@ -23,6 +23,7 @@ from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.prefix import Trail
+from shipper.source.observation import Observation
 from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
@@ -161,6 +162,12 @@ class StdinSource:
             is_size_known=harvester.finished,
             problems=self._problems.now,
         )
+
+    def observe(self) -> Observation:
+        """Return what the monitor reads. Any thread may ask."""
+        harvester = self._harvester
+        running = [harvester] if harvester.is_open else []
+        return Observation(running=running, open_of_input={harvester.source.input_id: len(running)})
 
     def stop(self) -> None:
         """Close the stream. What was read from the pipe and not delivered cannot be read again: it is counted and

@@ -16,9 +16,9 @@ class Problems:
 
     @property
     def now(self) -> dict[str, str]:
-        """Return all problems, by path or pattern."""
+        """Return all problems, by path or pattern. Any thread may ask."""
         current = self._of_reads | self._of_files
-        for problems in self._of_scans.values():
+        for problems in list(self._of_scans.values()):
             current |= problems
         return current
 

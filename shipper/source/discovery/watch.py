@@ -126,6 +126,7 @@ class Watcher:
         self._changed: list[FileKey] = []
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
+        self._refused: set[FileKey | str] = set()  # files and directories that there is no watch for
         self._warned: set[int | None] = set()
         self._on_hint = self._hear  # one bound method for all watches
         try:
@@ -135,6 +136,17 @@ class Watcher:
             self._report(error)
         else:
             descriptors.watch(self._inotify.fd, self._deliver)
+
+    @property
+    def watches(self) -> int:
+        """Return how many files and directories are watched. Any thread may ask."""
+        return len(self._files) + len(self._directories)
+
+    @property
+    def fallbacks(self) -> int:
+        """Return how many are looked at from time to time instead, as there is no watch for them. Any thread may
+        ask."""
+        return len(self._refused)
 
     def take_changed(self) -> list[FileKey]:
         """Return the files that were written to or deleted since this was asked last."""
@@ -159,6 +171,7 @@ class Watcher:
             status = os.stat(path)
         except OSError:
             self._remove(self._directories.pop(path, None))
+            self._refused.discard(path)
             return
         key = (status.st_dev, status.st_ino)
         known = self._directories.get(path)
@@ -166,6 +179,7 @@ class Watcher:
             return
         watch = self._add(path, DIRECTORY_MASK, _Watch(key, path, self._on_hint))
         self._remove(self._directories.pop(path, None))
+        self._note(path, watch)
         if watch is not None:
             self._directories[path] = watch
             self.wants_scan = True
@@ -174,6 +188,7 @@ class Watcher:
         """Remove the watches of all other directories: one that is no longer needed may be a busy one."""
         for path in [path for path in self._directories if path not in paths]:
             self._remove(self._directories.pop(path))
+        self._refused = {refused for refused in self._refused if not isinstance(refused, str) or refused in paths}
 
     def is_watched(self, key: FileKey) -> bool:
         return key in self._files
@@ -185,12 +200,20 @@ class Watcher:
         watch = self._add(f"/proc/self/fd/{fd}", FILE_MASK, _Watch(key, None, self._on_hint))
         # Only after the new one is added: both share the kernel's watch, unless another file has the inode now.
         self._remove(self._files.pop(key, None))
+        self._note(key, watch)
         if watch is not None:
             self._files[key] = watch
         return watch is not None
 
     def unwatch_file(self, key: FileKey) -> None:
         self._remove(self._files.pop(key, None))
+        self._refused.discard(key)
+
+    def _note(self, watched: FileKey | str, watch: _Watch | None) -> None:
+        if watch is None:
+            self._refused.add(watched)
+        else:
+            self._refused.discard(watched)
 
     def _add(self, path: str, mask: Mask, watch: _Watch) -> _Watch | None:
         if self._inotify is None:

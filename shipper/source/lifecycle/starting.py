@@ -68,8 +68,8 @@ class OpenLimits:
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """The number of waiting files, and their bytes on disk."""
-        sizes = [scanned.size for files in self._waiting.values() for _, scanned in files.values()]
+        """The number of waiting files, and their bytes on disk. Any thread may ask."""
+        sizes = [scanned.size for files in list(self._waiting.values()) for _, scanned in list(files.values())]
         return len(sizes), sum(sizes)
 
     @property

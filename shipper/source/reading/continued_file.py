@@ -128,12 +128,12 @@ class Continuation:
     def take_cut(self) -> bool:
         return self._given == len(self._block) and self._file.take_cut()
 
-    def split(self, messages: Messages, ledger: Ledger) -> Callable[[], None]:
+    def split(self, messages: Messages, ledger: Ledger, read_at: float) -> Callable[[], None]:
         """Reduce the run to the messages of the first file, whose `ledger` is given, and have the successor take its
         part of the split message as read. Return the function that acknowledges these bytes of both files. Raises
         OSError."""
         length = self._keep_own(messages)
-        resolve_own = ledger.track(self.end)
+        resolve_own = ledger.track(self.end, read_at)
         # As they were read: the file may have others now. Fewer if they were too many to be kept.
         resolve_taken = self.successor.skip(length, bytes(self._taken[:length]))
 

@@ -11,7 +11,7 @@ from config.shipper.parsers import ContainerConfig
 from config.text.encodings import encoded_terminator
 from registry.state import FileState
 from shipper.clock import Clock
-from shipper.event import Constants, Doc, Process, Source
+from shipper.event import Constants, Doc, InputCounts, Process, Source
 from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
@@ -27,7 +27,7 @@ from shipper.source.reading.harvester import Harvester
 class Input:
     """`static`: the members that the configuration gives to each record; `max_bytes`: the longest message that is kept
     whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors; `metrics`
-    counts what the readers drop on purpose; `stage`: for an output that commits transactions."""
+    counts what the readers drop on purpose; `stage`: for an output that commits transactions; `counts` what is read."""
 
     config: InputConfig
     agent: Agent
@@ -38,6 +38,7 @@ class Input:
     process: Process | None = None
     metrics: Metrics = field(default_factory=Metrics)
     stage: MakeStage | None = None
+    counts: InputCounts = field(default_factory=InputCounts)
     spec: InputSpec = field(init=False)
     _shared: Doc = field(init=False)  # by all of its files: a dictionary for each of many files would take much memory
 
@@ -76,6 +77,7 @@ class Input:
             input_type=self.config.type,
             constants=Constants(shared),
             process=self.process,
+            counts=self.counts,
         )
         readers = partial(self._readers, shared=shared)
         setup = ReadSetup(source, readers, policy, self.clock, self.note, self.stage)

@@ -291,7 +291,7 @@ class Harvester:
             return lambda: None  # a second reading: they are acknowledged already, or are read once more
         self._file_reader.skip(self.offset, length, self.state.cuts, data)
         self._file_reader.remember_end(length)
-        return self.ledger.track(length)
+        return self.ledger.track(length, self._clock.monotonic())
 
     def _batch(self, messages: Messages) -> Batch:
         if self.state.fingerprint[0] < HEAD_SIZE:
@@ -306,11 +306,13 @@ class Harvester:
         self._file_reader.remember_end(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
-        return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
+        return Batch(
+            self.source, messages, self._clock.time(), self.ledger.track(messages.end, self._clock.monotonic())
+        )
 
     def _last_batch(self, continuation: Continuation, messages: Messages) -> Batch:
         """Return the batch with the message that began in this file and ends in the next one, or exactly here."""
-        resolve = continuation.split(messages, self.ledger)
+        resolve = continuation.split(messages, self.ledger, self._clock.monotonic())
         self._file_reader.remember_end(continuation.end)
         self._split = continuation
         self._file_reader.resume_alone(continuation.end)

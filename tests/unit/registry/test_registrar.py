@@ -208,9 +208,11 @@ def test_a_disk_that_refuses_is_reported_at_most_once_a_minute(desk: Desk, caplo
     assert "/registry" in first
     assert "No space left on device (ENOSPC); free some space there" in first
     assert "files newly met wait" in first
+    assert (desk.registrar.saves.ok, desk.registrar.saves.failed, desk.registrar.saves.is_failing) == (0, 61, True)
     desk.disk.room = None
     desk.pass_time(1)
     assert caplog.messages[2:] == ["registry /registry: saved again"]
+    assert (desk.registrar.saves.ok, desk.registrar.saves.is_failing) == (1, False)
     desk.disk.room = 0
     desk.registrar.note(A)
     desk.pass_time(1)
@@ -423,3 +425,12 @@ def test_a_registry_that_was_replaced_ends_the_thread_and_waiting_callers_learn_
     assert "was replaced while this process used it" in caplog.text
     assert "Traceback" not in caplog.text
     second.close()
+
+
+def test_saves_are_counted_with_the_time_of_the_fsync() -> None:
+    desk = Desk()
+    desk.registrar.note(A)
+    assert desk.pass_time(2)
+    saves = desk.registrar.saves
+    assert (saves.ok, saves.failed, saves.is_failing, desk.registrar.entries) == (1, 0, False, 1)
+    assert saves.fsync.distribution().count == 1

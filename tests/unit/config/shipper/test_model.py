@@ -126,6 +126,10 @@ def test_its_other_sections_are_read(filebeat: ShipperConfig) -> None:
     assert (filebeat.registry.flush, filebeat.shutdown_timeout, filebeat.logging.level) == (0.1, 10.0, "debug")
 
 
+def test_its_http_endpoint_is_read(filebeat: ShipperConfig) -> None:
+    assert filebeat.http.enabled
+
+
 def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) -> None:
     assert [note.partition(" (")[0] for note in filebeat.notes] == [
         "ignored: output.kafka.required_acks",
@@ -133,7 +137,6 @@ def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) ->
         "ignored: queue.mem.flush",
         "ignored: setup",
         "ignored: monitoring",
-        "ignored: http",
         "ignored: filebeat.modules",
     ]
     assert filebeat.notes[3] == f"ignored: setup ({lab.file}:52): the shipper does not use it"

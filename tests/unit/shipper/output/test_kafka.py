@@ -417,3 +417,9 @@ def test_one_topic_for_all_may_fill_the_queue(clock: ManualClock) -> None:
     desk.publish(*["x"] * 10_000)
     assert desk.output.takes_more(source("f1"))
     assert not desk.output.awaits_reports
+
+
+def test_it_is_reached_if_a_broker_answers(desk: Desk) -> None:
+    assert desk.output.reach(0.1)
+    desk.client.paused = True
+    assert not desk.output.reach(0.1)

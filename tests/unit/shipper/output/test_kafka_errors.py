@@ -94,3 +94,34 @@ def test_another_alert_of_tls_has_the_advice_for_its_error(
 ) -> None:
     errors.report(KafkaError._SSL, "SSL alert number 40 (after 1ms)")
     assert "the TLS handshake failed" in caplog.text
+
+
+def test_errors_are_counted_by_name_also_those_that_are_not_logged(errors: ErrorReporter) -> None:
+    for _ in range(3):
+        errors.report(KafkaError._TRANSPORT, "broken")
+    errors.request_too_large(KafkaError.MSG_SIZE_TOO_LARGE, "logs")
+    errors.times_refused("old", "logs")
+    assert errors.counts() == {"_TRANSPORT": 3, "MSG_SIZE_TOO_LARGE": 1, "INVALID_TIMESTAMP": 1}
+
+
+def test_it_fails_from_an_error_until_something_is_delivered(errors: ErrorReporter) -> None:
+    assert not errors.failing
+    errors.report(KafkaError._TRANSPORT, "broken")
+    assert errors.failing
+    assert errors.problem == (
+        "Kafka (topic logs at a:9092): the connection broke or is refused; check output.kafka.hosts, the network and "
+        "the broker"
+    )
+    errors.recovered(LOGS)
+    assert not errors.failing
+
+
+def test_an_answer_of_the_broker_ends_it_unless_a_topic_waits(errors: ErrorReporter) -> None:
+    errors.report(KafkaError._TRANSPORT, "broken")
+    errors.answered()
+    assert not errors.failing
+    errors.report(KafkaError.TOPIC_AUTHORIZATION_FAILED, "denied", "secret")
+    errors.answered()
+    assert errors.failing
+    assert list(errors.waiting()) == ["secret"]
+    assert "give the user the right to write" in errors.waiting()["secret"]

@@ -53,3 +53,15 @@ def test_its_text_tells_its_state() -> None:
     ledger = Ledger(5)
     ledger.track(9)
     assert repr(ledger) == "<Ledger position=5 tracked=9 open=1>"
+
+
+def test_the_oldest_is_the_first_batch_that_is_open() -> None:
+    ledger = Ledger(0)
+    assert ledger.oldest is None
+    first, second, third = (ledger.track(end, read_at) for end, read_at in ((10, 1.0), (20, 2.0), (30, 3.0)))
+    second()
+    assert ledger.oldest == 1.0
+    first()
+    assert ledger.oldest == 3.0
+    third()
+    assert ledger.oldest is None

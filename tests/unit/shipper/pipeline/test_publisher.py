@@ -57,6 +57,17 @@ def test_a_delivered_batch_is_resolved_and_its_room_is_free(desk: Desk) -> None:
     assert (desk.metrics.events_acked, desk.metrics.bytes_acked) == (2, 4)
 
 
+def test_the_time_from_the_hand_over_to_the_acknowledgement_is_measured(desk: Desk) -> None:
+    desk.output.holding = True
+    desk.put("a")
+    desk.step()
+    desk.clock.advance(3)
+    desk.output.arrive()
+    desk.output.acknowledge()
+    distribution = desk.publisher.latency.distribution()
+    assert (distribution.count, distribution.total) == (1, 3)
+
+
 def test_before_the_acknowledgement_nothing_is_resolved(desk: Desk) -> None:
     desk.output.holding = True
     desk.put("a")
@@ -129,6 +140,7 @@ def test_while_the_dead_letter_cannot_be_written_nothing_is_resolved(
     desk.put("next")
     desk.step()
     assert (desk.ledger.position, desk.metrics.events_dead_lettered) == (0, 0)
+    assert desk.publisher.letters_waiting == 1
     assert "No such file or directory" in caplog.text
     desk.directory.mkdir()
     desk.step()
@@ -136,6 +148,7 @@ def test_while_the_dead_letter_cannot_be_written_nothing_is_resolved(
     desk.clock.advance(RETRY_INTERVAL)
     desk.step()
     assert (desk.ledger.position, desk.metrics.events_dead_lettered, desk.queue.events) == (9, 1, 0)
+    assert (desk.publisher.letters_waiting, [row.count for row in desk.publisher.letters.rows()]) == (0, [1])
 
 
 def test_a_disk_that_refuses_dead_letters_is_not_asked_for_each_of_them(

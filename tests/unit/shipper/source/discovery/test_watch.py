@@ -345,8 +345,12 @@ def test_running_out_of_watches_is_logged_once_with_what_to_do(
         "The others are scanned every prospector.scanner.check_interval; for millisecond latency raise "
         "fs.inotify.max_user_watches (sysctl)"
     ]
+    assert (desk.watcher.watches, desk.watcher.fallbacks) == (1, 2), "b.log and the directory"
     FullInotify.room = 3
     assert desk.watcher.watch_file(key, fd)
+    assert (desk.watcher.watches, desk.watcher.fallbacks) == (2, 1)
+    desk.watcher.keep_directories([])
+    assert desk.watcher.fallbacks == 0
     FullInotify.room = 1
     desk.close()
 
@@ -368,7 +372,9 @@ def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
     with path.open() as file:
         assert not watcher.watch_file((1, 2), file.fileno())
     watcher.watch_directory(str(tmp_path))
+    assert (watcher.watches, watcher.fallbacks) == (0, 2)
     watcher.unwatch_file((1, 2))
+    assert watcher.fallbacks == 1
     watcher.stop()
     wake.close()
     (message,) = messages(caplog)

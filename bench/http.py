@@ -1,0 +1,29 @@
+"""`http.enabled`: what a snapshot a second and a server that waits for clients cost, beside an agent without both."""
+
+from bench import speed
+from bench.contenders import Contender, ShippingJob, shipper, shipper_once
+from bench.runs import Runs
+
+KINDS = {
+    "without http": ("http.enabled=false", "http.socket=false"),
+    "http.enabled": ("http.enabled=true", "http.port=0"),
+}
+
+
+def tables(runs: Runs, rounds: int, lines: int, seconds: float) -> list[str]:
+    once = [_contender(kind, once=True) for kind in KINDS]
+    following = [_contender(kind, once=False) for kind in KINDS]
+    return [
+        speed.reading(runs, once, rounds, lines),
+        speed.following(runs, following, rounds, 100, seconds),
+        speed.following(runs, following, rounds, 20_000, seconds),
+    ]
+
+
+def _contender(kind: str, *, once: bool) -> Contender:
+    overrides = [argument for override in KINDS[kind] for argument in ("-E", override)]
+
+    def command(job: ShippingJob) -> list[str]:
+        return [*(shipper_once(job) if once else shipper(job)), *overrides]
+
+    return Contender(kind, command, exits=once, follows=not once)

@@ -1,0 +1,102 @@
+"""The health of the shipper in words, for the page, and for the probes of a supervisor.
+
+`/healthz`  200 while the reading loop steps, else 503: restart it then. A broker that is away is no reason.
+`/readyz`   200 when the configuration is loaded, the registry is open, and the output has answered once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shipper.monitor.free_space import readable
+from shipper.monitor.snapshot import Snapshot
+
+MOST_SILENT = 30.0  # seconds that a step of the loop may take: each is bounded, and far shorter
+MOST_REASONS = 3
+
+State = Literal["ok", "degraded", "failing", "starting"]
+
+
+@dataclass(slots=True)
+class StartProgress:
+    """How far the start is. `stopping`: a stop was requested."""
+
+    registry_open: bool = False
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    state: State
+    text: str
+
+
+def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | None) -> Health:
+    """`acked`: events that were acknowledged a second, lately."""
+    if snapshot is None:
+        waits = "the output has to answer first" if startup.registry_open else "the registry is being opened"
+        return Health("starting", f"The shipper starts: {waits}.")
+    output = snapshot.output
+    if snapshot.silent > MOST_SILENT:
+        return Health(
+            "failing",
+            f"The reading loop has not stepped for {snapshot.silent:.0f} s. Look whether a file system hangs, and "
+            "restart the shipper.",
+        )
+    if output.failing and not acked:
+        return Health("failing", f"{output.problem}. Events are kept and sent when it works again.")
+    if not output.reached:
+        return Health("starting", f"{output.kind} has not answered yet.")
+    reasons = _reasons(snapshot)
+    if reasons:
+        return Health("degraded", " ".join(reasons[:MOST_REASONS]))
+    return Health("ok", "Kafka accepts records." if output.kind == "Kafka" else "The output accepts events.")
+
+
+def _reasons(snapshot: Snapshot) -> list[str]:
+    reasons = []
+    if snapshot.registry.failing:
+        reasons.append("Positions cannot be saved: see the log, and make path.data writable.")
+    if snapshot.letters_waiting:
+        reasons.append(
+            f"{snapshot.letters_waiting} rejected events cannot be saved as dead letters, and their files wait: make "
+            "path.data writable."
+        )
+    if snapshot.output.waiting:
+        topic, words = next(iter(snapshot.output.waiting.items()))
+        count = len(snapshot.output.waiting)
+        reasons.append(f"{count} topic{'s' if count > 1 else ''} refused records and wait: {words or topic}.")
+    if snapshot.output.failing:
+        reasons.append(f"{snapshot.output.problem}; other events are delivered.")
+    if snapshot.disk is not None and snapshot.disk.is_low:
+        reasons.append(f"The disk of path.data is nearly full: {readable(snapshot.disk.free)} are free.")
+    if snapshot.problems:
+        path, problem = next(iter(snapshot.problems.items()))
+        others = len(snapshot.problems) - 1
+        more = f" (and {others} more)" if others else ""
+        reasons.append(f"Cannot be read: {path}: {problem}{more}.")
+    return reasons
+
+
+def alive(snapshot: Snapshot | None, silent: float) -> tuple[bool, Mapping[str, Any]]:
+    """Return whether the shipper is alive, and the document that says so. `silent`: seconds since a step began, now."""
+    is_alive = snapshot is None or silent <= MOST_SILENT
+    document = {
+        "alive": is_alive,
+        "started": snapshot is not None,
+        "loop_silent_seconds": round(silent, 3),
+        "limit_seconds": MOST_SILENT,
+    }
+    return is_alive, document
+
+
+def ready(snapshot: Snapshot | None, startup: StartProgress) -> tuple[bool, Mapping[str, Any]]:
+    """Return whether the shipper is ready, and the document that says what is missing."""
+    parts = {
+        "configuration": True,
+        "registry": startup.registry_open,
+        "output": snapshot is not None and snapshot.output.reached,
+        "running": not startup.stopping,
+    }
+    missing = [name for name, is_ready in parts.items() if not is_ready]
+    return not missing, {"ready": not missing, "missing": missing, **parts}

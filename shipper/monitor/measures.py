@@ -1,0 +1,247 @@
+"""The closed list of the shipper's metrics: name, what it is, and where a snapshot has it. The names are those of
+Prometheus without `shipper_`, and of a counter without `_total`.
+
+docs/shipper-metrics.md lists them; this prints its table:
+
+    python -m shipper.monitor.measures
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from monitor.histogram import Distribution
+from shipper.metrics import Metrics
+from shipper.monitor.snapshot import Snapshot
+
+PREFIX = "shipper_"
+
+Labels = tuple[str, ...]
+Samples = Iterator[tuple[Labels, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`samples` gives the values of a snapshot with those of the labels."""
+
+    kind: Literal["counter", "gauge"]
+    name: str
+    text: str
+    samples: Callable[[Snapshot], Samples]
+    labels: Labels = ()
+
+    @property
+    def exposed(self) -> str:
+        return f"{PREFIX}{self.name}{'_total' if self.kind == 'counter' else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A histogram of seconds."""
+
+    name: str
+    text: str
+    distribution: Callable[[Snapshot], Distribution]
+    kind: Literal["histogram"] = "histogram"
+    labels: Labels = ()
+
+    @property
+    def exposed(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+
+def _one(value: Callable[[Snapshot], float | None]) -> Callable[[Snapshot], Samples]:
+    def samples(snapshot: Snapshot) -> Samples:
+        number = value(snapshot)
+        if number is not None:
+            yield (), number
+
+    return samples
+
+
+def _counter(name: str, text: str, value: Callable[[Metrics], int]) -> Measure:
+    return Measure("counter", name, text, _one(lambda snapshot: value(snapshot.metrics)))
+
+
+def _gauge(name: str, text: str, value: Callable[[Snapshot], float | None]) -> Measure:
+    return Measure("gauge", name, text, _one(value))
+
+
+def _saves(snapshot: Snapshot) -> Samples:
+    yield ("ok",), snapshot.registry.saved
+    yield ("failed",), snapshot.registry.failed
+
+
+def _reloads(snapshot: Snapshot) -> Samples:
+    yield ("ok",), snapshot.reloads_ok
+    yield ("failed",), snapshot.reloads_failed
+
+
+INPUT = ("input",)
+RESULT = ("result",)
+
+MEASURES: tuple[Measure | Times, ...] = (
+    _counter("events_read", "Events that the readers gave.", lambda m: m.events_read),
+    _counter("events_acknowledged", "Events that the output acknowledged.", lambda m: m.events_acked),
+    _counter(
+        "events_dead_lettered",
+        "Events that were rejected, and saved as dead letters.",
+        lambda m: m.events_dead_lettered,
+    ),
+    _counter("events_filtered", "Events that were dropped on purpose.", lambda m: m.events_filtered),
+    _counter("events_truncated", "Events whose message was cut to message_max_bytes.", lambda m: m.events_truncated),
+    _counter(
+        "events_split", "Events that were sent in parts, as they were too large for a record.", lambda m: m.events_split
+    ),
+    _counter(
+        "messages_cut_short",
+        "Messages that were ended early because of queue.mem.pending_bytes.",
+        lambda m: m.messages_cut_short,
+    ),
+    _counter("processor_failures", "Events that a processor could not process.", lambda m: m.processor_failures),
+    _counter("bytes_read", "Bytes of files that became events, or were dropped on purpose.", lambda m: m.bytes_read),
+    _counter("bytes_acknowledged", "Bytes of files that are acknowledged.", lambda m: m.bytes_acked),
+    _counter(
+        "bytes_lost",
+        "Bytes of files that could not be shipped: truncated or removed before they were read.",
+        lambda m: m.bytes_lost,
+    ),
+    _counter("transactions_committed", "Transactions that were committed.", lambda m: m.transactions_committed),
+    _counter(
+        "transactions_aborted",
+        "Transactions that were aborted, and repeated with the same records.",
+        lambda m: m.transactions_aborted,
+    ),
+    _counter("batches_retried", "Batches that were sent again.", lambda m: m.batches_retried),
+    _counter("harvesters_started", "Files that were opened.", lambda m: m.harvesters_started),
+    _counter("harvesters_closed", "Files that were closed.", lambda m: m.harvesters_closed),
+    _counter(
+        "files_truncated", "Files that were truncated or rewritten while they were read.", lambda m: m.files_truncated
+    ),
+    _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
+    Measure(
+        "counter",
+        "input_events_read",
+        "Events that the readers of the input gave.",
+        lambda s: (((i.id,), i.events_read) for i in s.inputs),
+        INPUT,
+    ),
+    Measure(
+        "counter",
+        "input_bytes_read",
+        "Bytes that were read of the input's files.",
+        lambda s: (((i.id,), i.bytes_read) for i in s.inputs),
+        INPUT,
+    ),
+    Measure(
+        "counter",
+        "output_errors",
+        "Errors of the output, by librdkafka's name.",
+        lambda s: (((name,), count) for name, count in s.output.errors.items()),
+        ("kind",),
+    ),
+    Times(
+        "produce_seconds",
+        "Time of a batch from the hand-over to the output to its acknowledgement.",
+        lambda s: s.produce,
+    ),
+    _gauge("output_reached", "1 if the output has answered once since the start.", lambda s: s.output.reached),
+    _gauge(
+        "output_failing",
+        "1 while the newest report of the output is an error, and nothing was acknowledged since.",
+        lambda s: s.output.failing,
+    ),
+    _gauge(
+        "topics_waiting",
+        "Topics that have refused records and taken none since; their files wait.",
+        lambda s: len(s.output.waiting),
+    ),
+    _gauge("queue_events", "Events in the queue, those in flight included.", lambda s: s.queue.events),
+    _gauge("queue_events_capacity", "Events that the queue takes.", lambda s: s.queue.most_events),
+    _gauge("queue_bytes", "Bytes in the queue, those in flight included.", lambda s: s.queue.bytes),
+    _gauge("queue_bytes_capacity", "Bytes that the queue takes.", lambda s: s.queue.most_bytes),
+    _gauge(
+        "batches_in_flight",
+        "Batches that were handed to the output and are not acknowledged.",
+        lambda s: s.output.batches_in_flight,
+    ),
+    _gauge("lag_bytes", "Bytes of all files that are not acknowledged.", lambda s: s.behind),
+    Measure(
+        "gauge",
+        "input_lag_bytes",
+        "The same of the input's open files.",
+        lambda s: (((i.id,), i.behind) for i in s.inputs),
+        INPUT,
+    ),
+    Measure(
+        "gauge",
+        "file_lag_bytes",
+        "The same of the 20 files furthest behind.",
+        lambda s: (((f.path, f.input_id), f.behind) for f in s.files),
+        ("path", "input"),
+    ),
+    _gauge(
+        "oldest_unacknowledged_seconds",
+        "Age of the oldest event that was read and is not acknowledged; 0 if there is none.",
+        lambda s: s.oldest or 0,
+    ),
+    Measure(
+        "gauge",
+        "input_oldest_unacknowledged_seconds",
+        "The same of the input.",
+        lambda s: (((i.id,), i.oldest or 0) for i in s.inputs),
+        INPUT,
+    ),
+    _gauge("files_open", "Files that are open.", lambda s: s.files_open),
+    _gauge("files_waiting", "Files that wait to be opened, as too many are open.", lambda s: s.files_waiting),
+    Measure(
+        "gauge",
+        "input_files_open",
+        "Files of the input that are open.",
+        lambda s: (((i.id,), i.files_open) for i in s.inputs),
+        INPUT,
+    ),
+    _gauge("file_problems", "Files and patterns that cannot be read.", lambda s: len(s.problems)),
+    _gauge("registry_entries", "Entries of the registry: files that are remembered.", lambda s: s.registry.entries),
+    Measure("counter", "registry_saves", "Saves of the registry, by result.", _saves, RESULT),
+    Times(
+        "registry_fsync_seconds", "Time that the disk took for an fsync of the registry.", lambda s: s.registry.fsync
+    ),
+    _gauge("registry_failing", "1 while positions cannot be saved.", lambda s: s.registry.failing),
+    _gauge("watches", "Files and directories with a watch of the kernel.", lambda s: s.watches),
+    _gauge(
+        "watch_fallbacks",
+        "Files and directories that are scanned from time to time, as there is no watch for them.",
+        lambda s: s.watch_fallbacks,
+    ),
+    Measure("counter", "reloads", "Reloads of the configuration, by result.", _reloads, RESULT),
+    _gauge(
+        "dead_letters_waiting", "Rejected events that cannot be saved as dead letters.", lambda s: s.letters_waiting
+    ),
+    _gauge(
+        "data_free_bytes",
+        "Free space of the file system of path.data.",
+        lambda s: None if s.disk is None else s.disk.free,
+    ),
+    _gauge("loop_silent_seconds", "Time since a step of the reading loop began.", lambda s: s.silent),
+)
+# Of the process, and not of a snapshot.
+START_TIME = ("start_time_seconds", "When the shipper started, in Unix time.")
+INFO = ("info", "1, with the release and the name of the agent.")
+INFO_LABELS = ("version", "name")
+
+
+def documentation() -> str:
+    """Return the table of docs/shipper-metrics.md."""
+    rows = [(measure.exposed, measure.kind, measure.labels, measure.text) for measure in MEASURES]
+    rows.append((f"{PREFIX}{START_TIME[0]}", "gauge", (), START_TIME[1]))
+    rows.append((f"{PREFIX}{INFO[0]}", "gauge", INFO_LABELS, INFO[1]))
+    lines = (
+        f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {text} |"
+        for name, kind, labels, text in rows
+    )
+    return "\n".join(("| metric | type | labels | what it is |", "|---|---|---|---|", *lines)) + "\n"
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")  # noqa: T201 - this is the command's answer

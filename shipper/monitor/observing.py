@@ -1,0 +1,135 @@
+"""Takes a snapshot of a running agent, from another thread than the agent's.
+
+It only reads. Numbers are read one by one, so two of them may differ by a batch; collections are copied by one call,
+which the interpreter does not interrupt.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from heapq import nlargest
+from itertools import chain
+
+from shipper.app import App
+from shipper.clock import Clock
+from shipper.monitor.snapshot import (
+    DiskSpace,
+    FileLag,
+    InputFigures,
+    OutputFigures,
+    QueueFigures,
+    RegistryFigures,
+    Snapshot,
+)
+from shipper.output.base import Remote
+from shipper.pipeline.queue import MemoryQueue
+from shipper.source.observation import Observation
+from shipper.source.reading.harvester import Harvester
+
+MOST_FILES = 20
+
+
+def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Callable[[], bool]) -> Snapshot:
+    """`reached`: True once the destination has answered."""
+    observation, now, queue = app.observe(), clock.monotonic(), app.pipeline.queue
+    lags = list(_lags(observation, now, all_files=not queue.has_room))
+    publisher, reloads = app.pipeline.publisher, app.reloader.reloads
+    metrics = replace(app.metrics)
+    delivered = metrics.events_acked or metrics.transactions_committed
+    return Snapshot(
+        time=clock.time(),
+        monotonic=now,
+        metrics=metrics,
+        inputs=_inputs(app, observation, lags),
+        files=nlargest(MOST_FILES, lags, key=lambda lag: (lag.behind, lag.oldest or 0.0)),
+        files_open=len(observation.running),
+        files_waiting=observation.waiting,
+        behind=sum(lag.behind for lag in lags) + observation.bytes_waiting,
+        oldest=_oldest(lags),
+        problems=dict(observation.problems),
+        watches=observation.watches,
+        watch_fallbacks=observation.fallbacks,
+        output=_output(app, reached=bool(delivered) or reached()),
+        produce=publisher.latency.distribution(),
+        queue=_queue(queue),
+        registry=_registry(app),
+        letters=publisher.letters.rows(),
+        letters_waiting=publisher.letters_waiting,
+        reloads_ok=reloads.ok,
+        reloads_failed=reloads.failed,
+        silent=max(now - app.loop.stepped, 0.0),
+        disk=disk,
+    )
+
+
+def _lags(observation: Observation, now: float, *, all_files: bool) -> Iterator[FileLag]:
+    """Yield the files of which something is not acknowledged. Of an idle file, which was read to its end, only
+    `all_files` looks at the size: while the loop reads, it is the first to see new data."""
+    for harvester in chain(observation.running, observation.draining):
+        oldest = harvester.ledger.oldest
+        if oldest is None and harvester.at_end and not all_files:
+            continue
+        behind = _behind(harvester)
+        if behind or oldest is not None:
+            age = None if oldest is None else max(now - oldest, 0.0)
+            yield FileLag(harvester.state.path, harvester.source.input_id, behind, age)
+
+
+def _behind(harvester: Harvester) -> int:
+    end = harvester.offset
+    if harvester.is_open and not harvester.content.compressed:  # else the remaining content is unknown
+        try:
+            size = os.fstat(harvester.fd).st_size - harvester.padding
+        except OSError:  # it was closed meanwhile
+            size = end
+        if harvester.is_open:  # else the number may have become that of another file
+            end = size
+    return max(end - harvester.state.position, 0)
+
+
+def _oldest(lags: Iterable[FileLag]) -> float | None:
+    return max((lag.oldest for lag in lags if lag.oldest is not None), default=None)
+
+
+def _inputs(app: App, observation: Observation, lags: Iterable[FileLag]) -> list[InputFigures]:
+    of_input: dict[str, list[FileLag]] = defaultdict(list)
+    for lag in lags:
+        of_input[lag.input_id].append(lag)
+    return [
+        InputFigures(
+            id=active.id,
+            type=active.config.type,
+            events_read=active.counts.events_read,
+            bytes_read=active.counts.bytes_read,
+            behind=sum(lag.behind for lag in of_input[active.id]),
+            files_open=observation.open_of_input.get(active.id, 0),
+            oldest=_oldest(of_input[active.id]),
+        )
+        for active in app.reloader.running
+    ]
+
+
+def _output(app: App, *, reached: bool) -> OutputFigures:
+    output = app.pipeline.output
+    if not isinstance(output, Remote):
+        return OutputFigures(reached=True, batches_in_flight=output.in_flight)
+    errors = output.errors
+    return OutputFigures(
+        kind="Kafka",
+        reached=reached,
+        failing=errors.failing,
+        problem=errors.problem if errors.failing else "",
+        errors=errors.counts(),
+        waiting=errors.waiting(),
+        batches_in_flight=output.in_flight,
+    )
+
+
+def _queue(queue: MemoryQueue) -> QueueFigures:
+    return QueueFigures(queue.events, queue.max_events, queue.bytes, queue.max_bytes)
+
+
+def _registry(app: App) -> RegistryFigures:
+    saves = app.registrar.saves
+    return RegistryFigures(app.registrar.entries, saves.ok, saves.failed, saves.is_failing, saves.fsync.distribution())

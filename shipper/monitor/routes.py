@@ -1,0 +1,103 @@
+"""The paths that are served, and what each answers."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.pages import page, page_routes, wants_page
+from monitor.server import Handler, Request, Response
+from shipper.monitor import filebeat_stats, health
+from shipper.monitor.sampler import Sampler
+from shipper.monitor.snapshot import Snapshot
+from shipper.monitor.status import AgentIdentity, Document, status
+
+JSON = "application/json; charset=utf-8"
+
+
+@dataclass(slots=True)
+class Sources:
+    """What the answers are made of. `sampler` and `silent_for` come when the agent is composed."""
+
+    identity: AgentIdentity
+    ephemeral_id: str
+    startup: health.StartProgress
+    errors: Callable[[], Any]
+    configuration: Callable[[], str]
+    sampler: Sampler | None = None
+    silent_for: Callable[[], float] = lambda: 0.0
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        return None if self.sampler is None else self.sampler.latest
+
+    def health(self) -> health.Health:
+        acked = None if self.sampler is None else self.sampler.rates.of(lambda snapshot: snapshot.metrics.events_acked)
+        return health.health_of(self.snapshot, self.startup, acked)
+
+    def status(self) -> Document:
+        return status(self.identity, self.sampler, self.health(), self.errors(), self.configuration())
+
+
+def routes(sources: Sources) -> Mapping[str, Handler]:
+    def root(request: Request) -> Response:
+        if wants_page(request):
+            return page()
+        return _json(request, filebeat_stats.info(sources.identity, sources.ephemeral_id))
+
+    def stats(request: Request) -> Response:
+        snapshot = sources.snapshot
+        if snapshot is None:
+            return _starting(request)
+        return _json(request, filebeat_stats.stats(sources.identity, sources.ephemeral_id, snapshot))
+
+    def inputs(request: Request) -> Response:
+        snapshot = sources.snapshot
+        return _starting(request) if snapshot is None else _json(request, filebeat_stats.inputs(snapshot))
+
+    def healthz(request: Request) -> Response:
+        is_alive, document = health.alive(sources.snapshot, sources.silent_for())
+        return _json(request, document, 200 if is_alive else 503)
+
+    def readyz(request: Request) -> Response:
+        is_ready, document = health.ready(sources.snapshot, sources.startup)
+        return _json(request, document, 200 if is_ready else 503)
+
+    return {
+        "/": root,
+        "/stats": stats,
+        "/inputs": inputs,
+        "/status": lambda request: _json(request, sources.status()),
+        "/healthz": healthz,
+        "/readyz": readyz,
+        "/metrics": MetricsText(sources),
+        **page_routes(),
+    }
+
+
+class MetricsText:
+    """Answers /metrics. The text is made once for each snapshot, however many ask."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._made: tuple[Snapshot | None, Response] | None = None
+
+    def __call__(self, request: Request) -> Response:
+        from shipper.monitor.exposition import CONTENT_TYPE_LATEST, exposition  # few have a Prometheus
+
+        snapshot, made = self._sources.snapshot, self._made
+        if made is None or made[0] is not snapshot:
+            body = exposition(self._sources.identity, snapshot)
+            made = self._made = snapshot, Response(200, CONTENT_TYPE_LATEST, body)
+        return made[1]
+
+
+def _json(request: Request, document: object, status: int = 200) -> Response:
+    # As ASCII: a file's name may have bytes that are not UTF-8.
+    text = json.dumps(document, indent=2 if "pretty" in request.query else None)
+    return Response(status, JSON, f"{text}\n".encode())
+
+
+def _starting(request: Request) -> Response:
+    return _json(request, {"error": "the shipper starts, and has no figures yet", "time": time.time()}, 503)

@@ -1,0 +1,48 @@
+"""Takes a snapshot a second, on a thread of its own."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from logs.throttle import Throttle
+from shipper.monitor.series import Rates, Series
+from shipper.monitor.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+INTERVAL = 1.0  # seconds
+
+
+class Sampler:
+    """`take` makes a snapshot. `latest` is replaced as a whole: any thread may read it."""
+
+    def __init__(self, take: Callable[[], Snapshot]) -> None:
+        self._take = take
+        self._stopping = threading.Event()
+        self._failures = Throttle()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self.latest: Snapshot | None = None
+        self.rates = Rates()
+        self.series = Series()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._thread.join(INTERVAL)
+
+    def step(self) -> None:
+        snapshot = self._take()
+        self.rates.add(snapshot)
+        self.series.add(snapshot)
+        self.latest = snapshot
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.step()
+            except Exception:
+                if self._failures.is_due():
+                    logger.exception("the state of the shipper cannot be sampled: /status and /metrics are out of date")
+            self._stopping.wait(INTERVAL)

@@ -1,0 +1,113 @@
+"""Ten minutes of the agent, as the charts show them: each point is two seconds. The memory is bounded."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shipper.monitor.snapshot import Snapshot
+
+POINTS = 300
+STEP = 2.0  # seconds
+WINDOW = 10.0  # seconds over which rates are computed
+
+Value = float | None  # None: unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a chart. `value` makes its point of the snapshots at the begin and the end of the step."""
+
+    id: str
+    label: str
+    value: Callable[[Snapshot, Snapshot], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    id: str
+    title: str
+    unit: str
+    lines: Sequence[Line]
+
+
+def _a_second(counter: Callable[[Snapshot], int]) -> Callable[[Snapshot, Snapshot], Value]:
+    def rate(before: Snapshot, now: Snapshot) -> Value:
+        seconds = now.monotonic - before.monotonic
+        return round((counter(now) - counter(before)) / seconds, 1) if seconds > 0 else None
+
+    return rate
+
+
+CHARTS = (
+    Chart(
+        "events",
+        "Events a second",
+        "events/s",
+        (
+            Line("read", "read", _a_second(lambda snapshot: snapshot.metrics.events_read)),
+            Line("acked", "acknowledged", _a_second(lambda snapshot: snapshot.metrics.events_acked)),
+        ),
+    ),
+    Chart("lag", "Bytes behind", "bytes", (Line("lag", "behind", lambda _, now: now.behind),)),
+    Chart(
+        "age",
+        "Age of the oldest unacknowledged event",
+        "seconds",
+        (Line("age", "age", lambda _, now: round(now.oldest or 0.0, 1)),),
+    ),
+    Chart("queue", "Bytes in the queue", "bytes", (Line("queue", "queued", lambda _, now: now.queue.bytes),)),
+)
+
+
+class Series:
+    """Written by the sampler's thread, read by any: `values` copies."""
+
+    def __init__(self) -> None:
+        self._points: dict[tuple[str, str], deque[Value]] = {
+            (chart.id, line.id): deque(maxlen=POINTS) for chart in CHARTS for line in chart.lines
+        }
+        self._before: Snapshot | None = None
+        self.until = 0.0  # unix time of the last point
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Add a point if its two seconds have passed. For a longer time without snapshots, as on a machine that was
+        suspended, unknown points are added."""
+        before = self._before
+        if before is None:
+            self._before = snapshot
+            return
+        steps = round((snapshot.monotonic - before.monotonic) / STEP, 1)
+        if steps < 1:
+            return
+        for chart in CHARTS:
+            for line in chart.lines:
+                points = self._points[chart.id, line.id]
+                points.extend([None] * min(int(steps) - 1, POINTS))
+                points.append(line.value(before, snapshot))
+        self._before, self.until = snapshot, snapshot.time
+
+    def values(self) -> Mapping[tuple[str, str], list[Value]]:
+        """Return the points, oldest first; of all lines equally many."""
+        copies = {name: list(points) for name, points in self._points.items()}
+        length = min(len(points) for points in copies.values())  # a point may be added meanwhile
+        return {name: points[len(points) - length :] for name, points in copies.items()}
+
+
+class Rates:
+    """How fast counters rose over the last ten seconds."""
+
+    def __init__(self) -> None:
+        self._snapshots: deque[Snapshot] = deque()
+
+    def add(self, snapshot: Snapshot) -> None:
+        self._snapshots.append(snapshot)
+        while snapshot.monotonic - self._snapshots[0].monotonic > WINDOW + 0.5:
+            self._snapshots.popleft()
+
+    def of(self, counter: Callable[[Snapshot], int]) -> float | None:
+        """Return the rate a second; None while it is not known."""
+        snapshots = list(self._snapshots)
+        if len(snapshots) < 2:
+            return None
+        seconds = snapshots[-1].monotonic - snapshots[0].monotonic
+        return round((counter(snapshots[-1]) - counter(snapshots[0])) / seconds, 1) if seconds > 0 else None

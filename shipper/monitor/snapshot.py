@@ -1,0 +1,101 @@
+"""What is known of the agent at one moment, as values that never change: everything that is shown is made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from monitor.histogram import Distribution
+from shipper.metrics import Metrics
+from shipper.pipeline.letter_counts import LetterCount
+
+
+@dataclass(frozen=True, slots=True)
+class FileLag:
+    """A file of which bytes are not acknowledged. `oldest`: seconds since the oldest of its batches in flight was
+    read; None if there is none."""
+
+    path: str
+    input_id: str
+    behind: int  # bytes
+    oldest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputFigures:
+    """`oldest`: as in FileLag, of all of its files."""
+
+    id: str
+    type: str
+    events_read: int
+    bytes_read: int
+    behind: int
+    files_open: int
+    oldest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFigures:
+    """`reached`: it answered once; `problem`: the last error in words, while `failing`; `errors` by name; `waiting`:
+    the topics that wait, with the reason."""
+
+    kind: str = ""
+    reached: bool = False
+    failing: bool = False
+    problem: str = ""
+    errors: Mapping[str, int] = field(default_factory=dict)
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    batches_in_flight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFigures:
+    events: int
+    most_events: int
+    bytes: int
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryFigures:
+    entries: int
+    saved: int
+    failed: int
+    failing: bool
+    fsync: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    """The file system of path.data, in bytes."""
+
+    free: int
+    size: int
+    is_low: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`time` is unix time, `monotonic` for differences. `files` are the furthest behind, at most 20, `behind` the bytes
+    of all; `oldest` as in FileLag, of all files. `silent`: seconds since a step of the reading loop began."""
+
+    time: float
+    monotonic: float
+    metrics: Metrics
+    inputs: Sequence[InputFigures]
+    files: Sequence[FileLag]
+    files_open: int
+    files_waiting: int
+    behind: int
+    oldest: float | None
+    problems: Mapping[str, str]
+    watches: int
+    watch_fallbacks: int
+    output: OutputFigures
+    produce: Distribution
+    queue: QueueFigures
+    registry: RegistryFigures
+    letters: Sequence[LetterCount]
+    letters_waiting: int
+    reloads_ok: int
+    reloads_failed: int
+    silent: float
+    disk: DiskSpace | None

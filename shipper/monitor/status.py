@@ -1,0 +1,162 @@
+"""The document at /status, which the page and `shipper top` draw. The sink's has the same shape."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shipper.monitor.errors_log import LoggedError
+from shipper.monitor.health import Health
+from shipper.monitor.sampler import Sampler
+from shipper.monitor.series import CHARTS, STEP, Rates, Series
+from shipper.monitor.snapshot import InputFigures, Snapshot
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentIdentity:
+    """`name` and `id` of the agent, `host` the host's; `started` in unix time."""
+
+    name: str
+    host: str
+    id: str
+    version: str
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """`counts`: it only rises, so it has a rate."""
+
+    id: str
+    label: str
+    unit: str
+    value: Callable[[Snapshot], int]
+    counts: bool = False
+
+
+FIGURES = (
+    Figure("events_read", "Events read", "events", lambda s: s.metrics.events_read, True),
+    Figure("events_acknowledged", "Events acknowledged", "events", lambda s: s.metrics.events_acked, True),
+    Figure("bytes_read", "Bytes read", "bytes", lambda s: s.metrics.bytes_read, True),
+    Figure("bytes_acknowledged", "Bytes acknowledged", "bytes", lambda s: s.metrics.bytes_acked, True),
+    Figure("lag_bytes", "Bytes behind", "bytes", lambda s: s.behind),
+    Figure("queue_events", "Events in the queue", "events", lambda s: s.queue.events),
+    Figure("batches_in_flight", "Batches in flight", "", lambda s: s.output.batches_in_flight),
+    Figure("batches_retried", "Batches sent again", "", lambda s: s.metrics.batches_retried, True),
+    Figure("events_filtered", "Events dropped on purpose", "events", lambda s: s.metrics.events_filtered, True),
+    Figure("events_dead_lettered", "Dead letters", "events", lambda s: s.metrics.events_dead_lettered, True),
+    Figure("bytes_lost", "Bytes lost", "bytes", lambda s: s.metrics.bytes_lost, True),
+    Figure("files_open", "Files open", "files", lambda s: s.files_open),
+    Figure("files_waiting", "Files waiting", "files", lambda s: s.files_waiting),
+)
+AGE = {"id": "oldest_unacknowledged_seconds", "label": "Oldest unacknowledged", "unit": "seconds"}
+
+
+def status(
+    identity: AgentIdentity, sampler: Sampler | None, health: Health, errors: Sequence[LoggedError], configuration: str
+) -> Document:
+    """Return the document. Without a snapshot, while the shipper starts, it has no figures."""
+    snapshot = None if sampler is None else sampler.latest
+    rates, series = (sampler.rates, sampler.series) if sampler is not None else (Rates(), Series())
+    return {
+        "program": "shipper",
+        "version": identity.version,
+        "name": identity.name,
+        "host": identity.host,
+        "started": identity.started,
+        "now": snapshot.time if snapshot is not None else identity.started,
+        "health": {"state": health.state, "text": health.text},
+        "figures": [] if snapshot is None else [*_figures(snapshot, rates)],
+        "charts": _charts(series),
+        "tables": tables(snapshot, rates, errors),
+        "configuration": configuration,
+    }
+
+
+def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
+    for figure in FIGURES:
+        entry: Document = {"id": figure.id, "label": figure.label, "value": figure.value(snapshot), "unit": figure.unit}
+        rate = rates.of(figure.value) if figure.counts else None
+        yield entry if rate is None else {**entry, "rate": rate}
+    yield {**AGE, "value": round(snapshot.oldest or 0.0, 1)}
+
+
+def _charts(series: Series) -> list[Document]:
+    values = series.values()
+    return [
+        {
+            "id": chart.id,
+            "title": chart.title,
+            "unit": chart.unit,
+            "step_seconds": STEP,
+            "until": series.until,
+            "series": [
+                {"id": line.id, "label": line.label, "values": values[chart.id, line.id]} for line in chart.lines
+            ],
+        }
+        for chart in CHARTS
+    ]
+
+
+def tables(snapshot: Snapshot | None, rates: Rates, errors: Sequence[LoggedError]) -> list[Document]:
+    """Return the tables in the order of the page: what is behind, what went wrong, and the inputs."""
+    return [
+        _table(
+            "files",
+            "Files furthest behind",
+            "No file is behind.",
+            ("path File text", "behind Behind bytes", "age Oldest_unacknowledged seconds", "input Input text"),
+            [(lag.path, lag.behind, _seconds(lag.oldest), lag.input_id) for lag in snapshot.files] if snapshot else [],
+        ),
+        _table(
+            "errors",
+            "Last warnings and errors",
+            "None since the start.",
+            ("time Time time", "level Level text", "message Message text", "count Count number"),
+            [(line.time, line.level, line.message, line.count) for line in errors],
+        ),
+        _table(
+            "dead_letters",
+            "Dead letters since the start",
+            "No event was rejected.",
+            ("reason Reason text", "count Count number", "last Last time", "path Example text", "offset Offset number"),
+            [(row.reason, row.count, row.last, row.path, row.offset) for row in snapshot.letters] if snapshot else [],
+        ),
+        _table(
+            "inputs",
+            "Inputs",
+            "No input is enabled.",
+            (
+                *("id Input text", "type Type text", "events Events_read number", "rate Events_a_second number"),
+                *("behind Behind bytes", "files Files_open number"),
+            ),
+            [_input_row(figures, rates) for figures in snapshot.inputs] if snapshot else [],
+        ),
+        _table(
+            "topics",
+            "Topics that wait",
+            "No topic waits.",
+            ("topic Topic text", "reason Reason text"),
+            list(snapshot.output.waiting.items()) if snapshot else [],
+        ),
+    ]
+
+
+def _table(name: str, title: str, empty: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Document:
+    """`columns`: id, label and kind of each, with `_` for the blanks of the label."""
+    named = [dict(zip(("id", "label", "kind"), column.split(), strict=True)) for column in columns]
+    for column in named:
+        column["label"] = column["label"].replace("_", " ")
+    return {"id": name, "title": title, "empty": empty, "columns": named, "rows": [list(row) for row in rows]}
+
+
+def _input_row(figures: InputFigures, rates: Rates) -> tuple[object, ...]:
+    def read(snapshot: Snapshot) -> int:
+        return next((other.events_read for other in snapshot.inputs if other.id == figures.id), 0)
+
+    return figures.id, figures.type, figures.events_read, rates.of(read), figures.behind, figures.files_open
+
+
+def _seconds(age: float | None) -> float | None:
+    return None if age is None else round(age, 1)

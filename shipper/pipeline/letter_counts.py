@@ -1,0 +1,42 @@
+"""How many events went to the dead letters for which reason; the page shows it."""
+
+import re
+from dataclasses import dataclass, replace
+
+from shipper.event import Batch, Rejection
+
+MOST_REASONS = 50
+OTHERS = "other reasons"
+NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class LetterCount:
+    """`last`: unix time of the last one, which is an event of this path and offset."""
+
+    reason: str
+    count: int
+    last: float
+    path: str
+    offset: int
+
+
+class LetterCounts:
+    """Used by the publishing thread; any thread may ask for `rows`."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, LetterCount] = {}  # by the reason without its numbers: sizes would make each its own
+
+    def add(self, batch: Batch, rejection: Rejection, now: float) -> None:
+        kind = NUMBER.sub("#", rejection.reason)
+        if kind not in self._rows and len(self._rows) >= MOST_REASONS:
+            kind = OTHERS
+        reason = OTHERS if kind == OTHERS else rejection.reason
+        offset = batch.messages.offsets[rejection.index]
+        row = LetterCount(reason, 1, now, batch.source.path, offset)
+        before = self._rows.get(kind)
+        self._rows[kind] = row if before is None else replace(row, count=before.count + 1)
+
+    def rows(self) -> list[LetterCount]:
+        """Return the rows, the most frequent reason first."""
+        return sorted(list(self._rows.values()), key=lambda row: -row.count)  # noqa: C414 - one call, not interrupted

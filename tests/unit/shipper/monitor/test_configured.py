@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from config.yaml.errors import ConfigError
+from shipper.monitor.configured import ConfigText
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "shipper.yml"
+    file.write_text("name: a")
+    return file
+
+
+def test_it_is_made_once_when_it_is_asked_for(file: Path) -> None:
+    made: list[str] = []
+    configured = ConfigText(lambda: made.append("x") or "name: a\n", [file])  # type: ignore[func-returns-value]
+    assert made == []
+    assert [configured.text(), configured.text()] == ["name: a\n"] * 2
+    assert made == ["x"]
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_shown_as_in_effect(file: Path) -> None:
+    configured = ConfigText(file.read_text, [file])
+    file.write_text("name: another")
+    assert configured.text() == f"# {file}: changed since the shipper read it; a reload (SIGHUP) puts it into effect\n"
+    configured.read_again()
+    assert configured.text() == "name: another"
+
+
+def test_a_configuration_that_cannot_be_read_is_no_error(file: Path) -> None:
+    def export() -> str:
+        raise ConfigError([])
+
+    assert ConfigText(export, [file]).text().startswith("# the configuration cannot be shown: ")
+
+
+def test_a_file_that_was_removed_has_changed(file: Path) -> None:
+    configured = ConfigText(file.read_text, [file])
+    file.unlink()
+    assert "changed since" in configured.text()

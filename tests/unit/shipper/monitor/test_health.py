@@ -1,0 +1,74 @@
+"""The state of the shipper in words: each row of the table is an incident."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from shipper.monitor.health import StartProgress, alive, health_of, ready
+from shipper.monitor.snapshot import DiskSpace
+from tests.snapshots import WELL
+
+DOWN = "Kafka (a:9092): no broker answers; check output.kafka.hosts, the network and the brokers"
+
+
+@dataclass(frozen=True)
+class Incident:
+    changes: dict[str, Any]
+    state: str
+    words: str
+    acked: float = 0.0
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+INCIDENTS = [
+    Incident({}, "ok", "Kafka accepts records."),
+    Incident({"output": {"kind": ""}}, "ok", "The output accepts events."),
+    Incident({"output": {"failing": True, "problem": DOWN}}, "failing", "no broker answers"),
+    Incident({"output": {"failing": True, "problem": DOWN}}, "degraded", "other events are delivered", acked=5.0),
+    Incident({"output": {"reached": False}}, "starting", "Kafka has not answered yet."),
+    Incident({"output": {"waiting": {"t": "topic t: create it"}}}, "degraded", "1 topic refused records and wait"),
+    Incident({"registry": {"failing": True}}, "degraded", "Positions cannot be saved"),
+    Incident({"letters_waiting": 3}, "degraded", "3 rejected events cannot be saved"),
+    Incident({"disk": DiskSpace(50 * 1024**2, 10**11, is_low=True)}, "degraded", "nearly full: 50 MiB are free"),
+    Incident({"problems": {"/x": "denied", "/y": "denied"}}, "degraded", "/x: denied (and 1 more)"),
+    Incident({"silent": 31.0}, "failing", "has not stepped for 31 s"),
+]
+
+
+@pytest.mark.parametrize("incident", INCIDENTS, ids=repr)
+def test_an_incident_has_a_state_and_words(incident: Incident) -> None:
+    changes = {
+        name: replace(getattr(WELL, name), **change) if isinstance(change, dict) and name != "problems" else change
+        for name, change in incident.changes.items()
+    }
+    health = health_of(replace(WELL, **changes), StartProgress(registry_open=True), incident.acked)
+    assert health.state == incident.state
+    assert incident.words in health.text
+
+
+def test_a_start_names_what_it_waits_for() -> None:
+    assert health_of(None, StartProgress(), None).text == "The shipper starts: the registry is being opened."
+    waiting = health_of(None, StartProgress(registry_open=True), None)
+    assert (waiting.state, waiting.text) == ("starting", "The shipper starts: the output has to answer first.")
+
+
+def test_it_is_alive_while_it_starts_and_while_the_loop_steps() -> None:
+    assert alive(None, 1000.0)[0], "a start may wait for a broker"
+    assert alive(WELL, 30.0)[0]
+    is_alive, document = alive(WELL, 30.5)
+    assert (is_alive, document["alive"], document["loop_silent_seconds"]) == (False, False, 30.5)
+
+
+def test_it_is_ready_when_all_is_there_and_names_what_is_missing() -> None:
+    opened = StartProgress(registry_open=True)
+    unreached = replace(WELL, output=replace(WELL.output, reached=False))
+    assert ready(WELL, opened) == (True, {"ready": True, "missing": []} | PARTS)
+    assert ready(None, StartProgress())[1]["missing"] == ["registry", "output"]
+    assert ready(unreached, opened)[1]["missing"] == ["output"]
+    assert ready(WELL, StartProgress(registry_open=True, stopping=True))[1]["missing"] == ["running"]
+
+
+PARTS = {"configuration": True, "registry": True, "output": True, "running": True}

@@ -1,0 +1,144 @@
+"""Snapshots of a real agent, taken between its steps: what a person would count by hand."""
+
+import pytest
+
+from shipper.monitor.observing import take_snapshot
+from shipper.monitor.snapshot import Snapshot
+from shipper.source.crawler import Crawler
+from tests.lab import Lab
+
+
+def snapshot(lab: Lab, *, reached: bool = False) -> Snapshot:
+    return take_snapshot(lab.running, lab.clock, None, reached=lambda: reached)
+
+
+def test_an_idle_agent_is_at_rest(lab: Lab) -> None:
+    lab.ship("a.log", "one", "two")
+    lab.calm_down()
+    taken = snapshot(lab)
+    assert (taken.metrics.events_read, taken.metrics.events_acked, taken.metrics.bytes_acked) == (2, 2, 8)
+    assert (taken.files_open, taken.behind, taken.oldest, list(taken.files)) == (1, 0, None, [])
+    (figures,) = taken.inputs
+    assert (figures.id, figures.type, figures.events_read, figures.bytes_read) == ("app", "filestream", 2, 8)
+    assert (figures.files_open, figures.behind, figures.oldest) == (1, 0, None)
+    assert (taken.queue.events, taken.output.batches_in_flight, taken.output.reached) == (0, 0, True)
+    assert (taken.registry.entries, taken.registry.failing, taken.problems) == (1, False, {})
+    assert taken.registry.saved == taken.registry.fsync.count > 0
+    assert taken.produce.count == taken.metrics.events_acked / 2, "one batch"
+
+
+def test_what_is_in_flight_is_behind_and_grows_older(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.until(lambda: lab.destination.in_flight)
+    lab.clock.advance(7)
+    lab.append("a.log", "three\n")
+    taken = snapshot(lab)
+    (lag,) = taken.files
+    assert (lag.path, lag.input_id, lag.behind) == (str(lab.logs / "a.log"), "app", 10)
+    assert lag.oldest == pytest.approx(7, abs=1)
+    assert (taken.behind, taken.oldest, taken.inputs[0].oldest) == (10, lag.oldest, lag.oldest)
+    assert (taken.queue.events, taken.output.batches_in_flight) == (1, 1)
+    lab.destination.holding = False
+    lab.until(lambda: snapshot(lab).behind == 0)
+
+
+def test_the_oldest_batch_counts_until_it_is_acknowledged(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    for number in range(3):
+        lab.append("a.log", f"{number}\n")
+        lab.until(lambda number=number: lab.destination.in_flight > number)  # type: ignore[misc]
+        lab.clock.advance(10)
+    lab.destination.arrive()
+    lab.destination.acknowledge([1, 2])
+    oldest = snapshot(lab).oldest
+    assert oldest is not None
+    assert oldest == pytest.approx(30, abs=1)
+    lab.destination.acknowledge()
+    assert snapshot(lab).oldest is None
+
+
+def test_files_that_are_not_read_as_the_queue_is_full_are_behind(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.calm_down()
+    queue = lab.running.pipeline.queue
+    queue.events = queue.max_events
+    lab.append("a.log", "two\n")
+    assert snapshot(lab).behind == 4, "the reader has not seen it"
+    queue.events = 0
+
+
+def test_a_closed_file_with_batches_in_flight_counts_too(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.until(lambda: lab.destination.in_flight)
+    lab.truncate("a.log")
+    lab.until(lambda: lab.crawler.open_files.draining, seconds=1)
+    taken = snapshot(lab)
+    assert [lag.oldest is not None for lag in taken.files] == [True]
+    lab.destination.holding = False
+
+
+def test_the_twenty_files_furthest_behind_are_named_and_all_are_counted(lab: Lab) -> None:
+    lab.start()
+    lab.destination.holding = True
+    for number in range(1, 31):
+        lab.append(f"{number}.log", "x" * number + "\n")
+    lab.until(lambda: lab.running.metrics.events_read == 30, seconds=1)
+    taken = snapshot(lab)
+    assert [lag.behind for lag in taken.files] == [*range(31, 11, -1)]
+    assert taken.behind == sum(range(2, 32))
+    lab.destination.holding = False
+
+
+def test_a_file_that_cannot_be_read_is_a_problem(lab: Lab) -> None:
+    lab.start()
+    lab.crawler.problems.of_file("/var/log/x", "permission denied")
+    assert snapshot(lab).problems == {"/var/log/x": "permission denied"}
+
+
+def test_a_rejected_event_is_a_row_with_its_place(lab: Lab) -> None:
+    lab.refuse = "bad"
+    lab.append("a.log", "good\nbad\nbad\n")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_dead_lettered == 2)
+    (row,) = snapshot(lab).letters
+    assert (row.reason, row.count, row.path, row.offset) == (
+        "refused permanently",
+        2,
+        str(lab.logs / "a.log"),
+        9,
+    )
+    assert snapshot(lab).letters_waiting == 0
+
+
+def test_watches_are_counted(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.calm_down()
+    taken = snapshot(lab)
+    assert (taken.watches, taken.watch_fallbacks) == (2, 0), "the file and its directory"
+
+
+def test_an_agent_without_watches_has_fallbacks(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    crawler: Crawler = lab.crawler
+    crawler._watcher._inotify = None
+    lab.append("b.log", "two\n")
+    lab.scan(2)
+    taken = snapshot(lab)
+    assert (taken.files_open, taken.watch_fallbacks) == (2, 1)
+
+
+def test_a_loop_that_does_not_step_is_silent(lab: Lab) -> None:
+    lab.start()
+    lab.step()
+    lab.clock.advance(40)
+    assert snapshot(lab).silent == pytest.approx(40, abs=0.1)
+
+
+def test_a_destination_that_cannot_be_out_of_reach_is_reached(lab: Lab) -> None:
+    lab.start()
+    assert snapshot(lab, reached=False).output.reached

@@ -1,0 +1,98 @@
+"""The document that the page and `shipper top` draw: its shape is a contract with both, and with the sink's."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shipper.monitor.errors_log import LoggedError
+from shipper.monitor.health import Health
+from shipper.monitor.sampler import Sampler
+from shipper.monitor.snapshot import Snapshot
+from shipper.monitor.status import AgentIdentity, Document, status
+from shipper.pipeline.letter_counts import LetterCount
+from tests.snapshots import WELL, later
+
+IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.2.0", WELL.time - 60)
+UNITS = {"events", "bytes", "seconds", "files", "rows", "", "events/s"}
+KINDS = {"text", "number", "bytes", "seconds", "time"}
+
+
+def sampled(*snapshots: Snapshot) -> Sampler:
+    waiting = iter(snapshots)
+    sampler = Sampler(lambda: next(waiting))
+    for _ in snapshots:
+        sampler.step()
+    return sampler
+
+
+@pytest.fixture
+def document() -> Document:
+    read = replace(WELL.metrics, events_read=3000)
+    letters = [LetterCount("too large", 3, WELL.time, "/var/log/app.log", 17)]
+    waiting = replace(WELL.output, waiting={"t": "it does not exist"})
+    sampler = sampled(WELL, later(WELL, 2.0, metrics=read, letters=letters, output=waiting))
+    errors = [LoggedError(WELL.time, "warning", "careful", 2)]
+    return status(IDENTITY, sampler, Health("ok", "Kafka accepts records."), errors, "name: web-1\n")
+
+
+def table(document: Document, name: str) -> Any:
+    return next(entry for entry in document["tables"] if entry["id"] == name)
+
+
+def test_it_names_the_agent_and_its_state(document: Document) -> None:
+    expected = {"program": "shipper", "version": "0.2.0", "name": "web-1", "host": "host-1", "started": WELL.time - 60}
+    assert {name: document[name] for name in expected} == expected
+    assert document["now"] == WELL.time + 2
+    assert document["health"] == {"state": "ok", "text": "Kafka accepts records."}
+    assert document["configuration"] == "name: web-1\n"
+
+
+def test_its_figures_have_a_unit_and_counters_a_rate(document: Document) -> None:
+    figures = {figure["id"]: figure for figure in document["figures"]}
+    assert figures["events_read"] == {
+        "id": "events_read",
+        "label": "Events read",
+        "value": 3000,
+        "unit": "events",
+        "rate": 1000.0,
+    }
+    assert figures["lag_bytes"] == {"id": "lag_bytes", "label": "Bytes behind", "value": 5000, "unit": "bytes"}
+    assert figures["oldest_unacknowledged_seconds"]["value"] == 1.5
+    assert {figure["unit"] for figure in document["figures"]} <= UNITS
+
+
+def test_its_charts_have_equally_many_points(document: Document) -> None:
+    charts = {chart["id"]: chart for chart in document["charts"]}
+    assert [line["values"] for line in charts["events"]["series"]] == [[1000.0], [0.0]]
+    assert [line["id"] for line in charts["events"]["series"]] == ["read", "acked"]
+    assert charts["lag"]["series"] == [{"id": "lag", "label": "behind", "values": [5000]}]
+    assert {(chart["step_seconds"], chart["until"]) for chart in document["charts"]} == {(2.0, WELL.time + 2)}
+    assert {chart["unit"] for chart in document["charts"]} <= UNITS
+
+
+def test_its_tables_come_in_order_and_their_rows_have_all_columns(document: Document) -> None:
+    tables = document["tables"]
+    assert [entry["id"] for entry in tables] == ["files", "errors", "dead_letters", "inputs", "topics"]
+    assert all(len(row) == len(entry["columns"]) for entry in tables for row in entry["rows"])
+    assert {column["kind"] for entry in tables for column in entry["columns"]} <= KINDS
+    assert all(entry["rows"] for entry in tables), "each has a row here"
+    assert table(document, "files")["columns"][2] == {
+        "id": "age",
+        "label": "Oldest unacknowledged",
+        "kind": "seconds",
+    }
+
+
+def test_its_rows_are_what_happened(document: Document) -> None:
+    assert table(document, "files")["rows"] == [["/var/log/app.log", 5000, 1.5, "app"]]
+    assert table(document, "errors")["rows"] == [[WELL.time, "warning", "careful", 2]]
+    assert table(document, "dead_letters")["rows"] == [["too large", 3, WELL.time, "/var/log/app.log", 17]]
+    assert table(document, "inputs")["rows"] == [["app", "filestream", 1000, 0.0, 5000, 3]]
+    assert table(document, "topics")["rows"] == [["t", "it does not exist"]]
+
+
+def test_while_it_starts_there_are_no_figures_but_all_tables() -> None:
+    document = status(IDENTITY, None, Health("starting", "It starts."), (), "")
+    assert (document["figures"], document["now"]) == ([], IDENTITY.started)
+    assert [entry["rows"] for entry in document["tables"]] == [[]] * 5

@@ -149,11 +149,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     data, wake, clock, once = environment.data, environment.wake, environment.clock, environment.once
     metrics = Metrics()
     agent, first_start, store = _open_data(config, data, clock)
-    stack.callback(store.close)
-    registrar = environment.threads.registrar(store, config.registry.flush, wake.set)
-    # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
-    stack.callback(registrar.close, 1.0)
-    registrar.start()
+    registrar = _start_registrar(store, config, environment, stack)
     environment.opened()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
@@ -206,6 +202,15 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
         store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
     store.before_recreating = directory.make
     return agent, first_start, store
+
+
+def _start_registrar(store: Store, config: ShipperConfig, environment: Environment, stack: ExitStack) -> Registrar:
+    stack.callback(store.close)
+    registrar = environment.threads.registrar(store, config.registry.flush, environment.wake.set)
+    # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
+    stack.callback(registrar.close, 1.0)
+    registrar.start()
+    return registrar
 
 
 def _watcher(wake: Wake, stack: ExitStack, threads: Threads) -> Watcher:

@@ -86,11 +86,18 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> MakeObserve
         return app.not_observed
     from shipper.monitor.composition import Monitor, MonitorSettings
     from shipper.monitor.configured import ConfigText
+    from shipper.tap_records import records_of
 
     configured = ConfigText(lambda: _exported(options), files(options))
     name = config.name or socket.gethostname()
     settings = MonitorSettings(
-        http, name, data_path(options, config), SystemClock(), configured.text, configured.read_again
+        http,
+        name,
+        data_path(options, config),
+        SystemClock(),
+        lambda: records_of(config),
+        configured.text,
+        configured.read_again,
     )
     return partial(Monitor, settings)
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from config.shipper.http import SOCKET_FILE
 from monitor.client import Address, NotHttp, Place, Refused, UnixSocket
 from shipper.errors import StartError
-
-SOCKET = "shipper.sock"  # below path.data
 
 
 def socket_of(data: Path) -> UnixSocket:
     """Return the socket of the agent with this path.data."""
-    return UnixSocket(data.absolute() / SOCKET)
+    return UnixSocket(data.absolute() / SOCKET_FILE)
 
 
 @contextmanager

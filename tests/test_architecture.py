@@ -35,6 +35,7 @@ MOST_IMPORTS = 16  # modules of ours
 IMPORT_EVERYTHING = {
     "config/shipper/model.py",
     "shipper/app.py",
+    "shipper/monitor/composition.py",
     "shipper/preview.py",
     "shipper/processor/factory.py",
     "shipper/source/crawler.py",

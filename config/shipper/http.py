@@ -9,6 +9,7 @@ from config.shipper import filebeat
 from config.text.checks import Finding, not_blank
 
 SOCKET = "unix://"
+SOCKET_FILE = "shipper.sock"  # below path.data
 
 
 def address(host: str) -> Iterator[Finding]:

@@ -3,20 +3,18 @@
 It begins before the agent is composed, which may wait for a broker: a supervisor has to see that the process lives.
 """
 
-import errno
 import logging
 import socket
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from config.shipper.http import HttpConfig
-from monitor.server import Handler, HttpServer
+from config.shipper.http import SOCKET_FILE, HttpConfig
+from monitor.server import Handler
 from shipper.app import App
 from shipper.clock import Clock
-from shipper.errors import StartError
 from shipper.monitor.errors_log import ErrorsLog
 from shipper.monitor.free_space import FreeSpace
 from shipper.monitor.health import StartProgress
@@ -24,25 +22,25 @@ from shipper.monitor.observing import take_snapshot
 from shipper.monitor.output_probe import OutputProbe
 from shipper.monitor.routes import Sources, routes
 from shipper.monitor.sampler import Sampler
+from shipper.monitor.serving import Serving
 from shipper.monitor.snapshot import Snapshot
 from shipper.monitor.status import AgentIdentity
 from shipper.output.base import Remote
+from shipper.tap import Records, Tap
+from shipper.tap_route import tap_route
 from shipper.version import VERSION
-
-logger = logging.getLogger(__name__)
-
-SOCKET = "shipper.sock"  # below path.data
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorSettings:
-    """`name` is the agent's, `data` its path.data; `configuration` returns the text of the one in effect, and
-    `read_again` is called when another one is."""
+    """`name` is the agent's, `data` its path.data; `records` makes events as the output sends them, for `shipper tap`.
+    `configuration` returns the text of the one in effect, and `read_again` is called when another one is."""
 
     http: HttpConfig
     name: str
     data: Path
     clock: Clock
+    records: Callable[[], Records]
     configuration: Callable[[], str] = str
     read_again: Callable[[], None] = lambda: None
 
@@ -62,27 +60,22 @@ class Monitor:
         self._startup = StartProgress()
         self._sources = Sources(identity, uuid.uuid4().hex, self._startup, errors.lines, settings.configuration)
         self._routes: dict[str, Handler] = dict(routes(self._sources))
-        if settings.http.enabled:
-            self._serve(self._listen_on_configured, host)
+        self._server = Serving(self._routes, settings.http, names=(settings.name, host))
+        stack.callback(self._server.close)
+        self._server.listen()
 
     def opened(self) -> None:
         """Note that path.data and the registry are open, and serve at the socket in path.data."""
         self._startup.registry_open = True
-        if self._settings.http.socket:
-            try:
-                self._serve(lambda server: server.listen_at(self._settings.data / SOCKET))
-            except OSError as error:
-                logger.warning(
-                    "'shipper top' and 'shipper tap' cannot connect, as there is no socket in path.data: %s; "
-                    "http.socket: false leaves it out",
-                    _in_words(error),
-                )
+        self._server.listen_at(self._settings.data / SOCKET_FILE)
 
-    def observe(self, app: App, more_routes: Mapping[str, Handler] | None = None) -> None:
+    def observe(self, app: App) -> None:
         """Take snapshots of a composed agent from now on."""
         settings, sources = self._settings, self._sources
         sources.identity = replace(sources.identity, name=app.agent.name, host=app.agent.host, id=app.agent.id)
-        self._routes.update(more_routes or {})
+        tap = Tap(app.pipeline.publisher, settings.records, settings.clock)
+        self._stack.callback(tap.close)
+        self._routes["/tap"] = tap_route(tap, settings.clock)
         space, probe = FreeSpace(settings.data), self._probe(app)
         reloaded = app.reloader.reloads.ok
 
@@ -111,44 +104,3 @@ class Monitor:
         probe.start()
         self._stack.callback(probe.close)
         return probe
-
-    def _serve(self, listen: Callable[[HttpServer], None], *names: str) -> None:
-        server = HttpServer(self._routes, names=(self._settings.name, *names))
-        try:
-            listen(server)
-        except BaseException:
-            server.close()
-            raise
-        server.start()
-        self._stack.callback(server.close)
-
-    def _listen_on_configured(self, server: HttpServer) -> None:
-        http = self._settings.http
-        try:
-            if http.socket_path is not None:
-                server.listen_at(Path(http.socket_path))
-                logger.info("http: serving at %s", http.host)
-            else:
-                server.listen_on(http.host, http.port)
-                logger.info("http: serving at http://%s:%d/", http.host, *server.ports)
-        except OSError as error:
-            raise StartError(_cannot_listen(http, error)) from error
-
-
-def _cannot_listen(http: HttpConfig, error: OSError) -> str:
-    if http.socket_path is not None:
-        return f"http.host: cannot serve at {http.host}: {_in_words(error)}"
-    place = f"{http.host}:{http.port}"
-    if error.errno == errno.EADDRINUSE:
-        return f"http.port: {place} is taken by another process, perhaps a second shipper; set another http.port"
-    if isinstance(error, socket.gaierror):
-        return f"http.host: {http.host!r} is not a name of this host: {error.strerror}; set localhost, or an address"
-    return (
-        f"http.host: cannot listen on {place}: {_in_words(error)}; set http.host and http.port to what this host has, "
-        "or http.enabled: false"
-    )
-
-
-def _in_words(error: OSError) -> str:
-    place = f"{error.filename}: " if error.filename else ""
-    return f"{place}{error.strerror or error}"

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from config.shipper.http import HttpConfig
+from config.shipper.http import SOCKET_FILE, HttpConfig
 from shipper.errors import StartError
-from shipper.monitor.composition import SOCKET, Monitor, MonitorSettings
+from shipper.monitor.composition import Monitor, MonitorSettings
+from shipper.tap import Records
 from tests.lab import Lab
 
 MakeMonitor = Callable[..., Monitor]
@@ -24,7 +25,8 @@ def monitor_of(lab: Lab, tmp_path: Path) -> Iterator[MakeMonitor]:
     with ExitStack() as stack:
 
         def make(**options: Any) -> Monitor:
-            settings = MonitorSettings(HttpConfig(**options), "web-1", tmp_path, lab.clock, lambda: "name: web-1\n")
+            http = HttpConfig(**options)
+            settings = MonitorSettings(http, "web-1", tmp_path, lab.clock, no_records, lambda: "name: web-1\n")
             return Monitor(settings, stack)
 
         yield make
@@ -37,10 +39,14 @@ def monitor(monitor_of: MakeMonitor) -> Monitor:
     return monitor
 
 
+def no_records() -> Records:
+    return lambda batch: ()
+
+
 def ask(data: Path, path: str, accept: str = "*/*") -> tuple[int, bytes]:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(5)
-        client.connect(str(data / SOCKET))
+        client.connect(str(data / SOCKET_FILE))
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n".encode())
         answer = b""
         while piece := client.recv(65536):
@@ -83,8 +89,8 @@ def test_all_paths_answer_of_one_snapshot(monitor: Monitor, lab: Lab, tmp_path: 
     assert document(tmp_path, "/status")["configuration"] == "name: web-1\n"
 
 
-def test_a_browser_gets_the_page_and_a_probe_json(monitor: Monitor, tmp_path: Path) -> None:
-    assert ask(tmp_path, "/", accept="text/html,*/*;q=0.8")[1].lstrip().lower().startswith(b"<!doctype html>")
+def test_a_browser_gets_words_and_a_probe_json(monitor: Monitor, tmp_path: Path) -> None:
+    assert ask(tmp_path, "/", accept="text/html,*/*;q=0.8")[1].startswith(b"A running shipper: see /status")
     assert document(tmp_path, "/")["beat"] == "filebeat"
     assert b'\n  "beat"' in ask(tmp_path, "/?pretty")[1]
 
@@ -115,13 +121,13 @@ def test_warnings_of_the_log_are_in_the_status(monitor: Monitor, tmp_path: Path)
 
 def test_the_socket_is_left_out_if_it_is_not_wanted(monitor_of: MakeMonitor, tmp_path: Path) -> None:
     monitor_of(socket=False).opened()
-    assert not (tmp_path / SOCKET).exists()
+    assert not (tmp_path / SOCKET_FILE).exists()
 
 
 def test_without_the_socket_the_agent_runs_all_the_same(
     monitor_of: MakeMonitor, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / SOCKET).write_text("a file")
+    (tmp_path / SOCKET_FILE).write_text("a file")
     monitor_of().opened()
     assert "'shipper top' and 'shipper tap' cannot connect" in caplog.text
 

@@ -1,0 +1,82 @@
+"""Where the state of the agent is served: at the configured address, and at the socket in path.data."""
+
+import errno
+import logging
+import socket
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from config.shipper.http import HttpConfig
+from monitor.server import Handler, HttpServer
+from shipper.errors import StartError
+
+logger = logging.getLogger(__name__)
+
+
+class Serving:
+    """Each place has a server of its own, so that clients of one take nothing from the other. `names` are hosts by
+    which it may be asked."""
+
+    def __init__(self, routes: Mapping[str, Handler], http: HttpConfig, names: Collection[str]) -> None:
+        self._routes = routes
+        self._http = http
+        self._names = names
+        self._servers: list[HttpServer] = []
+
+    def listen(self) -> None:
+        """Serve at the configured address, if that is wanted. Raises StartError."""
+        if self._http.enabled:
+            try:
+                self._serve(self._listen_on_configured)
+            except OSError as error:
+                raise StartError(_cannot_listen(self._http, error)) from error
+
+    def listen_at(self, path: Path) -> None:
+        """Serve at the socket in path.data, if that is wanted and possible."""
+        if self._http.socket:
+            try:
+                self._serve(lambda server: server.listen_at(path))
+            except OSError as error:
+                logger.warning(
+                    "'shipper top' and 'shipper tap' cannot connect, as there is no socket in path.data: %s; "
+                    "http.socket: false leaves it out",
+                    _in_words(error),
+                )
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+
+    def _serve(self, listen: Callable[[HttpServer], None]) -> None:
+        server = HttpServer(self._routes, names=self._names)
+        self._servers.append(server)
+        listen(server)
+        server.start()
+
+    def _listen_on_configured(self, server: HttpServer) -> None:
+        http = self._http
+        if http.socket_path is not None:
+            server.listen_at(Path(http.socket_path))
+            logger.info("http: serving at %s", http.host)
+        else:
+            server.listen_on(http.host, http.port)
+            logger.info("http: serving at http://%s:%d/", http.host, *server.ports)
+
+
+def _cannot_listen(http: HttpConfig, error: OSError) -> str:
+    if http.socket_path is not None:
+        return f"http.host: cannot serve at {http.host}: {_in_words(error)}"
+    place = f"{http.host}:{http.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"http.port: {place} is taken by another process, perhaps a second shipper; set another http.port"
+    if isinstance(error, socket.gaierror):
+        return f"http.host: {http.host!r} is not a name of this host: {error.strerror}; set localhost, or an address"
+    return (
+        f"http.host: cannot listen on {place}: {_in_words(error)}; set http.host and http.port to what this host has, "
+        "or http.enabled: false"
+    )
+
+
+def _in_words(error: OSError) -> str:
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}"

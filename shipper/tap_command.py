@@ -185,7 +185,7 @@ def tap(options: argparse.Namespace) -> int:
     viewer = Viewer(form, sys.stdout.buffer, sys.stderr, options.count, options.seconds)
     query = urlencode({"rate": options.rate, "targets": json.dumps(list(_targets(options.targets)))})
     try:
-        viewer.show(_lines(place, f"/tap?{query}"))
+        viewer.show(stream(place, f"/tap?{query}"))
     except KeyboardInterrupt:
         pass
     finally:
@@ -201,9 +201,9 @@ def _targets(words: list[str]) -> Iterator[str]:
             yield os.path.abspath(word)
 
 
-def _lines(place: Place, path: str) -> Iterator[bytes]:
-    """Yield the lines of a stream, and of another one after it broke off: the agent leaves a reader that pauses for
-    long. Raises StartError."""
+def stream(place: Place, path: str) -> Iterator[bytes]:
+    """Yield the lines that the agent streams, and after the stream broke off those of another one: the agent leaves a
+    reader that pauses for long. Raises StartError."""
     received = True
     while received:
         received = False

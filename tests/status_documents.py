@@ -117,7 +117,7 @@ def _table(title: str, columns: dict[str, str], rows: list[list[Any]], empty: st
     return {"id": title, "title": title, "empty": empty, "columns": kinds, "rows": rows}
 
 
-# A path with its query -> status and body; an iterator is sent piece by piece, after which the connection ends.
+# A path with its query -> status and body; an iterator is sent piece by piece, and b"" breaks the connection off.
 Answer = Callable[[str], tuple[int, bytes | Iterator[bytes]]]
 
 
@@ -137,9 +137,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         if isinstance(body, bytes):
             self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for piece in [body] if isinstance(body, bytes) else body:
-            self.wfile.write(piece)
+        for piece in body:
+            if not piece:
+                return
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
 
     def address_string(self) -> str:
         return "a unix socket"

@@ -23,16 +23,20 @@ MOST_FIGURE_LINES = 5  # where it is not tall
 LEAST_TABLE = 5  # lines: the titles, the columns' labels and three rows
 KEYS = "q quit  p pause  tab next table  arrows scroll  ? help"
 HELP = """\
-q              quit
-p, blank       pause, and continue
-tab, right     the next table (shift-tab, left: the one before; 1 to 9: that one)
-up, down       scroll the table (also j and k, page up and down, home, end)
-?              this help
+q            quit
+p, blank     pause, and continue
+tab, right   the next table; shift-tab, left: the one before; 1 to 9: that one
+up, down     scroll the table; also j and k, page up and down, home, end
+?            this help
 
-Health         OK: events are delivered. DEGRADED: they are, and a person should look. FAILING: none is.
-Figures        since the start, with what came a second over the last ten seconds.
-Charts         all series of a chart have one scale, from 0 to its max; unknown is blank.
-The same as text, for a report: --once"""
+OK           events are delivered
+DEGRADED     they are, and a person should look
+FAILING      none is delivered
+NO ANSWER    the program has ended, or hangs
+
+Figures are since its start; beside them is what came a second, over the last
+ten seconds. All series of a chart have one scale, from 0 to its max; what is
+not known is blank. The same as text, for a script or a report: --once"""
 
 
 def render(view: View, width: int, height: int | None = None) -> list[Line]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.client import Address, Refused, UnixSocket, get, opened, place_of
+from monitor.client import Address, NotHttp, Refused, UnixSocket, get, opened, place_of
 from tests.status_documents import serving
 
 
@@ -53,3 +53,19 @@ def test_a_stream_is_read_line_by_line(tmp_path: Path) -> None:
         opened(UnixSocket(tmp_path / "s"), "/", 5) as response,
     ):
         assert list(iter(response.readline, b"")) == [b"one\n", b"two\n"]
+
+
+def test_a_stream_that_breaks_off_ends(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "s", lambda path: (200, iter([b"one\n", b""]))),
+        opened(UnixSocket(tmp_path / "s"), "/", 5) as response,
+    ):
+        assert list(iter(response.readline, b"")) == [b"one\n"]
+
+
+def test_an_answer_that_breaks_off_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "s", lambda path: (200, iter([b"one\n", b""]))),
+        pytest.raises(NotHttp, match="the answer is not complete"),
+    ):
+        get(UnixSocket(tmp_path / "s"), "/")

@@ -15,7 +15,17 @@ from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
-from shipper.tap import ABANDONED, BYTES_A_SECOND, MOST_TAPS, QUEUE_EVENTS, Sample, Subscription, Tap, Wanted
+from shipper.tap import (
+    ABANDONED,
+    BYTES_A_SECOND,
+    MOST_TAPS,
+    QUEUE_BYTES,
+    QUEUE_EVENTS,
+    Sample,
+    Subscription,
+    Tap,
+    Wanted,
+)
 from tests.builders import batch, encoder, source
 from tests.fakes import ManualClock, MemoryOutput
 
@@ -125,6 +135,17 @@ def test_large_events_are_not_encoded_beyond_a_megabyte_a_second(desk: Desk) -> 
         assert len(taken(subscription)) <= 3
     assert desk.encoded <= 22
     assert subscription.counts.dropped == 200 - desk.encoded
+
+
+def test_what_waits_for_a_reader_is_bounded_in_bytes(desk: Desk) -> None:
+    subscription = desk.tap.subscribe(ALL, 10)
+    quarter = "x" * (QUEUE_BYTES // 4)
+    for _ in range(3):
+        for _ in range(10):
+            desk.clock.advance(2)
+            desk.send(quarter)
+        assert len(taken(subscription)) == 4
+    assert subscription.counts.dropped == 18
 
 
 def test_a_tap_leaves_the_batch_as_it_is(desk: Desk) -> None:

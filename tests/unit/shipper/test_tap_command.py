@@ -2,6 +2,9 @@
 
 import io
 import json
+import socket
+import struct
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from monitor.client import Address
 from shipper import cli
 from shipper.cli import main
-from shipper.tap_command import NO_MATCH, Format, Viewer
+from shipper.errors import StartError
+from shipper.tap_command import NO_MATCH, Format, Viewer, stream
 from tests.fakes import ManualClock
 from tests.status_documents import serving
 
@@ -116,7 +121,7 @@ def asked(arguments: list[str], data: Path, stream: bytes, capsys: pytest.Captur
 
     def answer(path: str) -> tuple[int, Iterator[bytes]]:
         requests.append(path)
-        return 200, iter([stream] if len(requests) == 1 else [])
+        return 200, iter([stream, b""] if len(requests) == 1 else [])
 
     with serving(data / "shipper.sock", answer):
         main(["tap", *arguments, "--path.data", str(data), "-c", str(data / "none.yml")])
@@ -142,6 +147,33 @@ def test_a_stream_that_breaks_off_is_continued_until_the_agent_does_not_answer(
     assert out == "a\n"
     assert err.startswith("tap: 1 event shown\n")
     assert "shipper.sock answers with nothing" in err
+
+
+def test_a_connection_that_is_reset_is_made_again() -> None:
+    read = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        for line in (b"one\n", b"two\n"):
+            client, _ = listener.accept()
+            client.recv(1000)
+            client.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + line)
+            assert read.wait(10)
+            read.clear()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it is reset, not closed
+            client.close()
+        listener.close()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=serve, args=[listener])
+    thread.start()
+    lines = stream(Address("127.0.0.1", listener.getsockname()[1]), "/tap")
+    assert next(lines) == b"one\n"
+    read.set()
+    assert next(lines) == b"two\n"
+    read.set()
+    thread.join()
+    with pytest.raises(StartError, match="Connection refused"):
+        next(lines)
 
 
 def test_without_an_agent_the_error_names_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

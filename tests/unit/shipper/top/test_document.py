@@ -26,7 +26,7 @@ def test_what_is_missing_is_empty_and_what_is_of_another_type_is_left_out() -> N
     strange = {
         "health": {"state": 1},
         "figures": [1, {"label": "A", "value": "x"}],
-        "charts": [{"title": "C", "step_seconds": 0, "series": [{"values": ["x", 1, True]}, 2]}],
+        "charts": [{"title": "C", "step_seconds": 0, "series": [{"values": ["x", 1, True]}, 2]}, {"series": 1}],
         "tables": [{"columns": [{"label": "A"}, {"label": "B"}], "rows": [[1], 2, [1, 2, 3]]}],
         "added": {"by": "a later release"},
     }

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from shipper.top.document import parse
-from shipper.top.frame import KEYS, render
-from shipper.top.text import columns, plain
+from shipper.top.frame import HELP, KEYS, render
+from shipper.top.text import columns, left, plain
 from shipper.top.view import View
 from tests.status_documents import document
 
@@ -54,6 +54,7 @@ def test_a_frame_fits_any_size(width: int, height: int | None) -> None:
     for shown in frames:
         lines = render(shown, width, height)
         assert height is None or len(lines) == height
+        assert height is None or "".join(span.text for span in lines[-1]) == left(f" {KEYS}", width)
         assert max(columns("".join(span.text for span in line)) for line in lines) <= width
 
 
@@ -105,6 +106,7 @@ def test_a_paused_view_says_so() -> None:
 
 def test_the_help_lists_the_keys() -> None:
     text = screen(replace(view(), has_help=True))
+    assert all(line.strip() in text for line in HELP.splitlines()), "nothing is cut"
     for words in ("quit", "pause", "the next table", "scroll the table"):
         assert words in text
 
@@ -112,7 +114,8 @@ def test_the_help_lists_the_keys() -> None:
 def test_names_of_files_cannot_control_the_terminal() -> None:
     tables = document()["tables"]
     tables[0]["rows"] = [["/var/log/\x1b]0;owned\x07\u202e日本.log", 1, 1.0]]
-    text = screen(view(tables=tables, name="\x1b[2J", health={"state": "ok\x1b", "text": "\x1b[1m"}))
+    shown = view(tables=tables, name="\x1b[2J", health={"state": "ok\x1b", "text": "\x1b[1m"})
+    text = screen(shown) + screen(replace(shown, problem="\x1b[3m"))
     assert "\\x1b]0;owned\\x07\\u202e日本.log" in text
     assert not [character for character in text if ord(character) < 32 and character != "\n"]
 

@@ -43,6 +43,8 @@ def _socket(place: UnixSocket, error: OSError) -> str:
         )
     if isinstance(error, ConnectionRefusedError):
         return f"{path} was left by a shipper that has ended: start it again (`shipper run`)"
+    if isinstance(error, ConnectionError | NotHttp):
+        return f"{path}: the connection broke off, the shipper has ended or is about to: start it again (`shipper run`)"
     if isinstance(error, PermissionError):
         return f"{path} may not be opened: only the shipper's own user may; run this command as {_owner(path)}"
     if isinstance(error, TimeoutError):

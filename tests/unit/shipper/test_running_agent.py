@@ -41,6 +41,13 @@ def test_a_socket_that_a_killed_agent_has_left(left_socket: Path) -> None:
     assert "was left by a shipper that has ended: start it again" in problem(socket_of(left_socket))
 
 
+def test_an_agent_that_ends_meanwhile(tmp_path: Path) -> None:
+    words = "the connection broke off, the shipper has ended or is about to"
+    assert words in problem(socket_of(tmp_path), ConnectionResetError(104, "Connection reset by peer"))
+    with serving(tmp_path / "shipper.sock", lambda path: (200, iter([b"x", b""]))):
+        assert words in problem(socket_of(tmp_path))
+
+
 def test_an_agent_that_does_not_answer(tmp_path: Path) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(str(tmp_path / "shipper.sock"))

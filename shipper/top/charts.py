@@ -25,17 +25,26 @@ ASCII = Glyphs(levels="_.:|#")
 
 
 def chart_lines(chart: Chart, width: int, rows: int, glyphs: Glyphs) -> list[Line]:
-    """Return the title, and `rows` lines for each series."""
+    """Return the title, and `rows` lines for each series; the title alone where all is 0, or nothing is known."""
     points = max((len(series.values) for series in chart.series), default=0)
     known = [value for series in chart.series for value in series.values if value is not None]
-    top = max(known, default=0.0)
-    span = f"last {duration(points * chart.step)}, max {figure(top, chart.unit)}" if known else "nothing known yet"
-    lines = [rule_off([Span(shown(chart.title), "bold")], [Span(span, "dim")], width)]
-    label = min(max((columns(shown(series.label)) for series in chart.series), default=0), LONGEST_LABEL)
-    value = max((columns(_newest(series, chart)) for series in chart.series), default=0)
+    top, period = max(known, default=0.0), duration(points * chart.step)
+    if top > 0:
+        scale = f"last {period}, max {figure(top, chart.unit)}"
+    else:
+        scale = f"{figure(0, chart.unit)} for the last {period}" if known else "nothing known yet"
+    lines = [rule_off([Span(shown(chart.title), "bold")], [Span(scale, "dim")], width)]
+    return lines if top <= 0 else [*lines, *_strips(chart, width, rows, glyphs)]
+
+
+def _strips(chart: Chart, width: int, rows: int, glyphs: Glyphs) -> list[Line]:
+    lines: list[Line] = []
+    top = max(value for series in chart.series for value in series.values if value is not None)
+    label = min(max(columns(shown(series.label)) for series in chart.series), LONGEST_LABEL)
+    value = max(columns(_newest(series, chart)) for series in chart.series)
+    size = max(width - label - value - 3, 1), rows
     for index, series in enumerate(chart.series):
         style = SERIES_STYLES[index % len(SERIES_STYLES)]
-        size = max(width - label - value - 3, 1), rows
         strips = strip(joined(series.values, size[0], chart.newest), size, top, glyphs)
         for row, text in enumerate(strips):
             is_last = row == len(strips) - 1

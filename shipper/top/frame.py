@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from shipper.top.charts import Glyphs, chart_lines
+from shipper.top.charts import chart_lines
 from shipper.top.document import Document, Table
 from shipper.top.figures import figure_lines
 from shipper.top.tables import heading, table_lines
@@ -21,6 +21,7 @@ LONGEST_STATE = 12
 TALL = 34  # lines from which on charts have two rows and several tables are shown
 MOST_FIGURE_LINES = 5  # where it is not tall
 LEAST_TABLE = 5  # lines: the titles, the columns' labels and three rows
+TABLE_ROOM = 8  # that charts leave, with an empty line
 KEYS = "q quit  p pause  tab next table  arrows scroll  ? help"
 HELP = """\
 q            quit
@@ -56,14 +57,12 @@ def _lines(view: View, width: int, height: int | None) -> list[Line]:
         return [
             *head,
             *figure_lines(document.figures, width),
-            *_charts(document, width, 2, view.glyphs),
+            *_charts(view, width, 2),
             *_all(view, width),
         ]
     is_tall = height >= TALL
     top = [*head, *figure_lines(document.figures, width, None if is_tall else MOST_FIGURE_LINES)]
-    charts = _charts(document, width, 2 if is_tall else 1, view.glyphs, spaced=is_tall)
-    room = height - len(top) - LEAST_TABLE - 1
-    top += charts[: max(room, 0)]
+    top += _charts(view, width, 2 if is_tall else 1, height - len(top) - TABLE_ROOM - 1)
     return _with_footer([*top, *_tables(view, width, height - len(top) - 1)], view, width, height)
 
 
@@ -104,12 +103,18 @@ def _health(view: View, width: int, height: int | None) -> list[Line]:
     return [[Span(f"{word} ", style), Span(lines[0])], *([Span(f"{indent}{line}")] for line in lines[1:])]
 
 
-def _charts(document: Document, width: int, rows: int, glyphs: Glyphs, *, spaced: bool = True) -> list[Line]:
+def _charts(view: View, width: int, rows: int, height: int | None = None) -> list[Line]:
+    """Return the charts that fit into the height as a whole, after an empty line; each of them, where charts have
+    several rows."""
+    assert view.document is not None
     lines: list[Line] = []
-    for chart in document.charts:
-        if spaced or not lines:
-            lines.append([])
-        lines += chart_lines(chart, width, rows, glyphs)
+    is_apart = True
+    for chart in view.document.charts:
+        added = chart_lines(chart, width, rows, view.glyphs)
+        is_apart = not lines or (rows > 1 and (is_apart or len(added) > 1))
+        if height is None or len(lines) + is_apart + len(added) <= height:
+            lines += [[], *added] if is_apart else added
+            is_apart = len(added) > 1
     return lines
 
 

@@ -65,6 +65,14 @@ def test_as_text_everything_is_there_and_nothing_is_cut() -> None:
     assert KEYS not in text
 
 
+def test_a_chart_that_does_not_fit_is_left_out_as_a_whole() -> None:
+    lag = document()["charts"][1]
+    charts = [lag | {"title": f"Chart {number}", "series": lag["series"] * number} for number in (1, 9, 2)]
+    text = screen(view(charts=charts))
+    assert ("Chart 1" in text, "Chart 9" in text, "Chart 2" in text) == (True, False, True)
+    assert "service-01/app.log" in text
+
+
 def test_an_empty_table_has_its_words() -> None:
     tables = document()["tables"]
     tables[0]["rows"] = []

@@ -7,7 +7,7 @@ from shipper.top.text import Line, Span, columns, left, right, shown
 from shipper.top.values import figure, rate
 
 MOST_STACKS = 5
-LEAST_LABEL = 14  # columns that a label keeps, as long as it has so many
+LEAST_LABEL = 20  # columns that a label keeps, as long as it has so many
 
 Cell = tuple[str, str, str]
 
@@ -24,7 +24,7 @@ def figure_lines(figures: Sequence[Figure], width: int, most: int | None = None)
         if labels is not None:
             break
     else:
-        labels = [LEAST_LABEL]
+        labels = [LEAST_LABEL]  # and what is beyond the width is cut
     drawn = [_stack(stack, label) for stack, label in zip(stacks, labels, strict=True)]
     rows = [[span for stack in drawn if number < len(stack) for span in stack[number]] for number in range(height)]
     return [[], *rows] if rows else []

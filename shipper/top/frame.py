@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shipper.top.charts import chart_lines
-from shipper.top.document import Document, Table
+from shipper.top.document import Table
 from shipper.top.figures import figure_lines
 from shipper.top.tables import heading, table_lines
 from shipper.top.text import Line, Span, Style, columns, cut, fitting, left, rule_off, shown, wrapped
@@ -141,11 +141,10 @@ def _tables(view: View, width: int, height: int) -> list[Line]:
     own = room if height < TALL // 2 else max(room - sum(map(_least, others)), room * 2 // 5)
     lines += table_lines(tables[chosen], width, document.now, first=view.row, height=own)
     for table in others:
-        room = height - len(lines) - 2
-        if room < LEAST_TABLE - 2:
-            break
-        lines += [[], [Span(heading(table), "bold")]]
-        lines += table_lines(table, width, document.now, height=min(room, len(table.rows) + 1, LEAST_TABLE + 1))
+        room = min(height - len(lines) - 2, LEAST_TABLE + 1)
+        added = table_lines(table, width, document.now, height=room)
+        if 1 < len(added) <= room:  # at least a row beside the labels
+            lines += [[], [Span(heading(table), "bold")], *added]
     return lines
 
 

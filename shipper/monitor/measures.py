@@ -201,7 +201,7 @@ MEASURES: tuple[Measure | Times, ...] = (
         lambda s: (((i.id,), i.files_open) for i in s.inputs),
         INPUT,
     ),
-    _gauge("file_problems", "Files and patterns that cannot be read.", lambda s: len(s.problems)),
+    _gauge("file_problems", "Files and directories that cannot be read.", lambda s: len(s.problems)),
     _gauge("registry_entries", "Entries of the registry: files that are remembered.", lambda s: s.registry.entries),
     Measure("counter", "registry_saves", "Saves of the registry, by result.", _saves, RESULT),
     Times(

@@ -146,7 +146,7 @@ class Crawler:
             open_of_input=dict(self.open_files.of_input),
             waiting=waiting,
             bytes_waiting=bytes_waiting,
-            problems=self.problems.now,
+            problems=self.problems.unreadable,
             watches=self._watcher.watches,
             fallbacks=self._watcher.fallbacks,
         )

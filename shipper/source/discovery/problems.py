@@ -7,6 +7,8 @@ from logs.folding import EACH
 
 logger = logging.getLogger(__name__)
 
+NO_MATCH = "no file matches it"  # how the problem of such a pattern begins
+
 
 class Problems:
     def __init__(self) -> None:
@@ -21,6 +23,11 @@ class Problems:
         for problems in list(self._of_scans.values()):
             current |= problems
         return current
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """Return those of what exists: that no file matches a pattern is well on most hosts. Any thread may ask."""
+        return {path: problem for path, problem in self.now.items() if not problem.startswith(NO_MATCH)}
 
     def of_scan(self, input_id: str, problems: dict[str, str]) -> None:
         """Report all problems that a scan of the input met. A problem of the scan before that is not among them is

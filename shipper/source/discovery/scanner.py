@@ -16,6 +16,7 @@ from config.text.patterns import Pattern
 from shipper.source.discovery.directory import Directory, DirectoryEntry, FileKey, Kind, ScannedFile
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
 from shipper.source.discovery.directory_tree import Tree
+from shipper.source.discovery.problems import NO_MATCH
 
 __all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
@@ -200,9 +201,9 @@ class _Search:
 
     def _why_nothing(self, pattern: PathPattern) -> str:
         if self._links:
-            return f"no file matches it, only symbolic links: {READ_LINKS}"
+            return f"{NO_MATCH}, only symbolic links: {READ_LINKS}"
         if self._excluded:
-            return "no file matches it that exclude_files and include_files let through"
+            return f"{NO_MATCH} that exclude_files and include_files let through"
         if not os.path.isdir(pattern.root):
-            return f"no file matches it: there is no directory {pattern.root}"
-        return "no file matches it"
+            return f"{NO_MATCH}: there is no directory {pattern.root}"
+        return NO_MATCH

@@ -5,45 +5,20 @@ from collections.abc import Iterator
 
 import promql_parser
 
+from shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, PREFIX, START_TIME, Times
 from spark_sink.monitor.metrics import SinkMetrics
 
 SCRAPED = {"instance", "job"}  # labels that Prometheus adds itself
 PROMETHEUS = {"up": (), "ALERTS": ("alertname", "alertstate")}  # series that it makes itself
 JOBS = {"shipper", "spark-sink"}
 
-_SHIPPER_COUNTERS = (
-    *("events_read", "events_acknowledged", "events_dead_lettered", "events_filtered", "events_truncated"),
-    *("events_split", "messages_cut_short", "processor_failures", "bytes_read", "bytes_acknowledged", "bytes_lost"),
-    *("transactions_committed", "transactions_aborted", "batches_retried", "harvesters_started", "harvesters_closed"),
-    *("files_truncated", "files_resent"),
-)
-_SHIPPER_GAUGES = (
-    *("output_reached", "output_failing", "topics_waiting", "queue_events", "queue_events_capacity", "queue_bytes"),
-    *("queue_bytes_capacity", "batches_in_flight", "lag_bytes", "oldest_unacknowledged_seconds", "files_open"),
-    *("files_waiting", "file_problems", "registry_entries", "registry_failing", "watches", "watch_fallbacks"),
-    *("dead_letters_waiting", "data_free_bytes", "kubernetes_cache_pods", "loop_silent_seconds", "start_time_seconds"),
-)
-_SHIPPER_LABELLED = {
-    "input_events_read_total": ("input",),
-    "input_bytes_read_total": ("input",),
-    "output_errors_total": ("kind",),
-    "input_lag_bytes": ("input",),
-    "file_lag_bytes": ("path", "input"),
-    "input_oldest_unacknowledged_seconds": ("input",),
-    "input_files_open": ("input",),
-    "registry_saves_total": ("result",),
-    "reloads_total": ("result",),
-    "info": ("version", "name"),
-}
-_SHIPPER_HISTOGRAMS = ("produce_seconds", "registry_fsync_seconds")
-
 
 def shipper_metrics() -> dict[str, tuple[str, ...]]:
-    plain = [*(f"{name}_total" for name in _SHIPPER_COUNTERS), *_SHIPPER_GAUGES]
-    labels = dict.fromkeys(plain, ()) | _SHIPPER_LABELLED
-    for name in _SHIPPER_HISTOGRAMS:
-        labels |= _histogram(name, ())
-    return {f"shipper_{name}": names for name, names in labels.items()}
+    served = {f"{PREFIX}{START_TIME[0]}": (), f"{PREFIX}{INFO[0]}": INFO_LABELS}
+    for measure in MEASURES:
+        name, labels = measure.exposed, measure.labels
+        served |= _histogram(name, labels) if isinstance(measure, Times) else {name: labels}
+    return served
 
 
 def sink_metrics() -> dict[str, tuple[str, ...]]:

@@ -100,6 +100,13 @@ def test_a_file_that_cannot_be_read_is_a_problem(lab: Lab) -> None:
     assert snapshot(lab).problems == {"/var/log/x": "permission denied"}
 
 
+def test_a_pattern_that_no_file_matches_is_none(lab: Lab) -> None:
+    """On most hosts some program is not installed: the state would be degraded there permanently."""
+    lab.start()
+    lab.crawler.problems.of_scan("app", {"/g/*.log": "no file matches it: there is no directory /g", "/d": "denied"})
+    assert snapshot(lab).problems == {"/d": "denied"}
+
+
 def test_a_rejected_event_is_a_row_with_its_place(lab: Lab) -> None:
     lab.refuse = "bad"
     lab.append("a.log", "good\nbad\nbad\n")

@@ -1,6 +1,7 @@
 """`shipper tap`: shows a sample of the events that the running agent sends."""
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -150,6 +151,9 @@ class Viewer:
             self._dropped_before = self.dropped
         self._counts = counts
 
+    def note_gap(self) -> None:
+        self._print("the agent has left this reader, which paused for long; what was sent meanwhile is not shown")
+
     def _report(self) -> None:
         now = self.now()
         if not self._is_connected:
@@ -185,7 +189,7 @@ def tap(options: argparse.Namespace) -> int:
     viewer = Viewer(form, sys.stdout.buffer, sys.stderr, options.count, options.seconds)
     query = urlencode({"rate": options.rate, "targets": json.dumps(list(_targets(options.targets)))})
     try:
-        viewer.show(stream(place, f"/tap?{query}"))
+        viewer.show(stream(place, f"/tap?{query}", viewer.note_gap))
     except KeyboardInterrupt:
         pass
     finally:
@@ -201,19 +205,21 @@ def _targets(words: list[str]) -> Iterator[str]:
             yield os.path.abspath(word)
 
 
-def stream(place: Place, path: str) -> Iterator[bytes]:
-    """Yield the lines that the agent streams, and after the stream broke off those of another one: the agent leaves a
-    reader that pauses for long. Raises StartError."""
-    received = True
-    while received:
+def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[bytes]:
+    """Yield the lines that the agent streams, and after the stream broke off those of another one, which is noted: the
+    agent leaves a reader that pauses for long. Raises StartError."""
+    for number in itertools.count():
         received = False
         with errors_in_words(place):
             try:
                 with opened(place, path, SILENCE) as response:
                     for line in iter(response.readline, b""):
+                        if number and not received:
+                            note_gap()
                         received = True
                         yield line
             except (ConnectionError, NotHttp):
                 if not received:
                     raise
-    raise StartError(f"{place} answers with nothing")
+        if not received:
+            raise StartError(f"{place} answers with nothing")

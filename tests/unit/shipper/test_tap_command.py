@@ -166,10 +166,11 @@ def test_a_connection_that_is_reset_is_made_again() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=serve, args=[listener])
     thread.start()
-    lines = stream(Address("127.0.0.1", listener.getsockname()[1]), "/tap")
-    assert next(lines) == b"one\n"
+    gaps: list[str] = []
+    lines = stream(Address("127.0.0.1", listener.getsockname()[1]), "/tap", lambda: gaps.append("gap"))
+    assert (next(lines), gaps) == (b"one\n", [])
     read.set()
-    assert next(lines) == b"two\n"
+    assert (next(lines), gaps) == (b"two\n", ["gap"])
     read.set()
     thread.join()
     with pytest.raises(StartError, match="Connection refused"):

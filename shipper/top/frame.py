@@ -18,6 +18,7 @@ STATES: dict[str, tuple[str, Style]] = {
     "starting": ("STARTING", "warn"),
 }
 LONGEST_STATE = 12
+LONGEST_TAB, LEAST_TAB = 40, 8  # columns of a table's title
 TALL = 34  # lines from which on charts have two rows and several tables are shown
 MOST_FIGURE_LINES = 5  # where it is not tall
 LEAST_TABLE = 5  # lines: the titles, the columns' labels and three rows
@@ -154,11 +155,14 @@ def _least(table: Table) -> int:
 
 
 def _tabs(view: View, chosen: int, width: int) -> Line:
-    """Return the tables' titles, of which the selected one is always to be seen."""
+    """Return the tables' titles, cut if there is no room for all of them; the selected one is always to be seen."""
     assert view.document is not None
-    titles = [f" {heading(table)} " for table in view.document.tables]
+    for label in range(LONGEST_TAB, LEAST_TAB - 1, -1):
+        titles = [f" {heading(table, label)} " for table in view.document.tables]
+        if sum(map(columns, titles)) < width:
+            break
     first = 0
-    while first < chosen and sum(columns(title) for title in titles[first : chosen + 1]) > width - 2:
+    while first < chosen and sum(map(columns, titles[first : chosen + 1])) > width - 2:
         first += 1
     spans = [Span("<" if first else " ", "dim")]
     for number, title in list(enumerate(titles))[first:]:

@@ -12,8 +12,10 @@ LEAST_TEXT = 12  # columns that a text keeps, as long as it has so many
 MOST_LINES = 4  # of one row at a screen
 
 
-def heading(table: Table) -> str:
-    return f"{shown(table.title)} ({len(table.rows)})"
+def heading(table: Table, width: int | None = None) -> str:
+    """Return the title, in at most so many columns, and the number of rows."""
+    title = shown(table.title)
+    return f"{title if width is None else cut(title, width)} ({len(table.rows)})"
 
 
 def table_lines(table: Table, width: int, now: float, *, first: int = 0, height: int | None = None) -> list[Line]:

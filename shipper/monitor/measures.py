@@ -6,6 +6,7 @@ docs/shipper-metrics.md lists them; this prints its table:
     python -m shipper.monitor.measures
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ from typing import Literal
 from monitor.histogram import Distribution
 from shipper.metrics import Metrics
 from shipper.monitor.snapshot import Snapshot
+from shipper.record import readable_path
 
 PREFIX = "shipper_"
 
@@ -75,6 +77,14 @@ def _saves(snapshot: Snapshot) -> Samples:
 def _reloads(snapshot: Snapshot) -> Samples:
     yield ("ok",), snapshot.reloads_ok
     yield ("failed",), snapshot.reloads_failed
+
+
+def _of_files(snapshot: Snapshot) -> Samples:
+    # Two files may have one path, while the previous one is read to its end; and Prometheus takes UTF-8 only.
+    behind: Counter[Labels] = Counter()
+    for file in snapshot.files:
+        behind[readable_path(file.path), file.input_id] += file.behind
+    yield from behind.items()
 
 
 INPUT = ("input",)
@@ -177,7 +187,7 @@ MEASURES: tuple[Measure | Times, ...] = (
         "gauge",
         "file_lag_bytes",
         "The same of the 20 files furthest behind.",
-        lambda s: (((f.path, f.input_id), f.behind) for f in s.files),
+        _of_files,
         ("path", "input"),
     ),
     _gauge(

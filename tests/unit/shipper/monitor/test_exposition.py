@@ -78,6 +78,18 @@ def test_a_label_may_have_any_text() -> None:
     assert exposition(IDENTITY, odd)
 
 
+def test_the_path_of_a_file_may_be_any_bytes_and_that_of_two() -> None:
+    first = WELL.files[0]
+    odd = replace(
+        WELL, files=[replace(first, path=path) for path in ("/l/\udcff.log", "/l/\udcfe.log", "/l/a", "/l/a")]
+    )
+    exposed = exposition(IDENTITY, odd).decode().splitlines()
+    lags = [line for line in exposed if line.startswith("shipper_file_lag_bytes{")]
+    assert lags == [
+        f'shipper_file_lag_bytes{{input="app",path="{path}"}} 10000.0' for path in ("/l/\ufffd.log", "/l/a")
+    ]
+
+
 def test_the_page_has_the_table() -> None:
     page = (ROOT / "docs" / "shipper-metrics.md").read_text()
     assert documentation() in page, "python -m shipper.monitor.measures prints the table"

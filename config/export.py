@@ -11,7 +11,6 @@ from typing import Any, get_args, get_origin
 
 import yaml
 
-from config.shipper.model import ShipperConfig
 from config.text.secrets import MASK, hidden, masked
 from config.yaml.errors import ConfigError
 from config.yaml.load import read
@@ -26,9 +25,17 @@ def export(
     files: Sequence[Path],
     overrides: Sequence[str] = (),
     env: Mapping[str, str] = os.environ,
-    model: Any = ShipperConfig,
+    model: Any = None,
 ) -> str:
-    """Return the configuration as YAML. Raises ConfigError for what is not YAML, and for variables that are not set."""
+    """Return the configuration as YAML. `model`: the shipper's, unless another one is given.
+
+    Raises ConfigError for what is not YAML, and for variables that are not set.
+    """
+    if model is None:
+        # Here, because it imports compiled libraries that the driver of a cluster does not have.
+        from config.shipper.model import ShipperConfig
+
+        model = ShipperConfig
     raw = read(files, model, overrides, env)
     report = LoadReport(raw.problems, tolerant=raw.tolerant)
     values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(raw.root, Spot("", "", raw.root.place))

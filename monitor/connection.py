@@ -50,6 +50,7 @@ class Listening:
     limits: Limits
     is_local: bool
     names: Collection[str] = ()  # hosts by which the server may be asked
+    by_any_name: Collection[str] = ()  # paths that answer whatever host they are asked by
     streaming: set[int] = field(default_factory=set)  # descriptors of the connections that stream
     failures: Throttle = field(default_factory=Throttle)
 
@@ -103,9 +104,9 @@ class Connection:
         return min(data.partition(b"\r\n\r\n")[0], data.partition(b"\n\n")[0], key=len)
 
     def _respond(self, head: Head) -> Response:
-        if not self._listening.is_local:
-            check_host(head.headers.get("host", ""), self._listening.names)
         request = head.request(is_local=self._listening.is_local)
+        if not self._listening.is_local and request.path not in self._listening.by_any_name:
+            check_host(head.headers.get("host", ""), self._listening.names)
         routes = self._listening.routes  # /stats/ is /stats, as for Filebeat
         handler = routes.get(request.path) or routes.get(request.path.rstrip("/"))
         if handler is None:

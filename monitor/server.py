@@ -40,11 +40,20 @@ class Listener:
 class HttpServer:
     """Answers GET and HEAD by `routes`: the handler of the path is called on a server thread, several at once.
 
-    `names` are hosts by which the server may be asked, beside addresses, loopback names and what it listens on.
+    `names` are hosts by which the server may be asked, beside addresses, loopback names and what it listens on;
+    `by_any_name`: paths that answer by any, because programs ask for them, and there is nothing to hide.
     """
 
-    def __init__(self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, Handler],
+        limits: Limits = LIMITS,
+        *,
+        names: Collection[str] = (),
+        by_any_name: Collection[str] = (),
+    ) -> None:
         self._routes = routes
+        self._by_any_name = by_any_name
         self._limits = limits
         self._names = {name.lower() for name in names}
         self._listeners: list[Listener] = []
@@ -57,7 +66,7 @@ class HttpServer:
     def listen_on(self, host: str, port: int) -> None:
         """Listen at the host's address, before `start`. Raises OSError."""
         names = frozenset({*self._names, host.lower()})
-        listening = Listening(self._routes, self._limits, is_local=False, names=names)
+        listening = Listening(self._routes, self._limits, is_local=False, names=names, by_any_name=self._by_any_name)
         self._listeners.append(Listener(sockets.listen_on(host, port), listening))
 
     def listen_at(self, path: Path) -> None:

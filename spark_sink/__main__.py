@@ -8,13 +8,13 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
 
 from config.yaml.errors import ConfigError
 from spark_sink import commands
 from spark_sink.search.arguments import add_parser as add_search
+from spark_sink.version import release
 
 INTERRUPTED = 130  # as a shell reports it
 Command = Callable[[argparse.Namespace], int]
@@ -121,11 +121,7 @@ def _reason(text: str) -> str:
 
 
 def _version(_: argparse.Namespace) -> int:
-    try:
-        number = version("log-shipper")
-    except PackageNotFoundError:  # run from the archive of a cluster
-        number = "(not installed)"
-    print(f"spark-sink {number}")  # noqa: T201
+    print(f"spark-sink {release()}")  # noqa: T201
     return 0
 
 

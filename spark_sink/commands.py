@@ -8,14 +8,17 @@ import argparse
 import importlib.util
 import json
 import logging
+import socket
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from config.export import export
 from config.sink.model import SinkConfig
 from config.yaml.load import load
 from spark_sink import logs
+from spark_sink.version import release
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +28,10 @@ Work = Callable[[SinkConfig], int]
 def run(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
         from spark_sink import job
+        from spark_sink.monitor.document import Program
 
-        return job.run(config)
+        shown = _exported(options) if config.http.enabled else ""
+        return job.run(config, Program(release(), socket.gethostname(), shown))
 
     return _with_spark(options, work)
 
@@ -88,12 +93,14 @@ def check_config(options: argparse.Namespace) -> int:
 
 
 def export_config(options: argparse.Namespace) -> int:
-    # It imports the shipper's options too, and with them compiled libraries: a cluster's driver has none (archive.py).
-    from config.export import export
-
     config_of(options)  # raises before anything is printed
-    sys.stdout.write(export(options.files, options.overrides, model=SinkConfig))
+    sys.stdout.write(_exported(options))
     return 0
+
+
+def _exported(options: argparse.Namespace) -> str:
+    """Return the configuration in effect as YAML, secrets masked."""
+    return export(options.files, options.overrides, model=SinkConfig)
 
 
 def config_of(options: argparse.Namespace) -> SinkConfig:

@@ -36,8 +36,10 @@ from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.deleted_topics import DeletedTopics
 from spark_sink.landing.kafka_reader import OpenReader
 from spark_sink.landing.startup import KafkaTopics, Startup
-from spark_sink.monitor.http import MonitorServer, silence_limit
+from spark_sink.monitor.document import Program
+from spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
 from spark_sink.monitor.progress import QUERY, BatchProgress
+from spark_sink.monitor.table_sizes import TableSizes
 from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.service import Service
 from spark_sink.spark_session import sink_session
@@ -53,7 +55,7 @@ TOPIC_SECONDS = 2.0
 COMMIT_SECONDS = 5.0
 
 
-def run(config: SinkConfig) -> int:
+def run(config: SinkConfig, program: Program) -> int:
     """Run the sink until a signal, or until the end that `stop` names. Returns the exit code: 1 where a view has
     failed.
 
@@ -64,7 +66,7 @@ def run(config: SinkConfig) -> int:
     try:
         # After the session, which takes SIGINT for itself.
         with sink_session(config) as spark, StopSignals(stopping):
-            return Job(spark, config, stopping).run()
+            return Job(spark, config, stopping, program).run()
     except (Py4JNetworkError, ConnectionError) as error:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container
             logger.info("stopped: the JVM got the signal too; a batch that was running is run again at the next start")
@@ -79,25 +81,22 @@ def run(config: SinkConfig) -> int:
 class Job:
     """One run of the sink in a session."""
 
-    def __init__(self, spark: SparkSession, config: SinkConfig, stopping: threading.Event) -> None:
+    def __init__(self, spark: SparkSession, config: SinkConfig, stopping: threading.Event, program: Program) -> None:
         self._spark = spark
         self._config = config
         self._stopping = stopping
+        self._program = program
         self._checkpoint = Checkpoint(spark, config.checkpoint.path)
         self._client = client.latest(config.kafka)
         self._progress = BatchProgress()
         self._views = Views(spark, config)
-        metrics = self._progress.metrics
-        limit = silence_limit(config.trigger.interval)
-        self._service = Service(Notifier.from_environment(), metrics.silent_for, limit)
+        self._limit = silence_limit(config.trigger.interval)
+        self._service = Service(Notifier.from_environment(), self._progress.metrics.silent_for, self._limit)
 
     def run(self) -> int:
         with ExitStack() as opened:
             if self._config.http.enabled:
-                http = self._config.http
-                opened.enter_context(
-                    MonitorServer(self._progress.metrics, http.host, http.port, self._config.trigger.interval)
-                )
+                opened.enter_context(self._server())
             admin = opened.enter_context(Admin(self._client))
             deleted = self._deleted_topics(admin)
             if self._await_topics(admin, deleted.names):
@@ -109,6 +108,11 @@ class Job:
         }
         logger.info(f"stopped: {self._progress.summary()}", extra=totals)
         return 1 if self._views.failed() else 0
+
+    def _server(self) -> MonitorServer:
+        progress, http = self._progress, self._config.http
+        monitored = Monitored(progress.metrics, progress.observations, self._limit, self._program)
+        return MonitorServer(monitored, http.host, http.port)
 
     def _deleted_topics(self, admin: Admin) -> DeletedTopics:
         """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
@@ -124,6 +128,7 @@ class Job:
         def missing() -> list[str]:
             names = topics.missing(self._config.kafka, admin, deleted)
             self._progress.metrics.topics_missing.set(len(names))
+            self._progress.observations.waiting(names)
             return names
 
         return topics.wait_for(missing, logger.info, self._pause)
@@ -148,12 +153,14 @@ class Job:
         self._begin(admin, kafka.earliest, writer)
         for note in limits.notes if limits else ():
             logger.info(note)
-        failures = self._progress.metrics.group_commit_failures.inc
-        group = MonitoringGroup(admin, self._config.kafka.group_id, logger.warning, failures)
+        group = MonitoringGroup(admin, self._config.kafka.group_id, logger.warning, self._progress.group_commit_failed)
+        sizes = TableSizes()
 
         def on_landed(batch: BatchResult) -> None:
             self._progress.landed(batch, self._latest(admin, batch.ends))
             group.commit(batch.ends)
+            if self._config.http.enabled:
+                self._progress.observations.tables(sizes.update(writer.tables.written()))
 
         batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, limits)
         self._views.check()
@@ -220,7 +227,7 @@ class Job:
         logger.info(f"landing {topics.describe(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
             self._views.supervise()
-            self._progress.metrics.views(self._views.figures())
+            self._progress.views(self._views.figures())
             self._service.step(self._progress.summary)
         if self._stopping.is_set():
             self._service.stopping()

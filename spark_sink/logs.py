@@ -16,14 +16,14 @@ from logs.terminal import TerminalHandler
 from logs.visible import visible
 
 # Not the root: py4j and others log to it.
-_LOGGERS = ("spark_sink", "kafka_client", LIBRDKAFKA)
+LOGGERS = ("spark_sink", "kafka_client", "monitor", LIBRDKAFKA)
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
     "landing": ("spark_sink.landing", "spark_sink.rows"),
     "storage": ("spark_sink.storage", "spark_sink.delta"),
     "views": ("spark_sink.views",),
     "maintenance": ("spark_sink.maintenance",),
-    "monitor": ("spark_sink.monitor",),
+    "monitor": ("spark_sink.monitor", "monitor"),
     "kafka": ("spark_sink.kafka", "kafka_client", LIBRDKAFKA),
 }
 
@@ -48,7 +48,7 @@ def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | No
     handler = TerminalHandler(out) if text and out.isatty() else logging.StreamHandler(out)
     handler.setFormatter(SinkTextFormatter(traces=config.level == "debug") if text else JsonFormatter())
     folding = FoldingHandler([handler]) if config.fold_repeated else handler
-    for logger in map(logging.getLogger, _LOGGERS):
+    for logger in map(logging.getLogger, LOGGERS):
         for previous in logger.handlers[:]:
             logger.removeHandler(previous)
             previous.close()
@@ -56,8 +56,9 @@ def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | No
         logger.propagate = False
     logging.getLogger("spark_sink").setLevel(config.level.upper())
     set_levels(COMPONENTS, config.levels)
-    if "kafka" not in config.levels:  # kafka_client is not below spark_sink
-        logging.getLogger("kafka_client").setLevel(config.level.upper())
+    for component, name in (("kafka", "kafka_client"), ("monitor", "monitor")):
+        if component not in config.levels:  # it is not below spark_sink
+            logging.getLogger(name).setLevel(config.level.upper())
 
 
 def status(line: str, **fields: object) -> dict[str, object]:

@@ -97,6 +97,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "errors": set(),
     "logs": set(),
     "service": set(),
+    "version": set(),
     "platform": {"errors"},
     "delta": {"errors", "platform"},
     "spark_session": {"errors", "platform", "delta"},
@@ -106,7 +107,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "kafka": {"errors", "platform"},
     "views": {"errors", "logs", "platform", "delta", "records", "storage"},
     "landing": {"errors", "platform", "delta", "records", "rows", "storage", "kafka"},
-    "monitor": {"errors", "logs", "kafka", "landing", "views.progress"},
+    "monitor": {"errors", "logs", "kafka", "landing", "storage.table_size", "views.progress"},
     "search": {"storage.locations"},  # without what needs pyspark
     "maintenance": {
         "errors",

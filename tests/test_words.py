@@ -58,7 +58,7 @@ UNIT_TESTS = [
     f"tests/unit/{package}"
     for package in ("bench", "demo", "deploy", "logs", "monitor", "registry", "service", "spark_sink")
 ]
-TESTS = ["tests", "tests/contract", "tests/e2e", "tests/fault", "tests/model", *UNIT_TESTS]
+TESTS = ["tests", "tests/browser", "tests/contract", "tests/e2e", "tests/fault", "tests/model", *UNIT_TESTS]
 
 
 def checked(package: str) -> list[Path]:

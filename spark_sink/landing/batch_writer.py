@@ -25,6 +25,7 @@ from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange
 from spark_sink.kafka.offsets import Partition
+from spark_sink.landing.bad_records import BadByCause
 from spark_sink.landing.guard import check_unknown, check_version
 from spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
 from spark_sink.landing.orphaned_rows import OrphanedRows
@@ -32,6 +33,7 @@ from spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
 from spark_sink.landing.repeats import Search, exact, file_of, mark_of, summarize, suspects
 from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.staged import CommitName, Staged, Unnamed
+from spark_sink.landing.stages import Stage, Stopwatch
 from spark_sink.platform.jvm import Garbage
 from spark_sink.rows.batches import FileSummary
 from spark_sink.rows.schema import BAD_SCHEMA
@@ -51,6 +53,8 @@ class BatchResult:
     tables: int = 0  # tables that got rows
     ends: Mapping[Partition, int] = field(default_factory=dict)
     repeated: bool = False  # all of it had landed before the process was killed
+    causes: BadByCause = field(default_factory=dict)  # of the bad records, as the tasks counted them
+    stages: Mapping[Stage, float] = field(default_factory=dict)  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,16 @@ class BatchWriter:
     orphaned: OrphanedRows
     clock: Callable[[], float] = time.time
     garbage: Garbage = field(default_factory=Garbage)
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     def land(self, ranges: Sequence[OffsetRange], ends: Mapping[Partition, int], name: CommitName) -> BatchResult:
         """Write the records in the ranges to their tables, and return what landed.
 
         `ends`: where the batch ends in each partition; `name`: of its commits.
         """
-        return self.commit(self.tasks.write(ranges), ends, name)
+        with self.stopwatch.measure("tasks"):
+            written = self.tasks.write(ranges)
+        return self.commit(written, ends, name)
 
     def commit(self, written: WrittenBatch, ends: Mapping[Partition, int], name: CommitName) -> BatchResult:
         """Commit what the tasks have written, without what has landed before.
@@ -89,11 +96,14 @@ class BatchWriter:
         Raises Refused where another process has appended to the marks since this one read them: what it landed would
         be landed again.
         """
-        self.tables.log(self.tables.config.state_path).check_turn(self.marks.next_turn)
-        self._register_tables(list(written.lines), sorted({topic for topic, _ in ends}))
+        with self.stopwatch.measure("commit"):
+            self.tables.log(self.tables.config.state_path).check_turn(self.marks.next_turn)
+            self._register_tables(list(written.lines), sorted({topic for topic, _ in ends}))
         landed = [self._commit_lines(path, lines, name) for path, lines in sorted(written.lines.items())]
-        bad = self._commit_bad_records(written, name)
-        self._save_results(landed, ends, name)
+        with self.stopwatch.measure("commit"):
+            bad = self._commit_bad_records(written, name)
+        with self.stopwatch.measure("marks"):
+            self._save_results(landed, ends, name)
         self.orphaned.forget_passed(ends)
         self.marks.forget(self.clock() - self.tables.config.dedupe.forget_after)
         self.garbage.collect()
@@ -106,6 +116,8 @@ class BatchWriter:
             files=self.marks.count,
             tables=sum(result.version is not None for result in landed),
             ends=ends,
+            causes=written.causes,
+            stages=self.stopwatch.take(),
         )
 
     def discard(self, written: WrittenBatch) -> None:
@@ -152,11 +164,14 @@ class BatchWriter:
     def _commit_lines(self, path: str, lines: BatchLines, name: CommitName) -> TableResult:
         staged = self.tables.staged(path, lines.files)
         self._check_unchanged(staged)
-        staged, files = self._remove_orphaned(staged, lines)
-        asked = suspects(files, self.marks.of(path)) if self.tables.config.dedupe.enabled else []
-        now, count = self.clock(), staged.count
-        if asked:
-            staged = self._remove_repeats(staged, asked, now)
+        with self.stopwatch.measure("repeats"):
+            staged, files = self._remove_orphaned(staged, lines)
+            asked = suspects(files, self.marks.of(path)) if self.tables.config.dedupe.enabled else []
+            now, count = self.clock(), staged.count
+            if asked:
+                staged = self._remove_repeats(staged, asked, now)
+        with self.stopwatch.measure("commit"):
+            version = staged.commit(self._name_of_commit(staged, name)) if staged.files else None
         return TableResult(
             path,
             rows=staged.count,
@@ -164,7 +179,7 @@ class BatchWriter:
             suspects=len(asked),
             # With dedupe off, too: else the marks would lack these rows when it is on again.
             files=tuple((path, file_of(file), mark_of(file, now)) for file in files),
-            version=staged.commit(self._name_of_commit(staged, name)) if staged.files else None,
+            version=version,
         )
 
     def _check_unchanged(self, staged: Staged) -> None:

@@ -15,6 +15,8 @@ from pyspark.sql import Row
 
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange
+from spark_sink.landing import bad_records
+from spark_sink.landing.bad_records import BadByCause, BadRecords
 from spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions
 from spark_sink.rows.conversion import Conversion
 from spark_sink.rows.place_headers import Headers
@@ -81,6 +83,7 @@ class TaskResult:
     lines: Mapping[str, WrittenTable]
     bad: tuple[DataFile, ...]
     lost: tuple[Lost, ...]
+    causes: BadByCause = field(default_factory=dict)
 
 
 def run_shares(plan: TaskPlan, shares: Iterable[Sequence[OffsetRange]]) -> Iterator[TaskResult]:
@@ -133,12 +136,14 @@ class _Writing:
         self._opened = opened
         self._writers: dict[str, DataFileWriter] = {}
         self._summaries: dict[str, dict[File, FileSummary]] = {}
+        self._causes: dict[str, BadRecords] = {}
 
     def add(self, converted: Converted) -> None:
         for part in converted.parts:
             self._writer(part.table, self._tables.layout(part.table)).write(part.rows)
         if converted.bad.num_rows:
             self._writer(self._tables.dead_letter, self._tables.bad).write(converted.bad)
+            bad_records.merge(self._causes, bad_records.by_cause(converted.bad))
         for path, summaries in converted.files.items():
             known = self._summaries.setdefault(path, {})
             for summary in summaries:
@@ -147,9 +152,8 @@ class _Writing:
     def close(self, lost: tuple[Lost, ...]) -> TaskResult:
         files = {path: tuple(writer.close()) for path, writer in self._writers.items()}
         bad = files.pop(self._tables.dead_letter, ())
-        return TaskResult(
-            {path: WrittenTable(written, self._summaries.get(path, {})) for path, written in files.items()}, bad, lost
-        )
+        lines = {path: WrittenTable(written, self._summaries.get(path, {})) for path, written in files.items()}
+        return TaskResult(lines, bad, lost, self._causes)
 
     def _writer(self, path: str, layout: FileLayout) -> DataFileWriter:
         if path not in self._writers:

@@ -8,6 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange, shares
+from spark_sink.landing import bad_records
+from spark_sink.landing.bad_records import BadRecords
 from spark_sink.landing.range_task import (
     File,
     RecordReader,
@@ -46,6 +48,7 @@ class WrittenBatch:
     lines: dict[str, BatchLines] = field(default_factory=dict)
     bad: list[DataFile] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
+    causes: dict[str, BadRecords] = field(default_factory=dict)
 
     def add(self, result: TaskResult) -> None:
         for path, written in result.lines.items():
@@ -55,6 +58,7 @@ class WrittenBatch:
                 merge(table.summaries, summary)
         self.bad += result.bad
         self.lost += result.lost
+        bad_records.merge(self.causes, result.causes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,10 @@ class SinkTables:
                 self._check_partitions(path, partitioned)
         return self._logs[path]
 
+    def written(self) -> dict[str, CommitLog]:
+        """Return the logs of the tables that this run has opened, by path, without the marks."""
+        return {path: log for path, log in self._logs.items() if path != self.config.state_path}
+
     def files(self) -> TableFiles:
         """Return what the tasks have to know of the tables."""
         lines, bad = self._layout(""), self._layout(self.config.dead_letter_path)

@@ -1,7 +1,8 @@
-"""The metrics over HTTP for Prometheus, and the sink's health for a supervisor that restarts it.
+"""What the sink serves over HTTP: metrics for Prometheus, its health for a supervisor, and a page for people.
 
 `/metrics`  Prometheus' text format.
 `/health`   200 while the query is healthy, else 503; both with {"status":…,"silent_seconds":…,"limit_seconds":…}.
+`/status`   the state as one JSON document (`document`), which the page at `/` draws.
 
 A query is healthy if it ended a batch, or looked and found nothing new, within the limit: ten trigger intervals, and at
 least five minutes, because a batch that catches up, or the first reading of a large table, takes long. Spark reports
@@ -9,16 +10,27 @@ every ten seconds that an idle query is idle.
 """
 
 import json
-import socketserver
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import logging
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import Any, Self
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from monitor.pages import page, page_routes, wants_page
+from monitor.server import Handler, HttpServer, Request, Response
 from spark_sink.errors import SinkError
+from spark_sink.logs import LOGGERS
+from spark_sink.monitor.document import Program, document
+from spark_sink.monitor.health import health
 from spark_sink.monitor.metrics import SinkMetrics
+from spark_sink.monitor.observations import Observations
+from spark_sink.monitor.recent_problems import RecentProblems
+from spark_sink.monitor.samples import Sampler, Samples
 
 LEAST_LIMIT = 300.0
 INTERVALS = 10
@@ -29,60 +41,35 @@ def silence_limit(trigger_interval: float) -> float:
     return max(LEAST_LIMIT, INTERVALS * trigger_interval)
 
 
-class MonitorServer:
-    """Serves while the `with` block runs, on threads of its own. Raises SinkError when it cannot listen."""
+@dataclass(frozen=True, slots=True)
+class Monitored:
+    """What is served, and how it is asked for. The handlers run on threads of the server. `limit`: as `silence_limit`
+    has it; `clock`: seconds of the epoch."""
 
-    def __init__(self, metrics: SinkMetrics, host: str, port: int, trigger_interval: float) -> None:
-        handler = type("Handler", (_Handler,), {"metrics": metrics, "limit": silence_limit(trigger_interval)})
-        try:
-            self._server = _Server((host, port), handler)
-        except OSError as error:
-            raise SinkError(
-                f"cannot serve metrics on {host}:{port}: {error.strerror or error}; "
-                "set http.host and http.port to what is free on this machine, or http.enabled: false"
-            ) from error
-        self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+    metrics: SinkMetrics
+    observations: Observations
+    limit: float
+    program: Program
+    clock: Callable[[], float] = time.time
+    samples: Samples = field(default_factory=Samples)
+    problems: RecentProblems = field(default_factory=RecentProblems)
 
-    @property
-    def port(self) -> int:
-        """The port that the server listens on, also where port 0 was configured."""
-        return int(self._server.server_address[1])
+    def routes(self) -> Mapping[str, Handler]:
+        return {
+            "/": self.front,
+            "/metrics": self.prometheus,
+            "/health": self.health,
+            "/status": self.status,
+            **page_routes(),
+        }
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    def front(self, request: Request) -> Response:
+        return page() if wants_page(request) else _json(200, self.program.head())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def prometheus(self, request: Request) -> Response:
+        return Response(200, CONTENT_TYPE_LATEST, generate_latest(self.metrics.registry))
 
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True  # a client that hangs does not keep the sink from ending
-
-    def server_bind(self) -> None:
-        # The parent's asks the resolver for the host's full name, which may take seconds and is not used.
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
-
-
-class _Handler(BaseHTTPRequestHandler):
-    metrics: ClassVar[SinkMetrics]
-    limit: ClassVar[float]
-    timeout = 10  # seconds for a client to send its request
-
-    def do_GET(self) -> None:
-        match self.path.partition("?")[0]:
-            case "/metrics":
-                self._answer(200, CONTENT_TYPE_LATEST, generate_latest(self.metrics.registry))
-            case "/health":
-                self._health()
-            case _:
-                self._answer(404, "text/plain", b"/metrics and /health are here\n")
-
-    def _health(self) -> None:
+    def health(self, request: Request) -> Response:
         silent = self.metrics.silent_for()
         healthy = silent <= self.limit
         body = {
@@ -90,14 +77,54 @@ class _Handler(BaseHTTPRequestHandler):
             "silent_seconds": round(silent, 1),
             "limit_seconds": self.limit,
         }
-        self._answer(200 if healthy else 503, "application/json", json.dumps(body).encode() + b"\n")
+        return _json(200 if healthy else 503, body)
 
-    def _answer(self, status: int, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def status(self, request: Request) -> Response:
+        seen, now = self.observations.seen, self.clock()
+        state = health(seen, self.metrics.silent_for(), self.limit, self.samples.lags(), now)
+        problems = self.problems.newest_first()
+        return _json(200, document(self.program, seen, state, self.samples, problems, now))
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: a scrape every few seconds is not worth a line."""
+
+class MonitorServer:
+    """Serves while the `with` block runs, on threads of its own. Raises SinkError when it cannot listen."""
+
+    def __init__(self, monitored: Monitored, host: str, port: int) -> None:
+        self._monitored = monitored
+        # Where `host` is 0.0.0.0, Prometheus and Kubernetes ask by whatever name leads here.
+        self._server = HttpServer(
+            monitored.routes(), names=(socket.gethostname(),), by_any_name=("/metrics", "/health")
+        )
+        self._sampler = Sampler(monitored.samples, lambda: monitored.observations.seen, monitored.clock)
+        self._opened = ExitStack()
+        try:
+            self._server.listen_on(host, port)
+        except OSError as error:
+            self._server.close()
+            raise SinkError(
+                f"cannot serve metrics on {host}:{port}: {error.strerror or error}; "
+                "set http.host and http.port to what is free on this machine, or http.enabled: false"
+            ) from error
+
+    @property
+    def port(self) -> int:
+        """The port that the server listens on, also where port 0 was configured."""
+        return self._server.ports[0]
+
+    def __enter__(self) -> Self:
+        for logger in map(logging.getLogger, LOGGERS):
+            logger.addHandler(self._monitored.problems)
+            self._opened.callback(logger.removeHandler, self._monitored.problems)
+        self._opened.enter_context(self._sampler)
+        self._server.start()
+        self._opened.callback(self._server.close)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+
+def _json(status: int, body: Mapping[str, Any]) -> Response:
+    return Response(status, "application/json", json.dumps(body).encode() + b"\n")

@@ -8,17 +8,19 @@ docs/metrics.md lists them; this prints its table:
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, disable_created_metrics
 from prometheus_client.metrics_core import Metric
 
 from spark_sink.kafka.offsets import Offsets, Partition, lag
 from spark_sink.landing.batch_writer import BatchResult
+from spark_sink.landing.stages import STAGES, Stage
 from spark_sink.views.progress import Figures
 
 # From an idle batch of a small local session to one that is in trouble.
 SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 PARTITION = ("topic", "partition")
 VIEW = ("view",)
+STAGE = ("stage",)
 
 
 class SinkMetrics:
@@ -51,12 +53,8 @@ class SinkMetrics:
         self.offsets_lost = counter("offsets_lost", "Offsets that Kafka deleted before they were read.")
         self.batches = counter("batches", "Batches whose rows are in the tables.")
         self.batches_repeated = counter("batches_repeated", "Batches run again after a crash that had landed before.")
-        self.batch_seconds = Histogram(
-            "spark_sink_batch_seconds",
-            "Duration of a batch, Spark's own work included.",
-            buckets=SECONDS,
-            registry=registry,
-        )
+        self.batch_seconds = _batch_seconds(registry)
+        self.stage_seconds = _stage_seconds(registry)
         self.batch_rows = gauge("batch_rows", "Rows that the last batch landed.")
         self.batch_tables = gauge("batch_tables", "Tables that the last batch wrote to.")
         self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")
@@ -89,7 +87,13 @@ class SinkMetrics:
         self.last_batch.set_to_current_time()
         for (topic, partition), end in landed.ends.items():
             self.landed_offset.labels(topic, partition).set(end)
+        self.stages(landed.stages)
         self.alive()
+
+    def stages(self, seconds: Mapping[Stage, float]) -> None:
+        """Record how long stages of a batch took."""
+        for stage, duration in seconds.items():
+            self.stage_seconds.labels(stage).observe(duration)
 
     def batch(self, seconds: float, landed: Offsets, latest: Offsets) -> None:
         """Record what Spark reports of a batch: how long it took, and where the topics ended."""
@@ -122,6 +126,18 @@ class SinkMetrics:
             self.view_late_rows.labels(view).set(now.late)
             self.view_state_rows.labels(view).set(now.state_rows)
             self.view_seconds.labels(view).set(now.seconds)
+
+
+def _batch_seconds(registry: CollectorRegistry) -> Histogram:
+    text = "Duration of a batch, Spark's own work included."
+    return Histogram("spark_sink_batch_seconds", text, buckets=SECONDS, registry=registry)
+
+
+def _stage_seconds(registry: CollectorRegistry) -> Summary:
+    summary = Summary("spark_sink_batch_stage_seconds", "Duration of each stage of a batch.", STAGE, registry=registry)
+    for stage in STAGES:  # so that each is there before the first batch
+        summary.labels(stage)
+    return summary
 
 
 def documentation() -> str:

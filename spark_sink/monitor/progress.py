@@ -14,6 +14,7 @@ named QUERY count here.
 
 import logging
 import threading
+from collections.abc import Mapping
 from uuid import UUID
 
 from pyspark.sql.streaming.listener import (
@@ -26,8 +27,11 @@ from pyspark.sql.streaming.listener import (
 
 from spark_sink.kafka.offsets import Offsets, lag
 from spark_sink.landing.batch_writer import BatchResult
+from spark_sink.landing.stages import Stage
 from spark_sink.logs import status
 from spark_sink.monitor.metrics import SinkMetrics
+from spark_sink.monitor.observations import Observations
+from spark_sink.views.progress import Figures
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +44,7 @@ class BatchProgress(StreamingQueryListener):
     def __init__(self, metrics: SinkMetrics | None = None) -> None:
         super().__init__()
         self.metrics = metrics or SinkMetrics()
+        self.observations = Observations()
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[BatchResult, Offsets]] = {}
         self._query: UUID | None = None
@@ -56,6 +61,17 @@ class BatchProgress(StreamingQueryListener):
             self.repeats += landed.repeats
             self._waiting[landed.batch] = landed, latest
         self.metrics.landed(landed)
+        self.observations.landed(landed, latest)
+
+    def group_commit_failed(self) -> None:
+        """Record that offsets could not be committed to the monitoring group."""
+        self.metrics.group_commit_failures.inc()
+        self.observations.group_commit_failed()
+
+    def views(self, figures: Mapping[str, Figures]) -> None:
+        """Record the figures of the views. To be called repeatedly, with figures that rise."""
+        self.metrics.views(figures)
+        self.observations.views(figures)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         if event.name == QUERY:
@@ -71,12 +87,16 @@ class BatchProgress(StreamingQueryListener):
         if waiting is not None:  # an idle trigger may report the last batch again
             landed, latest = waiting
             seconds = progress.durationMs.get("triggerExecution", 0) / 1000
+            stages = sparks_stages(progress.durationMs, sum(landed.stages.values()))
             self.metrics.batch(seconds, landed.ends, latest)
+            self.metrics.stages(stages)
+            self.observations.reported(seconds, stages)
             self._log(landed, seconds, latest)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         if event.id == self._query:
             self.metrics.alive()
+            self.observations.streaming()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         if event.id == self._query:
@@ -110,3 +130,12 @@ class BatchProgress(StreamingQueryListener):
             bad_total=self.bad,
         )
         logger.info("batch", extra=fields)
+
+
+def sparks_stages(milliseconds: Mapping[str, int], measured: float) -> dict[Stage, float]:
+    """Return the stages of a batch that only Spark's times show. `measured`: seconds of all other stages."""
+    landing = milliseconds.get("addBatch", 0) / 1000  # the call of the sink
+    return {
+        "planning": max(0.0, milliseconds.get("triggerExecution", 0) / 1000 - landing),
+        "other": max(0.0, landing - measured),
+    }

@@ -41,6 +41,7 @@ from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import Refused, SinkError
 from spark_sink.storage.data_files import DataFile
 from spark_sink.storage.locations import Location
+from spark_sink.storage.table_size import TableSize, count, size_of
 from spark_sink.storage.writable import check_writable
 
 logger = logging.getLogger(__name__)
@@ -70,6 +71,8 @@ class CommitLog:
     _examined: object = field(init=False, default=None)
     _own: int = field(init=False, default=NO_BATCH)  # the version of the last commit of this process
     _cleaned: str = field(init=False, default="")  # the day of the last clean-up
+    # The size of the table; None until it is counted, and again when another process has changed it.
+    size: TableSize | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._files = self.location.files()
@@ -79,6 +82,16 @@ class CommitLog:
     def version(self) -> int:
         """The newest version that was read."""
         return self.table.version()
+
+    def count_size(self) -> TableSize:
+        """Count the table's files; own commits are then added. Takes as long as they are many. Raises SinkError."""
+        try:
+            # Not `self.table`, which lacks the last own commit: to read that one is `refresh`, which may be refused.
+            table = self.location.open()
+        except _ERRORS as error:
+            raise SinkError(f"cannot read the files of the table {self.location.path}: {error}") from error
+        self.size = TableSize(0, 0, 0) if table is None else count(table)
+        return self.size
 
     def last_batch(self, query_id: str) -> int:
         """Return the batch that this query has committed last, NO_BATCH without one, as of `version`."""
@@ -97,9 +110,12 @@ class CommitLog:
             self.table.update_incremental()
             self._examine()
             newer = self.version - before
-            commits = [] if newer <= 0 or (newer == 1 and self._own == self.version) else self.table.history(newer)
+            is_known = newer <= 0 or (newer == 1 and self._own == self.version)
+            commits = [] if is_known else self.table.history(newer)
         except _ERRORS as error:
             raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
+        if not is_known:
+            self.size = None
         self._check_not_restored(commits)
         return self.version
 
@@ -125,6 +141,8 @@ class CommitLog:
                 error = failed
             else:
                 self._own = read + 1
+                if self.size is not None:
+                    self.size += size_of(files)
                 self._maintain_log(read + 1)
                 return read + 1
             if self.refresh() == read:
@@ -210,7 +228,7 @@ class CommitLog:
         elif table.version() < self.version:
             state = f"was at version {self.version}, and is at version {table.version()} now"
         else:
-            self.table = table
+            self.table, self.size = table, None
             return
         raise Refused(
             f"the table {self.location.path} {state}, so rows that count as landed are missing. Run spark-sink repair "

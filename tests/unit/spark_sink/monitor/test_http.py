@@ -1,13 +1,14 @@
 """The metrics' door: what Prometheus and a supervisor get, over a real socket."""
 
 import json
+import logging
 import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -16,8 +17,16 @@ from config.sink.model import SinkConfig
 from config.sink.parts import HttpConfig
 from config.yaml.load import load
 from spark_sink.errors import SinkError
-from spark_sink.monitor.http import MonitorServer, silence_limit
+from spark_sink.landing.bad_records import BadRecords
+from spark_sink.landing.batch_writer import BatchResult
+from spark_sink.monitor.document import Program
+from spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
 from spark_sink.monitor.metrics import SinkMetrics
+from spark_sink.monitor.observations import Observations
+from spark_sink.storage.table_size import TableSize
+from spark_sink.views.progress import Figures
+
+PROGRAM = Program("0.2.0", "sink-1", "kafka:\n  password: xxxxx\n")
 
 
 @dataclass
@@ -32,11 +41,13 @@ class Clock:
 class Door:
     clock: Clock
     metrics: SinkMetrics
+    observations: Observations
     server: MonitorServer
 
-    def get(self, path: str) -> tuple[int, bytes]:
+    def get(self, path: str, **headers: str) -> tuple[int, bytes]:
+        request = Request(f"http://127.0.0.1:{self.server.port}{path}", headers=headers)
         try:
-            with urlopen(f"http://127.0.0.1:{self.server.port}{path}", timeout=10) as answer:
+            with urlopen(request, timeout=10) as answer:
                 return answer.status, answer.read()
         except HTTPError as error:
             with error:
@@ -46,9 +57,13 @@ class Door:
 @pytest.fixture
 def door() -> Iterator[Door]:
     clock = Clock()
-    metrics = SinkMetrics(clock)
-    with MonitorServer(metrics, "127.0.0.1", 0, trigger_interval=1.0) as server:
-        yield Door(clock, metrics, server)
+    monitored = Monitored(SinkMetrics(clock), Observations(clock), silence_limit(1.0), PROGRAM, clock)
+    with MonitorServer(monitored, "127.0.0.1", 0) as server:
+        yield Door(clock, monitored.metrics, monitored.observations, server)
+
+
+def new_server(host: str, port: int) -> MonitorServer:
+    return MonitorServer(Monitored(SinkMetrics(), Observations(), 300.0, PROGRAM), host, port)
 
 
 def test_metrics_are_what_prometheus_reads(door: Door) -> None:
@@ -76,7 +91,93 @@ def test_a_slow_trigger_may_be_silent_for_ten_intervals() -> None:
 
 
 def test_another_path_lists_the_existing_ones(door: Door) -> None:
-    assert door.get("/") == (404, b"/metrics and /health are here\n")
+    status, body = door.get("/none")
+    assert status == 404
+    assert b"/, /chart.js, /elements.js, /health, /metrics, /page.css" in body
+
+
+def test_a_browser_gets_the_page_and_a_program_the_release(door: Door) -> None:
+    assert door.get("/", Accept="text/html,*/*;q=0.8")[1].startswith(b"<!doctype html>")
+    assert json.loads(door.get("/")[1]) == {
+        "program": "spark-sink",
+        "version": "0.2.0",
+        "name": "sink-1",
+        "host": "sink-1",
+    }
+
+
+def test_programs_ask_by_any_name_and_pages_of_other_sites_get_nothing(door: Door) -> None:
+    assert [door.get(path, Host="sink.example")[0] for path in ("/metrics", "/health")] == [200, 200]
+    assert [door.get(path, Host="attacker.example")[0] for path in ("/", "/status", "/page.js")] == [403] * 3
+    assert door.get("/status", Host=socket.gethostname())[0] == 200
+
+
+def test_what_the_page_loads_is_served(door: Door) -> None:
+    assert [door.get(path)[0] for path in ("/page.css", "/page.js", "/chart.js", "/page.svg")] == [200] * 4
+
+
+BATCH = BatchResult(
+    7,
+    rows=100,
+    bad=2,
+    repeats=3,
+    files=9,
+    ends={("logs", 0): 10, ("logs", 1): 5},
+    causes={"not JSON": BadRecords(2, "logs", 1, 4)},
+    stages={"tasks": 1.5, "commit": 0.25},
+)
+
+
+def test_the_status_has_what_was_seen(door: Door) -> None:
+    door.clock.seconds = 50.0
+    door.observations.landed(BATCH, {("logs", 0): 30, ("logs", 1): 5})
+    door.observations.reported(2.0, {"planning": 0.25})
+    door.observations.tables({"/lines": TableSize(1000, 4, 4096)})
+    door.observations.views({"errors": Figures(batches=3, rows_in=40, failed=True, failures=1)})
+    document = json.loads(door.get("/status")[1])
+    assert {figure["id"]: figure["value"] for figure in document["figures"]} == {
+        "rows_landed": 100,
+        "lag_offsets": 20,
+        "rows_bad": 2,
+        "rows_repeated": 3,
+        "offsets_lost": 0,
+        "batch_seconds": 2.0,
+        "batches": 1,
+        "files_remembered": 9,
+    }
+    assert {table["id"]: table["rows"] for table in document["tables"]} == {
+        "partitions": [["logs", 0, 10, 30, 20], ["logs", 1, 5, 5, 0]],
+        "tables": [["/lines", 1000, 4, 4096]],
+        "dead_letters": [["not JSON", 2, 50.0, "logs", 1, 4]],
+        "stages": [
+            ["planning", "Spark asks where the batch ends, plans it and writes its checkpoint", 0.25, 0.25],
+            ["tasks", "Tasks read Kafka, convert records and write files", 1.5, 1.5],
+            ["commit", "Files are committed to their tables", 0.25, 0.25],
+        ],
+        "views": [["errors", "failed", 40, 0, 0, 0.0, 1]],
+        "errors": [],
+    }
+    assert document["configuration"] == "kafka:\n  password: xxxxx\n"
+    assert document["health"]["state"] == "degraded"
+
+
+def test_the_status_has_the_shape_that_the_page_draws(door: Door) -> None:
+    document = json.loads(door.get("/status")[1])
+    assert (document["program"], document["started"], document["now"]) == ("spark-sink", 0.0, 0.0)
+    for table in document["tables"]:
+        assert {column["kind"] for column in table["columns"]} <= {"text", "number", "bytes", "seconds", "time"}
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+        assert table["empty"].endswith(".")
+    for chart in document["charts"]:
+        assert len({len(series["values"]) for series in chart["series"]}) == 1
+        assert (chart["step_seconds"], chart["until"]) == (2.0, 0.0)
+
+
+def test_warnings_of_the_log_are_in_the_status_while_it_is_served(door: Door) -> None:
+    logger = logging.getLogger("spark_sink.test")
+    logger.warning("the group")
+    errors = json.loads(door.get("/status")[1])["tables"][-1]
+    assert [row[1:] for row in errors["rows"]] == [["warning", "the group", 1]]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -84,18 +185,18 @@ def test_a_port_that_is_taken_is_reported_with_the_way_out(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(SinkError, match=f"cannot serve metrics on {host}:{port}: Address already in use; set http"):
-            MonitorServer(SinkMetrics(), host, port, trigger_interval=1.0)
+            new_server(host, port)
 
 
 def test_a_host_that_is_not_this_machine_is_reported() -> None:
     with pytest.raises(SinkError, match=r"192\.0\.2\.1:0: Cannot assign requested address"):
-        MonitorServer(SinkMetrics(), "192.0.2.1", 0, trigger_interval=1.0)
+        new_server("192.0.2.1", 0)
 
 
 def test_the_port_is_free_again_afterwards() -> None:
-    with MonitorServer(SinkMetrics(), "127.0.0.1", 0, trigger_interval=1.0) as server:
+    with new_server("127.0.0.1", 0) as server:
         port = server.port
-    with MonitorServer(SinkMetrics(), "127.0.0.1", port, trigger_interval=1.0) as again:
+    with new_server("127.0.0.1", port) as again:
         assert again.port == port
 
 

@@ -1,0 +1,232 @@
+// Draws one chart of the status document as inline SVG, with what it shows as a text and as a table.
+
+import { clock, measured } from "./units.js";
+import { element, svg, setText } from "./elements.js";
+
+const HEIGHT = 140;
+const BELOW = 18; // for the times
+const ABOVE = 16; // for the uppermost value
+const LEAST_SPAN = 60; // seconds
+const TIME_STEPS = [10, 30, 60, 120, 300, 600, 1800, 3600];
+
+export class Chart {
+  constructor(id) {
+    this._title = svg("title", { id: `chart-${id}-title` });
+    this._text = svg("desc", { id: `chart-${id}-text` });
+    this._drawing = svg("g", {});
+    this._picture = svg(
+      "svg",
+      { role: "img", "aria-labelledby": this._title.id, "aria-describedby": this._text.id, height: HEIGHT },
+      [this._title, this._text, this._drawing],
+    );
+    this._heading = element("h2", { id: `chart-${id}` });
+    this._legend = element("ul", { class: "legend" });
+    this._moment = element("li", { class: "moment" });
+    this._rows = element("tbody");
+    this._head = element("tr", {}, ["Series", "Latest", "Lowest", "Mean", "Highest"].map(columnHead));
+    this.root = element("section", { class: "chart", "aria-labelledby": this._heading.id }, [
+      element("div", { class: "chart-head" }, [this._heading, this._legend]),
+      this._picture,
+      element("details", {}, [
+        element("summary", {}, ["As a table"]),
+        element("div", { class: "scroller" }, [
+          element("table", { "aria-labelledby": this._heading.id }, [element("thead", {}, [this._head]), this._rows]),
+        ]),
+      ]),
+    ]);
+    this._pointed = null; // where the pointer is, as a share of the width
+    this._picture.addEventListener("pointermove", (event) => this._point(event));
+    this._picture.addEventListener("pointerleave", () => this._point(null));
+    new ResizeObserver(() => this._draw()).observe(this._picture);
+  }
+
+  update(chart) {
+    this._chart = chart;
+    setText(this._heading, chart.title);
+    setText(this._title, chart.title);
+    setText(this._text, described(chart));
+    this._list();
+    this._draw();
+  }
+
+  _point(event) {
+    const box = this._picture.getBoundingClientRect();
+    this._pointed = event && box.width ? (event.clientX - box.left) / box.width : null;
+    this._draw();
+  }
+
+  _list() {
+    const rows = this._chart.series.map((series, index) => {
+      const known = series.values.filter((value) => value !== null);
+      const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+      const values = [last(series.values), lowest(known), mean, highest(known)];
+      return element("tr", {}, [
+        element("th", { scope: "row" }, [swatch(index), series.label]),
+        ...values.map((value) => element("td", { class: "number" }, [measured(value, this._chart.unit)])),
+      ]);
+    });
+    this._rows.replaceChildren(...rows);
+  }
+
+  _draw() {
+    const width = Math.round(this._picture.clientWidth);
+    if (!this._chart || !width) return;
+    const plot = new Plot(this._chart, width);
+    this._picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    const pointed = this._pointed === null ? null : plot.indexAt(this._pointed * width);
+    this._drawing.replaceChildren(...plot.grid(), ...plot.lines(), ...plot.labels(), ...plot.pointer(pointed));
+    this._label(plot, pointed);
+  }
+
+  _label(plot, pointed) {
+    const items = this._chart.series.map((series, index) => {
+      const value = pointed === null ? last(series.values) : series.values[pointed];
+      return element("li", {}, [swatch(index), `${series.label} `, element("b", {}, [measured(value, this._chart.unit)])]);
+    });
+    setText(this._moment, pointed === null ? "" : `at ${clock(plot.timeOf(pointed))}`);
+    this._legend.replaceChildren(...items, ...(pointed === null ? [] : [this._moment]));
+  }
+}
+
+/** The scales of a chart, and what is drawn with them. */
+class Plot {
+  constructor(chart, width) {
+    this._chart = chart;
+    this._width = width;
+    this._count = Math.max(0, ...chart.series.map((series) => series.values.length));
+    this._span = Math.max(LEAST_SPAN, (this._count - 1) * chart.step_seconds);
+    const values = chart.series.flatMap((series) => series.values).filter((value) => value !== null);
+    [this._top, this._step] = scale(highest(values) ?? 0, chart.unit);
+  }
+
+  timeOf(index) {
+    return this._chart.until - (this._count - 1 - index) * this._chart.step_seconds;
+  }
+
+  indexAt(x) {
+    const time = this._chart.until - (1 - x / this._width) * this._span;
+    const index = Math.round((time - this.timeOf(0)) / this._chart.step_seconds);
+    return this._count ? Math.min(Math.max(index, 0), this._count - 1) : null;
+  }
+
+  *grid() {
+    for (let value = 0; value <= this._top * 1.001; value += this._step) {
+      const y = this._y(value);
+      yield svg("line", { class: value ? "rule" : "axis", x1: 0, x2: this._width, y1: y, y2: y });
+    }
+    const step = TIME_STEPS.find((seconds) => this._span / seconds <= this._width / 90) ?? 7200;
+    const first = this._chart.until - this._span;
+    for (let time = Math.ceil(first / step) * step; time <= this._chart.until; time += step) {
+      const x = this._xOf(time);
+      if (x < 18 || x > this._width - 18) continue;
+      yield svg("line", { class: "axis", x1: x, x2: x, y1: HEIGHT - BELOW, y2: HEIGHT - BELOW + 4 });
+      yield svg("text", { class: "label time", x, y: HEIGHT - 3 }, [clock(time, step < 60)]);
+    }
+  }
+
+  *lines() {
+    for (const [index, series] of this._chart.series.entries()) {
+      const runs = [...runsOf(series.values)];
+      if (index === 0) yield svg("path", { class: "area", d: runs.map((run) => this._area(run)).join("") });
+      yield svg("path", { class: `line series-${index}`, d: runs.map((run) => this._line(run)).join("") });
+    }
+  }
+
+  /** The values of the grid, above the lines. */
+  *labels() {
+    for (let value = this._step; value <= this._top * 1.001; value += this._step) {
+      yield svg("text", { class: "label", x: 0, y: this._y(value) - 3 }, [measured(value, this._chart.unit)]);
+    }
+  }
+
+  *pointer(index) {
+    if (index === null) return;
+    const x = this._xOf(this.timeOf(index));
+    yield svg("line", { class: "pointer", x1: x, x2: x, y1: ABOVE, y2: HEIGHT - BELOW });
+  }
+
+  _line(run) {
+    const points = run.map(([index, value]) => `${this._x(index)} ${this._y(value)}`);
+    return `M${points.join("L")}${run.length === 1 ? "h.1" : ""}`; // a single point is a dot
+  }
+
+  _area(run) {
+    const base = this._y(0);
+    return `${this._line(run)}L${this._x(run[run.length - 1][0])} ${base}L${this._x(run[0][0])} ${base}Z`;
+  }
+
+  _x(index) {
+    return this._xOf(this.timeOf(index));
+  }
+
+  _xOf(time) {
+    return round((1 - (this._chart.until - time) / this._span) * this._width);
+  }
+
+  _y(value) {
+    const height = HEIGHT - BELOW - ABOVE;
+    return round(ABOVE + (1 - value / this._top) * height);
+  }
+}
+
+/** Yield the stretches without an unknown value, as pairs of index and value. */
+function* runsOf(values) {
+  let run = [];
+  for (const [index, value] of values.entries()) {
+    if (value !== null) run.push([index, value]);
+    else if (run.length) {
+      yield run;
+      run = [];
+    }
+  }
+  if (run.length) yield run;
+}
+
+/** Return the value at the top of a chart, and that of a step: two to four round steps of the unit. */
+function scale(most, unit) {
+  if (most <= 0) return [1, 1];
+  const base = unit.startsWith("bytes") ? 1024 ** Math.floor(Math.log(most) / Math.log(1024)) : 1;
+  const rough = most / base / 3.5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.999) * power * base;
+  return [step * Math.ceil((most / step) * 0.999), step];
+}
+
+function described(chart) {
+  const seconds = Math.max(0, ...chart.series.map((series) => (series.values.length - 1) * chart.step_seconds));
+  const texts = chart.series.map((series) => {
+    const known = series.values.filter((value) => value !== null);
+    if (!known.length) return `${series.label}: unknown.`;
+    const [latest, least, most] = [last(series.values), lowest(known), highest(known)].map((value) =>
+      measured(value, chart.unit),
+    );
+    return `${series.label}: latest ${latest}, lowest ${least}, highest ${most}.`;
+  });
+  return `The last ${measured(seconds, "seconds")}. ${texts.join(" ")}`;
+}
+
+function columnHead(label, index) {
+  return element("th", { scope: "col", class: index ? "number" : "" }, [label]);
+}
+
+function swatch(index) {
+  return svg("svg", { class: "swatch", viewBox: "0 0 16 8", "aria-hidden": "true" }, [
+    svg("path", { class: `line series-${index}`, d: "M0 4H16" }),
+  ]);
+}
+
+function last(values) {
+  return values.length ? values[values.length - 1] : null;
+}
+
+function lowest(values) {
+  return values.length ? Math.min(...values) : null;
+}
+
+function highest(values) {
+  return values.length ? Math.max(...values) : null;
+}
+
+function round(value) {
+  return Math.round(value * 10) / 10;
+}

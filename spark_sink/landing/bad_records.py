@@ -1,0 +1,61 @@
+"""What a task says of its bad records: how many for each cause, and where the last one is. Never their content.
+
+The reason of a bad record, which the dead letter has in full, may quote a value (`@timestamp is not an ISO 8601 time:
+yesterday`) or the members of an object. Its cause is the reason without them: there are few, and anyone may see them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+MOST = 50  # causes; those that come later are counted together
+OTHERS = "other causes"
+_WRONG_TYPE = "wrong type: "
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecords:
+    """Bad records of one cause. The place is that of the last one that was counted."""
+
+    count: int
+    topic: str
+    partition: int
+    offset: int
+
+    def followed_by(self, later: "BadRecords") -> "BadRecords":
+        return BadRecords(self.count + later.count, later.topic, later.partition, later.offset)
+
+
+BadByCause = Mapping[str, BadRecords]
+
+
+def cause(reason: str) -> str:
+    """Return the reason without values of the record."""
+    if reason.startswith(_WRONG_TYPE):
+        path, wanted = reason.partition(" is ")[0], reason.rpartition(", not ")[2]
+        return f"{path} is not {wanted}"
+    return reason.partition(": ")[0]
+
+
+def by_cause(bad: pa.Table) -> dict[str, BadRecords]:
+    """Return what is in rows of the dead letter."""
+    counted: dict[str, BadRecords] = {}
+    names = ("reason", "topic", "partition", "kafka_offset")
+    for reason, *place in zip(*(bad.column(name).to_pylist() for name in names), strict=True):
+        merge(counted, {cause(reason): BadRecords(1, *place)})
+    return counted
+
+
+def merge(known: dict[str, BadRecords], later: BadByCause) -> None:
+    """Add what came later."""
+    for text, records in later.items():
+        key = text if text in known or len(known) < MOST else OTHERS
+        known[key] = known[key].followed_by(records) if key in known else records
+
+
+def merged(parts: Iterable[BadByCause]) -> dict[str, BadRecords]:
+    known: dict[str, BadRecords] = {}
+    for part in parts:
+        merge(known, part)
+    return known

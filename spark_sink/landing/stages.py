@@ -1,0 +1,43 @@
+"""The stages of a batch, and how long each takes, by a monotonic clock.
+
+    planning │ tasks │ repeats │ commit │ marks │ other
+
+`planning` is Spark's and known only when it reports the batch (`monitor.progress`); the others are measured here.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+Stage = Literal["planning", "tasks", "repeats", "commit", "marks", "other"]
+STAGES: dict[Stage, str] = {
+    "planning": "Spark asks where the batch ends, plans it and writes its checkpoint",
+    "tasks": "Tasks read Kafka, convert records and write files",
+    "repeats": "Rows that have landed before are looked for",
+    "commit": "Files are committed to their tables",
+    "marks": "The marks are written: the batch has landed",
+    "other": "Kafka is asked for the lag, and Spark calls the sink",
+}
+
+
+class Stopwatch:
+    """Adds up the seconds of each stage of a batch. Used by one thread."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._seconds: dict[Stage, float] = {}
+
+    @contextmanager
+    def measure(self, stage: Stage) -> Iterator[None]:
+        """Measure the `with` block. Blocks of other stages must not lie within it."""
+        began = self._monotonic()
+        try:
+            yield
+        finally:
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + self._monotonic() - began
+
+    def take(self) -> dict[Stage, float]:
+        """Return the seconds of each stage since the last call."""
+        taken, self._seconds = self._seconds, {}
+        return taken

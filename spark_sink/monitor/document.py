@@ -1,0 +1,185 @@
+"""The document at /status, which the page draws: the state of the sink in one shape with the shipper's.
+
+docs/metrics.md describes it. Nothing in it is the content of a record.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spark_sink.landing.stages import STAGES
+from spark_sink.monitor.health import Health
+from spark_sink.monitor.observations import Seen
+from spark_sink.monitor.recent_problems import Problem
+from spark_sink.monitor.samples import STEP, Samples
+
+MOST_ROWS = 50  # of a table; those that need a look come first
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What does not change while the sink runs. `configuration`: as YAML, secrets masked."""
+
+    version: str
+    host: str
+    configuration: str = ""
+
+    def head(self) -> Json:
+        return {"program": "spark-sink", "version": self.version, "name": self.host, "host": self.host}
+
+
+def document(
+    program: Program, seen: Seen, health: Health, samples: Samples, problems: Sequence[Problem], now: float
+) -> Json:
+    return {
+        **program.head(),
+        "started": seen.started,
+        "now": now,
+        "health": {"state": health.state, "text": health.text},
+        "figures": list(_figures(seen, samples.rate())),
+        "charts": _charts(samples),
+        "tables": [
+            _partitions(seen),
+            _tables(seen),
+            _dead_letters(seen),
+            _stages(seen),
+            _views(seen),
+            _problems(problems),
+        ],
+        "configuration": program.configuration,
+    }
+
+
+def _figures(seen: Seen, rate: float | None) -> Iterator[Json]:
+    yield {**_figure("rows_landed", "Rows landed", seen.rows, "rows"), "rate": rate}
+    yield _figure("lag_offsets", "Lag", seen.lag, "offsets")
+    yield _figure("rows_bad", "Bad records", seen.bad, "records")
+    yield _figure("rows_repeated", "Repeats left out", seen.repeats, "rows")
+    yield _figure("offsets_lost", "Offsets lost", seen.lost, "offsets")
+    yield _figure("batch_seconds", "Last batch took", seen.batch_seconds, "seconds")
+    yield _figure("batches", "Batches", seen.batches, "")
+    yield _figure("files_remembered", "Files remembered", seen.files, "files")
+
+
+def _figure(name: str, label: str, value: float | None, unit: str) -> Json:
+    return {"id": name, "label": label, "value": value, "unit": unit}
+
+
+def _charts(samples: Samples) -> list[Json]:
+    charts = (
+        ("rows", "Rows a second, mean of 30 seconds", "rows/s", "landed", samples.rates()),
+        ("lag", "Lag, as of the last batch", "offsets", "behind", samples.lags()),
+    )
+    return [
+        {
+            "id": name,
+            "title": title,
+            "unit": unit,
+            "step_seconds": STEP,
+            "until": samples.until,
+            "series": [{"id": label, "label": label, "values": values}],
+        }
+        for name, title, unit, label, values in charts
+    ]
+
+
+def _table(name: str, title: str, empty: str, columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> Json:
+    """Return a table. `columns`: id, label and kind of each."""
+    return {
+        "id": name,
+        "title": title,
+        "empty": empty,
+        "columns": [{"id": column, "label": label, "kind": kind} for column, label, kind in columns],
+        "rows": rows[:MOST_ROWS],
+    }
+
+
+def _partitions(seen: Seen) -> Json:
+    lags = seen.lags
+    rows = [
+        [topic, number, seen.landed.get((topic, number), 0), seen.ends[topic, number], lags[topic, number]]
+        for topic, number in sorted(lags, key=lambda place: (-lags[place], place))
+    ]
+    columns = (
+        ("topic", "Topic", "text"),
+        ("partition", "Partition", "number"),
+        ("landed", "Next offset to land", "number"),
+        ("end", "End in Kafka", "number"),
+        ("lag", "Lag", "number"),
+    )
+    return _table("partitions", "Partitions, furthest behind first", "No batch has landed yet.", columns, rows)
+
+
+def _tables(seen: Seen) -> Json:
+    rows = [[path, size.rows, size.files, size.bytes] for path, size in sorted(seen.tables.items())]
+    columns = (
+        ("path", "Table", "text"),
+        ("rows", "Rows", "number"),
+        ("files", "Files", "number"),
+        ("bytes", "Size", "bytes"),
+    )
+    return _table("tables", "Delta tables", "No table has been opened yet.", columns, rows)
+
+
+def _dead_letters(seen: Seen) -> Json:
+    rows = [
+        [text, bad.count, seen.cause_times[text], bad.topic, bad.partition, bad.offset]
+        for text, bad in sorted(seen.causes.items(), key=lambda item: -seen.cause_times[item[0]])
+    ]
+    columns = (
+        ("reason", "Reason", "text"),
+        ("count", "Records", "number"),
+        ("last", "Last landed", "time"),
+        ("topic", "The last one: topic", "text"),
+        ("partition", "Partition", "number"),
+        ("offset", "Offset", "number"),
+    )
+    return _table("dead_letters", "Dead letters since the start", "No record was bad.", columns, rows)
+
+
+def _stages(seen: Seen) -> Json:
+    rows = [[stage, STAGES[stage], seconds.last, seconds.mean] for stage, seconds in seen.stages.items()]
+    columns = (
+        ("stage", "Stage", "text"),
+        ("what", "What happens", "text"),
+        ("last", "Last batch", "seconds"),
+        ("mean", "Mean", "seconds"),
+    )
+    return _table("stages", "Seconds of a batch, by stage", "No batch has landed yet.", columns, rows)
+
+
+def _views(seen: Seen) -> Json:
+    rows = [
+        [
+            name,
+            "failed" if figures.failed else "running" if figures.batches else "starting",
+            figures.rows_in,
+            figures.late,
+            figures.state_rows,
+            figures.seconds,
+            figures.failures,
+        ]
+        for name, figures in sorted(seen.views.items(), key=lambda item: (not item[1].failed, item[0]))
+    ]
+    columns = (
+        ("view", "View", "text"),
+        ("state", "State", "text"),
+        ("rows_in", "Rows read", "number"),
+        ("late", "Late rows", "number"),
+        ("state_rows", "Rows remembered", "number"),
+        ("seconds", "Last batch", "seconds"),
+        ("failures", "Failures", "number"),
+    )
+    return _table("views", "Views", "The configuration has no views.", columns, rows)
+
+
+def _problems(problems: Sequence[Problem]) -> Json:
+    rows: list[list[Any]] = [[problem.time, problem.level, problem.message, problem.count] for problem in problems]
+    columns = (
+        ("time", "Last time", "time"),
+        ("level", "Level", "text"),
+        ("message", "Message", "text"),
+        ("count", "Times", "number"),
+    )
+    return _table("errors", "Last warnings and errors", "The log has no warning and no error.", columns, rows)

@@ -1,0 +1,110 @@
+"""The health of the sink in words: what happens, to what, and what to do."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spark_sink.monitor.observations import Seen
+
+State = Literal["ok", "degraded", "failing", "starting"]
+
+# As the alerts have it (deploy/prometheus/spark-sink-alerts.yml).
+BAD_SECONDS = 900.0
+LOST_SECONDS = 3600.0
+GROUP_SECONDS = 900.0
+MUCH_LAG = 100_000  # offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    state: State
+    text: str
+
+
+def health(seen: Seen, silent: float, limit: float, lags: Sequence[int | None], now: float) -> Health:
+    """Return the health. `silent`: seconds since the query was last seen alive, at most `limit`; `lags`: of the last
+    ten minutes, oldest first."""
+    if seen.missing:
+        return Health("starting", f"Waiting for {_listed(seen.missing)}. {_WAITING}")
+    if silent > limit:
+        return Health(
+            "failing",
+            f"No batch has ended for {spoken(silent)}, and {spoken(limit)} is the limit: nothing is landed. "
+            "The log may have the reason. A restart is safe; if batches take that long, lower max_offsets_per_trigger.",
+        )
+    if not seen.streaming:
+        return Health("starting", "The tables and what has landed are checked. The first batch follows.")
+    if problems := list(_problems(seen, lags, now)):
+        return Health("degraded", " ".join(problems))
+    return Health("ok", _landing(seen, now))
+
+
+_WAITING = (
+    "Nothing is landed until all of them exist: create them, give the credentials the right to see them, or correct "
+    "kafka in the configuration."
+)
+
+
+def _problems(seen: Seen, lags: Sequence[int | None], now: float) -> Iterator[str]:
+    if _is_recent(seen.last_lost, LOST_SECONDS, now):
+        yield (
+            f"Kafka deleted {seen.lost:,} offsets before they were read. The dead-letter table names them; the topic's "
+            "retention is shorter than the time that the sink was behind."
+        )
+    if failed := sorted(name for name, figures in seen.views.items() if figures.failed):
+        yield (
+            f"The view{'s' * (len(failed) > 1)} {_listed(failed)} failed, and lines still land. It is started again, "
+            "unless the log names what to do first."
+        )
+    if _is_recent(seen.last_bad, BAD_SECONDS, now):
+        yield (
+            f"Records could not be parsed, the last ones {spoken(now - (seen.last_bad or now))} ago, and are in the "
+            "dead-letter table. Correct their producer or the configuration, then run spark-sink repair --reason."
+        )
+    if is_falling_behind(lags):
+        yield (
+            f"The lag grows: {seen.lag:,} offsets are behind. Give the sink more cores, or raise "
+            "max_offsets_per_trigger."
+        )
+    if _is_recent(seen.last_group_failure, GROUP_SECONDS, now):
+        yield (
+            "Offsets could not be committed to the monitoring group, so Kafka's tools show too much lag. Check the "
+            "rights of kafka.group_id."
+        )
+
+
+def is_falling_behind(lags: Sequence[int | None]) -> bool:
+    """True if there is much lag, and more than in the oldest sample of at least half the time."""
+    known = [lag for lag in lags if lag is not None]
+    if len(known) < len(lags) / 2 or len(known) < 150:
+        return False
+    return known[-1] > MUCH_LAG and known[-1] > 1.2 * known[0]
+
+
+def _landing(seen: Seen, now: float) -> str:
+    if seen.last_batch is None:
+        return "The query runs, and Kafka has nothing new."
+    behind = f"{seen.lag:,} offsets are behind" if seen.lag else "nothing was behind"
+    return (
+        f"Lines land. The last batch had {seen.batch_rows:,} rows, {spoken(now - seen.last_batch)} ago; by then "
+        f"{behind}."
+    )
+
+
+def _is_recent(time: float | None, seconds: float, now: float) -> bool:
+    return time is not None and now - time < seconds
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+def spoken(seconds: float) -> str:
+    """Return a duration in words: "40 seconds", "5 minutes"."""
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size or seconds == size:
+            number = round(seconds / size)
+            return f"{number} {unit}{'s' * (number != 1)}"
+    number = round(max(0.0, seconds))
+    return f"{number} second{'s' * (number != 1)}"

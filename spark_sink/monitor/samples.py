@@ -1,0 +1,94 @@
+"""The last ten minutes of the sink, a sample every two seconds, for the charts of its page."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spark_sink.monitor.observations import Seen
+
+STEP = 2.0  # seconds
+POINTS = 300
+RATE_STEPS = 5  # of the rate now, a mean of ten seconds
+SMOOTH_STEPS = 15  # of the rates of the chart, a mean of half a minute: rows land by the batch, not one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    rows: int
+    lag: int | None
+
+
+class Samples:
+    """Keeps samples. `add` is for one thread; the others may be called from any."""
+
+    def __init__(self) -> None:
+        self._samples: deque[Sample | None] = deque(maxlen=POINTS + SMOOTH_STEPS)
+        self._until = 0.0
+
+    def add(self, now: float, rows: int, lag: int | None) -> None:
+        """Add a sample as of `now`, seconds of the epoch. Where the clock has jumped, what lies between is unknown."""
+        if now < self._until - STEP:  # it was set back
+            self._samples.clear()
+        elif self._samples:
+            missed = round((now - self._until) / STEP) - 1
+            self._samples.extend([None] * min(missed, POINTS))
+        self._samples.append(Sample(rows, lag))
+        self._until = now
+
+    @property
+    def until(self) -> float:
+        """When the last sample was taken, seconds of the epoch."""
+        return self._until
+
+    def rates(self) -> list[float | None]:
+        """Return the rows a second of each sample, the mean of half a minute before it, oldest first."""
+        samples = list(self._samples)
+        first = max(0, len(samples) - POINTS)
+        return [_rate(samples, index, SMOOTH_STEPS) for index in range(first, len(samples))]
+
+    def lags(self) -> list[int | None]:
+        """Return the offsets behind of each sample, oldest first."""
+        return [None if sample is None else sample.lag for sample in list(self._samples)[-POINTS:]]
+
+    def rate(self) -> float | None:
+        """Return the rows a second over the last ten seconds."""
+        samples = list(self._samples)
+        return _rate(samples, len(samples) - 1, RATE_STEPS) if samples else None
+
+
+def _rate(samples: list[Sample | None], index: int, steps: int) -> float | None:
+    now = samples[index]
+    before = max(0, index - steps)
+    then = samples[before]
+    if now is None or then is None or before == index:
+        return None
+    return round((now.rows - then.rows) / ((index - before) * STEP), 3)
+
+
+class Sampler:
+    """Takes a sample every STEP while the `with` block runs, on a thread of its own."""
+
+    def __init__(self, samples: Samples, seen: Callable[[], Seen], clock: Callable[[], float]) -> None:
+        self._samples = samples
+        self._seen = seen
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
+
+    def __enter__(self) -> "Sampler":
+        self.sample()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def sample(self) -> None:
+        seen = self._seen()
+        self._samples.add(self._clock(), seen.rows, seen.lag)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(STEP):
+            self.sample()

@@ -1,0 +1,61 @@
+"""What a batch reports beside its counts: stages, causes of bad records, and what its tables grow by."""
+
+import json
+
+import pytest
+
+from spark_sink.landing.bad_records import BadRecords
+from spark_sink.storage.table_size import TableSize, count
+from tests.unit.spark_sink.landing.landing_lab import LandingLab
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_batch_reports_its_stages_and_the_causes_of_bad_records(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0, 10)
+    lab.send(b"no JSON", json.dumps({"@timestamp": "yesterday", "password": "x"}).encode(), b"no JSON")
+    batch = lab.land()
+    assert batch.stages.keys() == {"tasks", "repeats", "commit", "marks"}
+    assert all(seconds > 0 for seconds in batch.stages.values())
+    assert batch.causes == {
+        "not JSON": BadRecords(2, "logs", 0, 4),
+        "@timestamp is not an ISO 8601 time": BadRecords(1, "logs", 0, 3),
+    }
+
+
+def test_the_size_of_a_table_is_counted_once_and_own_commits_are_added(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0, 10)
+    lab.land()
+    logs = lab.writer.tables.written()
+    assert logs.keys() == {lab.config.table.path, lab.config.dead_letter_path}
+    lines = logs[lab.config.table.path]
+    assert (lines.size, lines.count_size().rows) == (None, 2)
+    lab.send_lines(20, 30, 40)
+    lab.land()
+    assert lines.size is not None
+    assert lines.size.rows == 5
+    fresh = lines.location.open()
+    assert fresh is not None
+    assert lines.size == count(fresh)
+
+
+def test_a_change_by_another_process_makes_the_size_unknown(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0, 10)
+    lab.land()
+    lines = lab.writer.tables.written()[lab.config.table.path]
+    lines.count_size()
+    other = lines.location.open()
+    assert other is not None
+    other.delete("offset = 0")
+    lab.send_lines(20)
+    lab.land()
+    assert lines.size is None
+    assert lines.count_size().rows == 2
+
+
+def test_an_empty_table_has_no_size(lab: LandingLab) -> None:
+    lab.start()
+    assert lab.writer.tables.log(lab.config.dead_letter_path).count_size() == TableSize(0, 0, 0)

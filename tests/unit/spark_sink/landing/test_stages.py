@@ -1,0 +1,18 @@
+from spark_sink.landing.stages import STAGES, Stopwatch
+from tests.fakes import ManualClock
+
+
+def test_stages_are_added_up_and_taken_once() -> None:
+    clock = ManualClock()
+    watch = Stopwatch(clock.monotonic)
+    for stage, seconds in (("commit", 1.0), ("marks", 0.5), ("commit", 2.0)):
+        with watch.measure(stage):  # type: ignore[arg-type]  # they are names of stages
+            clock.advance(seconds)
+        clock.advance(10.0)
+    assert watch.take() == {"commit": 3.0, "marks": 0.5}
+    assert watch.take() == {}
+
+
+def test_every_stage_is_described() -> None:
+    assert list(STAGES) == ["planning", "tasks", "repeats", "commit", "marks", "other"]
+    assert all(text[0].isupper() for text in STAGES.values())

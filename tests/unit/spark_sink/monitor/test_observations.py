@@ -1,0 +1,81 @@
+from spark_sink.kafka.offsets import Offsets
+from spark_sink.landing.bad_records import BadRecords
+from spark_sink.landing.batch_writer import BatchResult
+from spark_sink.monitor.observations import Observations, StageSeconds
+from spark_sink.views.progress import Figures
+
+ENDS: Offsets = {("logs", 0): 10, ("logs", 1): 5}
+LATEST: Offsets = {("logs", 0): 12, ("logs", 1): 5, ("logs", 2): 7}
+
+
+class Lab:
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.observations = Observations(lambda: self.now)
+
+    def land(self, latest: Offsets = LATEST, **counts: object) -> None:
+        self.now += 10.0
+        self.observations.landed(BatchResult(**{"ends": ENDS, **counts}), latest)  # type: ignore[arg-type]  # fields of it
+
+
+def test_batches_are_added_up() -> None:
+    lab = Lab()
+    lab.land(rows=5, bad=1, repeats=2, lost=3, files=7)
+    lab.land(rows=6, files=8)
+    seen = lab.observations.seen
+    assert (seen.rows, seen.bad, seen.repeats, seen.lost, seen.batches, seen.files) == (11, 1, 2, 3, 2, 8)
+    assert (seen.started, seen.last_batch, seen.last_bad, seen.last_lost) == (1000.0, 1020.0, 1010.0, 1010.0)
+    assert (seen.batch_rows, seen.streaming) == (6, True)
+
+
+def test_a_batch_that_had_landed_before_is_not_counted() -> None:
+    lab = Lab()
+    lab.land(repeated=True)
+    assert lab.observations.seen.batches == 0
+
+
+def test_the_lag_is_what_kafka_has_and_the_tables_do_not() -> None:
+    lab = Lab()
+    assert lab.observations.seen.lag is None
+    lab.land()
+    assert lab.observations.seen.lags == {("logs", 0): 2, ("logs", 1): 0, ("logs", 2): 7}
+    assert lab.observations.seen.lag == 9
+
+
+def test_a_deleted_topic_has_no_lag() -> None:
+    lab = Lab()
+    lab.land()
+    lab.land(latest={("logs", 0): 10}, ends={("logs", 0): 10})
+    assert lab.observations.seen.landed == {("logs", 0): 10}
+    assert lab.observations.seen.lag == 0
+
+
+def test_causes_have_the_time_of_their_last_record() -> None:
+    lab = Lab()
+    lab.land(causes={"not JSON": BadRecords(1, "logs", 0, 3), "no value": BadRecords(1, "logs", 0, 4)})
+    lab.land(causes={"not JSON": BadRecords(2, "logs", 1, 8)})
+    seen = lab.observations.seen
+    assert seen.causes["not JSON"] == BadRecords(3, "logs", 1, 8)
+    assert seen.cause_times == {"not JSON": 1020.0, "no value": 1010.0}
+
+
+def test_stages_have_the_last_batch_and_the_mean_in_the_order_of_a_batch() -> None:
+    lab = Lab()
+    lab.land(stages={"tasks": 1.0, "marks": 0.5})
+    lab.observations.reported(4.0, {"planning": 0.2})
+    lab.land(stages={"tasks": 3.0})
+    stages = lab.observations.seen.stages
+    assert list(stages) == ["planning", "tasks", "marks"]
+    assert stages["tasks"] == StageSeconds(3.0, 4.0, 2)
+    assert stages["tasks"].mean == 2.0
+    assert lab.observations.seen.batch_seconds == 4.0
+
+
+def test_a_seen_state_does_not_change_any_more() -> None:
+    lab = Lab()
+    before = lab.observations.seen
+    lab.land(rows=1)
+    lab.observations.waiting(["topic a"])
+    lab.observations.views({"errors": Figures(failed=True)})
+    assert (before.rows, before.missing, before.views) == (0, (), {})
+    assert lab.observations.seen.missing == ("topic a",)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.pages import page, page_routes, wants_page
 from monitor.server import Handler, Request, Response
 from shipper.monitor import filebeat_stats, health
 from shipper.monitor.sampler import Sampler
 from shipper.monitor.snapshot import Snapshot
 from shipper.monitor.status import AgentIdentity, Document, status
 
-TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 
 
@@ -42,8 +42,8 @@ class Sources:
 
 def routes(sources: Sources) -> Mapping[str, Handler]:
     def root(request: Request) -> Response:
-        if "text/html" in request.accept:
-            return Response(200, TEXT, b"A running shipper: see /status, /metrics, /stats, /healthz and /readyz.\n")
+        if wants_page(request):
+            return page()
         return _json(request, filebeat_stats.info(sources.identity, sources.ephemeral_id))
 
     def stats(request: Request) -> Response:
@@ -72,6 +72,7 @@ def routes(sources: Sources) -> Mapping[str, Handler]:
         "/healthz": healthz,
         "/readyz": readyz,
         "/metrics": MetricsText(sources),
+        **page_routes(),
     }
 
 

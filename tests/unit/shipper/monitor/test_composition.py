@@ -90,7 +90,7 @@ def test_all_paths_answer_of_one_snapshot(monitor: Monitor, lab: Lab, tmp_path: 
 
 
 def test_a_browser_gets_words_and_a_probe_json(monitor: Monitor, tmp_path: Path) -> None:
-    assert ask(tmp_path, "/", accept="text/html,*/*;q=0.8")[1].startswith(b"A running shipper: see /status")
+    assert ask(tmp_path, "/", accept="text/html,*/*;q=0.8")[1].startswith(b"<!doctype html>")
     assert document(tmp_path, "/")["beat"] == "filebeat"
     assert b'\n  "beat"' in ask(tmp_path, "/?pretty")[1]
 

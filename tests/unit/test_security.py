@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "security.md"
-NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e)/[\w/]+\.py::\w+)`", PAGE.read_text())))
+NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e|browser)/[\w/]+\.py::\w+)`", PAGE.read_text())))
 
 
 @cache

@@ -29,7 +29,10 @@ def errors_in_words(place: Place) -> Iterator[None]:
 
 def _refused(place: Place, refused: Refused) -> str:
     if refused.status == 404:
-        return f"{place} answers, but not as a shipper does: {refused}; is it the right one, and not an older release?"
+        return (
+            f"{place} does not serve this: the shipper is starting and waits for its output, is of an older release, or"
+            f" it is another program ({refused})"
+        )
     return f"{place}: {refused}"
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import termios
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -94,8 +93,3 @@ class Terminal:
 
     def interrupt(self) -> None:
         os.killpg(self.process.pid, signal.SIGINT)
-
-
-def of_data(data: Path) -> list[str]:
-    """Return the options by which a command finds the agent with this path.data."""
-    return ["--path.data", str(data), "-c", str(data / "none.yml")]

@@ -4,13 +4,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.files.local import LocalAgent
-from tests.e2e.files.terminal import Terminal, of_data
+from tests.e2e.files.terminal import Terminal
 from tests.e2e.running import REPOSITORY, await_true
+from tests.e2e.tapping import Tapped, of_data
 from tests.status_documents import document, serving, status_of
 
 pytestmark = pytest.mark.slow("each test starts processes")
@@ -143,22 +143,3 @@ def test_a_tap_that_does_not_read_holds_up_nothing(agent: LocalAgent) -> None:
         tap.process.kill()
     agent.append("last")
     agent.await_messages("last")
-
-
-class Tapped:
-    """A `shipper tap` that is known to be connected."""
-
-    def __init__(self, *arguments: str) -> None:
-        self._arguments = arguments
-
-    def __enter__(self) -> Any:
-        command = [sys.executable, "-m", "shipper", "tap", *self._arguments]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, cwd=REPOSITORY, stdout=pipe, stderr=pipe, text=True)
-        assert self.process.stderr is not None
-        assert "connected" in self.process.stderr.readline()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.communicate()

@@ -61,9 +61,11 @@ def test_a_socket_of_another_user(left_socket: Path) -> None:
     assert f"only the shipper's own user may; run this command as {user}" in problem(socket_of(left_socket), denied)
 
 
-def test_an_older_release_that_has_no_such_path(tmp_path: Path) -> None:
+def test_an_agent_that_has_no_such_path(tmp_path: Path) -> None:
     with serving(tmp_path / "shipper.sock", lambda path: (404, b"nothing is served at this path")):
-        assert "not an older release" in problem(socket_of(tmp_path))
+        words = problem(socket_of(tmp_path))
+    assert "is starting and waits for its output, is of an older release" in words
+    assert "(nothing is served at this path)" in words
 
 
 def test_what_is_refused_is_repeated_in_the_words_of_the_agent(tmp_path: Path) -> None:

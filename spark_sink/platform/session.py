@@ -14,6 +14,7 @@ from spark_sink.platform.cache import cache_directory
 from spark_sink.platform.executors import LIBRARIES, UNPACKED
 from spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
 from spark_sink.platform.java import find_java
+from spark_sink.platform.secret_settings import passed_by_file, secrets_of
 
 # The job cannot do without these, wherever it runs.
 NEEDED = {
@@ -138,7 +139,11 @@ def open_session(config: SinkConfig) -> SparkSession:
         java = find_java()
         os.environ.update(JAVA_HOME=str(java.home), **python_environment())
         archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
+    wanted = settings(config, own, os.cpu_count() or 1, archive)
+    secrets = secrets_of(wanted) if own else {}
     builder = SparkSession.builder
-    for key, value in settings(config, own, os.cpu_count() or 1, archive).items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    for key, value in wanted.items():
+        if key not in secrets:
+            builder = builder.config(key, value)
+    with passed_by_file(secrets):
+        return builder.getOrCreate()

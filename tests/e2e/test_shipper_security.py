@@ -1,5 +1,6 @@
 """TLS and SASL of the Kafka output: the real process, and a real broker that asks for them."""
 
+import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -165,3 +166,27 @@ def test_nothing_is_lost_or_sent_twice_when_certificates_are_renewed_while_lines
     topic.read(1.0)
     assert agent.log.count("are renewed") == 2
     assert len(topic.records) == sum(len(life) for life in topic.lives.values())
+
+
+@pytest.mark.slow("three starts with all that librdkafka can log")
+def test_the_log_at_level_debug_has_no_secret(
+    agent: SecureAgent, topic: Topic, secure_broker: SecureBroker, certificates: CertificateDirectory
+) -> None:
+    certificate, key = certificates.issue(passphrase="open sesame")
+    tls = {"certificate_authorities": [certificates.authorities()]}
+    pair = {"certificate": certificate, "key": Path(key).read_text(), "key_passphrase": "open sesame"}
+    by_scram = {"mechanism": "SCRAM-SHA-512"}
+    for hosts, options in (
+        (secure_broker.secure, {"username": "plain", "password": PASSWORD, "ssl": tls}),
+        (secure_broker.secure, {"username": "scram", "password": PASSWORD, "ssl": tls, "sasl": by_scram}),
+        (secure_broker.mutual, {"ssl": tls | pair}),
+    ):
+        agent.connect(hosts=[hosts], **options)
+        agent.append("one")
+        assert agent.once("-d", "*") == 0
+    topic.expect(agent.path)
+    assert agent.log.count('"log.logger":"librdkafka"') > 100
+    assert "SCRAM" in agent.log
+    for secret in (PASSWORD, "open sesame", *Path(key).read_text().splitlines()[4:-1]):
+        assert secret not in agent.log
+        assert json.dumps(secret)[1:-1] not in agent.log

@@ -38,9 +38,9 @@ class ServiceManager:
             except BlockingIOError:
                 return received
 
-    def await_report(self, start: str) -> list[str]:
+    def await_report(self, start: str, timeout: float = LONGEST) -> list[str]:
         """Return the next report with a line that begins so; those before it are dropped. Raises TimeoutError."""
-        self._socket.settimeout(LONGEST)
+        self._socket.settimeout(timeout)
         while True:
             lines = self._socket.recv(65536).decode().split("\n")
             if any(line.startswith(start) for line in lines):

@@ -46,7 +46,7 @@ def build(package: Package, output: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="package-", dir=output) as scratch:
         stage = Path(scratch) / "stage"
         home = lay_out(package, VERSION, stage, Path(scratch))
-        write_bill(home, destination.with_suffix(".cdx.json"))
+        write_bill(home, VERSION, destination.with_suffix(".cdx.json"))
         write_archive(package, VERSION, stage, destination, source_date())
     return destination
 

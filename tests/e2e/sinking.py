@@ -47,6 +47,7 @@ class SinkProcess:
         self.lines = directory / "lines"
         self.checkpoint = directory / "checkpoint"
         self.log = directory / "sink.log"
+        self.environment: dict[str, str] = {}  # beside that of the tests
         self._process: subprocess.Popen[bytes] | None = None
         (directory / "sink.yml").write_text(
             f"kafka: {{hosts: ['{broker.bootstrap}'], topics: [{topic}], metadata_max_age: 1s}}\n"
@@ -55,7 +56,7 @@ class SinkProcess:
 
     def start(self, *options: str) -> None:
         command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
-        environment = os.environ | QUICK
+        environment = os.environ | QUICK | self.environment
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 

@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from demo.broker import Broker
+from shipper.version import VERSION
 from tests.e2e.debian import Machine, System, checked, require
 from tests.e2e.running import REPOSITORY, LiveWriter, Topic, await_true, lines_of
 
@@ -73,7 +74,8 @@ def test_a_package_lists_its_components_and_nothing_of_the_machine_that_built_it
     bill = json.loads(package.with_suffix(".cdx.json").read_text())
     names = {component["name"] for component in bill["components"]}
     assert bill["bomFormat"] == "CycloneDX"
-    assert {"confluent-kafka", "orjson", "log-shipper"} <= names
+    assert {"confluent-kafka", "orjson"} <= names
+    assert (bill["metadata"]["component"]["name"], bill["metadata"]["component"]["version"]) == ("log-shipper", VERSION)
     checked(["dpkg-deb", "-x", str(package), str(tmp_path)])
     foreign = [str(REPOSITORY), str(package.parent), sys.prefix]
     naming = subprocess.run(

@@ -1,0 +1,32 @@
+"""The sink's process as systemd sees it."""
+
+from pathlib import Path
+
+import pytest
+
+from demo.broker import Broker
+from spark_sink.service import WAITING
+from tests.e2e.sinking import PATIENCE, SinkProcess, send
+from tests.service_manager import ServiceManager
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow("Spark starts for it")]
+
+
+def test_the_service_manager_sees_the_wait_for_a_topic_the_query_and_the_stop(
+    kafka_broker: Broker, topic_name: str, tmp_path: Path
+) -> None:
+    with ServiceManager(watchdog=60.0) as manager:
+        sink = SinkProcess(tmp_path, kafka_broker, topic_name, "")
+        sink.environment = manager.environment
+        sink.start()
+        try:
+            assert manager.await_report("READY=1", PATIENCE)[-1] == f"STATUS={WAITING}"
+            kafka_broker.create_topic(topic_name, 1)
+            send(kafka_broker.bootstrap, topic_name, 0, 10)
+            landed = manager.await_report("STATUS=10 rows landed", PATIENCE)
+            assert "WATCHDOG=1" in landed
+            sink.ask_to_end()
+            assert "WATCHDOG_USEC=0" in manager.await_report("STOPPING=1", PATIENCE)
+            assert sink.wait() == 0
+        finally:
+            sink.kill()

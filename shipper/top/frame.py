@@ -18,7 +18,7 @@ STATES: dict[str, tuple[str, Style]] = {
     "starting": ("STARTING", "warn"),
 }
 LONGEST_STATE = 12
-LONGEST_TAB, LEAST_TAB = 40, 8  # columns of a table's title
+LONGEST_TAB, LEAST_TAB = 40, 5  # columns of a table's title
 TALL = 34  # lines from which on charts have two rows and several tables are shown
 MOST_FIGURE_LINES = 5  # where it is not tall
 LEAST_TABLE = 5  # lines: the titles, the columns' labels and three rows
@@ -88,7 +88,7 @@ def _title(view: View, width: int) -> list[Line]:
 
 def _health(view: View, width: int, height: int | None) -> list[Line]:
     document = view.document
-    most = None if height is None or document is None else 4 if height >= TALL else 3
+    most = None if height is None or document is None else max(height // 4, 1)
     if view.problem:
         word, style, text = "NO ANSWER", STATES["failing"][1], shown(view.problem)
         most = None

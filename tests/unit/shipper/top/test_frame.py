@@ -101,7 +101,7 @@ def test_the_titles_of_all_tables_are_seen_cut_where_there_is_no_room() -> None:
 
 
 def test_the_title_of_the_selected_table_is_always_seen() -> None:
-    for number, words in enumerate(["Files", "Errors", "Dead", "Inputs", "Topics"]):
+    for number, words in enumerate(["File", "Erro", "Dead", "Inpu", "Topi"]):
         lines = render(replace(view(), table=number), 40, 24)
         assert [span.text for line in lines for span in line if span.style == "selected" and words in span.text]
 
@@ -112,6 +112,14 @@ def test_the_title_of_the_selected_table_is_always_seen() -> None:
 def test_the_health_is_a_word_and_not_only_a_colour(state: str, word: str) -> None:
     health = {"state": state, "text": "Kafka accepts records."}
     assert f"\n{word} Kafka accepts records.\n" in screen(view(health=health))
+
+
+def test_what_to_do_is_seen_and_a_text_without_end_leaves_room_for_the_rest() -> None:
+    text = "The view slow_requests failed, and lines still land. It is started again. " * 2 + "Correct the query."
+    assert "Correct the query." in screen(view(health={"state": "degraded", "text": text}))
+    endless = screen(view(health={"state": "failing", "text": text * 50}))
+    assert "service-01/app.log" in endless
+    assert "Events read" in endless
 
 
 def test_a_program_that_does_not_answer_is_named_and_the_last_document_has_its_time() -> None:

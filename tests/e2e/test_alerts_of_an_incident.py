@@ -1,5 +1,6 @@
 """What a real agent serves at /metrics while it has trouble makes the right alerts fire, no others, and they end."""
 
+import os
 import re
 import resource
 import signal
@@ -122,5 +123,39 @@ def test_an_unreadable_file_a_refused_event_and_a_configuration_with_a_mistake(
             Phase(refused, 15),
             Phase(mistake, 5, ["ShipperReloadFailed"]),
             Phase(mistake, 15),
+        ],
+    )
+
+
+def test_a_topic_that_does_not_exist_and_a_file_that_is_truncated_before_it_was_read(
+    agent: ScrapedAgent, kafka_broker: Broker, topic: Topic, topic_name: str, tmp_path: Path
+) -> None:
+    missing = f"{topic_name}-missing"
+    agent.kafka = {"topic": "", "backoff.max": "1s"}
+    agent.kafka["topics"] = [{"topic": missing, "when.contains.message": "astray"}, {"topic": topic_name}]
+    agent.configure()
+    agent.path.write_text("before\nunfinished")
+    agent.start()
+    topic.await_message("before")
+    fine = agent.scrape_with(output_reached=1, queue_events=0)
+    agent.append("astray", path=agent.logs / "astray.log")
+    waiting = agent.scrape_with(topics_waiting=1)
+    kafka_broker.create_topic(missing, 1)
+    created = agent.scrape_with(topics_waiting=0, queue_events=0)
+    agent.process.send_signal(signal.SIGSTOP)
+    os.truncate(agent.path, 0)  # with a line in it whose end was never written
+    agent.append("after")
+    agent.process.send_signal(signal.SIGCONT)
+    topic.await_message("after")
+    lost = agent.scrape_with(bytes_lost_total=len("unfinished"), queue_events=0)
+    assert agent.stop() == 0
+    expect_alerts(
+        tmp_path,
+        [
+            Phase(fine, 20),
+            Phase(waiting, 15, ["ShipperOutputFailing", "ShipperTopicsWaiting"]),
+            Phase(created, 5),
+            Phase(lost, 55, ["ShipperBytesLost"]),
+            Phase(lost, 10),
         ],
     )

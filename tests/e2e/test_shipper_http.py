@@ -2,6 +2,7 @@
 
 import json
 import socket
+from typing import Any
 
 import pytest
 
@@ -31,9 +32,19 @@ def metric(agent: Agent, name: str) -> float:
     return next((float(line.split(" ")[1]) for line in lines if line.startswith(f"{name} ")), -1.0)
 
 
-def health(agent: Agent) -> str:
-    body = ask(agent, "/status")[1]
-    return str(json.loads(body)["health"]["state"]) if body else ""
+def await_health(agent: Agent, state: str) -> None:
+    seen: Any = None
+
+    def reached() -> bool:
+        nonlocal seen
+        body = ask(agent, "/status")[1]
+        seen = json.loads(body)["health"] if body else None
+        return bool(seen) and seen["state"] == state
+
+    try:
+        await_true(reached, state, timeout=20.0)
+    except AssertionError as error:
+        raise AssertionError(seen) from error
 
 
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
@@ -48,14 +59,14 @@ def test_it_is_ready_when_the_broker_has_answered_and_fails_while_it_is_away(
         assert json.loads(ask(agent, "/readyz")[1])["missing"] == ["output"]
         assert ask(agent, "/healthz")[0] == 200
     await_true(lambda: ask(agent, "/readyz")[0] == 200, "ready without an event")
-    await_true(lambda: health(agent) == "ok", "well")
+    await_health(agent, "ok")
 
     agent.append("one")
     topic.await_message("one")
     with stopped(kafka_broker):
         agent.append("two")
         await_true(lambda: metric(agent, "shipper_output_failing") == 1, "failing")
-        await_true(lambda: health(agent) == "failing", "said so")
+        await_health(agent, "failing")
         await_true(lambda: metric(agent, "shipper_lag_bytes") == 4, "behind")
         assert ask(agent, "/readyz")[0] == 200, "it was reached once"
     topic.await_message("two")

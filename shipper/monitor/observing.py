@@ -67,9 +67,10 @@ def _lags(observation: Observation, now: float, *, all_files: bool) -> Iterator[
     """Yield the files of which something is not acknowledged. Of an idle file, which was read to its end, only
     `all_files` looks at the size: while the loop reads, it is the first to see new data."""
     for harvester in chain(observation.running, observation.draining):
-        oldest = harvester.ledger.oldest
-        if oldest is None and harvester.at_end and not all_files:
+        # Thousands of files are idle: of them nothing else is looked at.
+        if harvester.at_end and not harvester.ledger.open_batches and not all_files:
             continue
+        oldest = harvester.ledger.oldest
         behind = _behind(harvester)
         if behind or oldest is not None:
             age = None if oldest is None else max(now - oldest, 0.0)

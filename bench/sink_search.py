@@ -50,6 +50,7 @@ SEARCHES = {
 class Timed:
     first: float | None  # seconds until the first line, None without one
     last: float
+    cpu: float
     memory_mb: float
 
 
@@ -83,10 +84,11 @@ def measured(title: str, path: Path, rounds: int) -> str:
                 name,
                 spread(first, ".2f") if first else "",
                 spread([run.last for run in runs], ".2f"),
+                spread([run.cpu for run in runs], ".2f"),
                 spread([run.memory_mb for run in runs], ".0f"),
             )
         )
-    return show((title, "first line s", "end s", "memory MB"), rows)
+    return show((title, "first line s", "end s", "CPU s", "memory MB"), rows)
 
 
 def search(path: Path, arguments: list[str]) -> Timed:
@@ -102,7 +104,7 @@ def search(path: Path, arguments: list[str]) -> Timed:
     process.returncode = os.waitstatus_to_exitcode(status)  # wait4 took it: subprocess must not wait again
     if process.returncode > 1:
         raise RuntimeError(f"{command} ended with {process.returncode}")
-    return Timed(first, last, usage.ru_maxrss / 1024)
+    return Timed(first, last, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def make(path: Path, count: int, file_rows: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from config.text.patterns import parse_pattern
 from spark_sink.search.errors import SearchError
 from spark_sink.search.query import NUMBER, Query, Selection, conditions
 
@@ -51,6 +52,8 @@ class Judge:
         """Return the selection of a query's hits in tables with these columns, once its parts are checked. Raises
         SearchError."""
         try:
+            if query.regex:
+                parse_pattern(query.text)
             parts, parameters = conditions(query)
         except ValueError as error:
             raise SearchError(str(error)) from error

@@ -55,6 +55,26 @@ sys.exit(main(['run', '-c', {str(file)!r}]))
     assert ended.stderr.startswith(f"{file}:6: startt: unknown option; did you mean 'start'?")
 
 
+def test_a_search_reports_a_wrong_configuration_as_grep_reports_errors(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(SMALL + "kafka.topicz: [logs]\n")
+    assert main(["search", "text", "-c", str(file)]) == 2
+    assert f"{file}:6: kafka.topicz: unknown option; did you mean " in capsys.readouterr().err
+
+
+def test_a_search_names_the_libraries_that_are_missing() -> None:
+    script = """
+import sys
+sys.modules.update(duckdb=None, deltalake=None)
+from spark_sink.__main__ import main
+sys.exit(main(['search', 'text', '--table', '/t']))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    message = "not installed: deltalake, duckdb; pip install '.[search]' in the project's directory\n"
+    assert (ended.returncode, ended.stderr) == (2, message)
+
+
 def test_a_configuration_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-c", str(tmp_path / "none.yml")]) == 1
     assert "none.yml" in capsys.readouterr().err
@@ -73,6 +93,11 @@ def test_a_configuration_that_is_not_there_is_reported(tmp_path: Path, capsys: p
         ["repair", "-c", "x", "--reason", "a", "--from-kafka"],
         ["run", "-c", "x", "--dry-run"],
         ["status", "-c", "x", "--dry-run"],
+        ["search", "text"],
+        ["search", "text", "-c", "x", "--table", "y"],
+        ["search", "--table", "y", "-i", "-s"],
+        ["search", "--table", "y", "--since", "soon"],
+        ["search", "--table", "y", "-n", "-1"],
     ],
     ids=" ".join,
 )

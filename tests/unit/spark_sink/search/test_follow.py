@@ -65,7 +65,11 @@ def test_rows_that_a_delete_or_a_restore_writes_again_are_not_new(table: Table) 
     def restore() -> None:
         DeltaTable(str(table.path)).restore(1)
 
-    steps = [delete, restore, lambda: Table(table.path).land(lines(3))]
+    def empty() -> None:
+        DeltaTable(str(table.path)).delete()
+        DeltaTable(str(table.path)).restore(2)
+
+    steps = [delete, restore, empty, lambda: Table(table.path).land(lines(3))]
     assert search(table, "-f", "-n", "0", steps=steps).messages == ["line 3"]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from spark_sink.search.errors import SearchError
 from spark_sink.search.query import Query
 from tests.unit.spark_sink.search.search_lab import Table, line, lines, search
 
@@ -52,6 +53,23 @@ def test_ends_of_a_line_are_those_within_the_message(table: Table) -> None:
 def test_a_class_of_a_regular_expression_is_no_upper_case_letter() -> None:
     assert Query(r"\Sa\pLb\p{Greek}", regex=True).ignores_case
     assert not Query(r"\SA", regex=True).ignores_case
+
+
+def test_a_regular_expression_takes_time_in_proportion_to_the_text(table: Table) -> None:
+    """One that tries all ways to match would not end."""
+    table.land([line("a" * 50_000 + "c")])
+    assert search(table, "--regex", "(a|aa|a*)*b").code == 1
+
+
+@pytest.mark.parametrize("pattern", ["a(b", "(?=a)", "((a{100}){100}){100}"])
+def test_what_is_no_regular_expression_is_refused(pattern: str, table: Table) -> None:
+    with pytest.raises(SearchError, match="is not a regular expression as RE2 has it: "):
+        search(table, "--regex", pattern)
+
+
+def test_what_is_no_glob_is_refused(table: Table) -> None:
+    with pytest.raises(SearchError, match="is not a valid glob"):
+        search(table, "--path", "[a")
 
 
 def test_hosts_and_paths_are_globs(table: Table) -> None:

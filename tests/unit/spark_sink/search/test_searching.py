@@ -1,5 +1,6 @@
 """What `spark-sink search` prints of small tables."""
 
+from spark_sink.search.reading import BATCH
 from tests.unit.spark_sink.search.search_lab import Table, line, lines, search
 
 
@@ -20,7 +21,7 @@ def test_lines_of_one_time_come_last_line_first(table: Table) -> None:
 
 
 def test_it_ends_at_the_limit(table: Table) -> None:
-    table.land(lines(*range(120)))
+    table.land(lines(*range(0, 120, 2)), lines(*range(1, 120, 2)))
     assert len(search(table).lines) == 100
     assert search(table, "-n", "2").messages == ["line 119", "line 118"]
     assert len(search(table, "-n", "0").lines) == 120
@@ -29,6 +30,13 @@ def test_it_ends_at_the_limit(table: Table) -> None:
 def test_the_exit_code_is_that_of_grep(table: Table) -> None:
     table.land(lines(1))
     assert (search(table, "line").code, search(table, "none").code) == (0, 1)
+
+
+def test_a_hit_far_within_a_file_has_its_own_columns(table: Table) -> None:
+    rows = [line("other", 0)] * BATCH
+    table.land([*rows, line("hit", 1, path="/a", status=1), *rows, line("hit", 2, path="/b", status=2)])
+    hits = search(table, "hit", "--json").rows
+    assert [(row["path"], row["status"]) for row in hits] == [("/b", 2), ("/a", 1)]
 
 
 def test_an_empty_table_has_no_hits(table: Table) -> None:

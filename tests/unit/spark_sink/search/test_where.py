@@ -90,7 +90,7 @@ def test_the_database_reads_and_writes_no_file_even_if_the_check_let_it(tmp_path
         f"; ATTACH '{target}'",
         "; SET enable_external_access = true",
         "; INSTALL httpfs",
-        "WHERE EXISTS (FROM secret)",
+        "WHERE EXISTS (FROM rows)",  # a variable of ours
     ):
         with pytest.raises(SearchError):
             JUDGE.chosen(rows, Selection(clause, ()))

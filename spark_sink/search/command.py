@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TextIO
 
 from config.sink.model import SinkConfig
 from config.yaml.errors import ConfigError
@@ -22,7 +22,7 @@ from spark_sink.search.errors import SearchError
 from spark_sink.search.follow import Commits, hits_of
 from spark_sink.search.locating import locations
 from spark_sink.search.newest import Hit, Search
-from spark_sink.search.output import People, Programs, has_colours
+from spark_sink.search.output import People, Programs, has_colours, highlight
 from spark_sink.search.query import Case, Query
 from spark_sink.search.sealed import Judge
 from spark_sink.search.tables import SearchedTable, combine, open_table
@@ -96,7 +96,7 @@ class Command:
             return Programs(marks=self.options.context > 0)
         colours = has_colours(self.output, os.environ)
         zone = None if self.options.local else UTC
-        return People(zone, _highlight(self._query) if colours else None, colours)
+        return People(zone, highlight(self._query) if colours else None, colours)
 
     def _search(self, tables: list[SearchedTable], limit: int, oldest_first: bool = False) -> None:
         selection = self.judge.selection(self._query, tables[0].schema, limit)
@@ -154,15 +154,6 @@ def query_of(options: argparse.Namespace, now: datetime) -> Query:
     case: Case = "ignore" if options.ignore_case else "exact" if options.case_sensitive else "smart"
     names = (tuple(options.hosts), tuple(options.paths))
     return Query(options.text, options.regex, case, since, until, *names, options.where)
-
-
-def _highlight(query: Query) -> Any:
-    """Return what is coloured in a message: the text, by RE2, whose time is linear in the message."""
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    return re2.compile(query.pattern, options) if query.text else None
 
 
 def _warn(sentence: str) -> None:

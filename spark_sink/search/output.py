@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import orjson
 
 from logs.visible import visible
+from spark_sink.search.query import Query
 from spark_sink.search.reading import Row
 
 SEPARATOR = "--"
@@ -30,7 +31,7 @@ class People:
     without colours."""
 
     zone: tzinfo | None = UTC
-    highlight: re.Pattern[str] | None = None
+    highlight: Any = None
     colours: bool = False
 
     def line(self, row: Row, is_hit: bool) -> str:
@@ -86,6 +87,13 @@ class Programs:
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
     """True if the stream is a terminal that shows colours, and the user has not refused them (no-color.org)."""
     return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb" and stream.isatty()
+
+
+def highlight(query: Query) -> Any:
+    """Return the pattern of what is coloured in a message; None where all lines match. It is RE2's, too."""
+    import re2  # not where nothing is coloured
+
+    return re2.compile(query.pattern) if query.text else None
 
 
 def _indented(text: str) -> str:

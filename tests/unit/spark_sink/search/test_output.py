@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from spark_sink.search.output import People, Programs, has_colours
+from spark_sink.search.output import People, Programs, has_colours, highlight
+from spark_sink.search.query import Query
 from tests.unit.spark_sink.search.search_lab import NOON, Table, line, search
 
 HOSTILE = "a\x1b[2J\x1b]0;owned\x07\r\u202eb\x9b31m"
@@ -86,6 +87,13 @@ def test_a_match_is_coloured_and_escapes_are_not_split() -> None:
     people = People(UTC, re.compile("b\x1b|c"), colours=True)
     text = people.line(line("ab\x1b[31mc", host="h", path="p"), True)
     assert text.endswith(" \x1b[35mh\x1b[0m \x1b[36mp\x1b[0m: a\x1b[1;31mb\\x1b\x1b[0m[31m\x1b[1;31mc\x1b[0m")
+
+
+def test_what_is_coloured_is_what_was_searched_for() -> None:
+    people = People(UTC, highlight(Query("äb")), colours=True)
+    assert people.line(line("1 ÄB 2"), True).endswith(": 1 \x1b[1;31mÄB\x1b[0m 2")
+    assert people.line(line("1 ÄB 2"), False).endswith("- 1 ÄB 2")
+    assert highlight(Query()) is None
 
 
 class Terminal(io.StringIO):

@@ -7,13 +7,14 @@ script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
 script/bench --http    what http.enabled costs
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
+script/bench --search  how soon `spark-sink search` finds a line in a day of rows
 """
 
 import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, delivery, http, kills, scale, shapes, sink, speed
+from bench import chart, delivery, http, kills, scale, shapes, sink, sink_search, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -26,6 +27,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.svg and (options.scale or options.shapes is not None or options.sink is not None):
         parser.error("--svg draws the figures of one file: leave out --shapes, --scale and --sink")
+    if options.search:
+        report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
+        return
     with tempfile.TemporaryDirectory(prefix="bench-") as name, broker(Path(name)) as running:
         runs = Runs(running, Path(name))
         tables = _of_the_sink(options, runs) if options.sink is not None else _of_the_shipper(options, runs)
@@ -92,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
     landing.add_argument("--records", type=int, default=3_000_000)
     landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="how long delays are measured")
+    searching = parser.add_argument_group("--search")
+    searching.add_argument("--search", action="store_true", help="spark-sink search in a day of rows; needs no broker")
+    searching.add_argument("--rows", type=int, default=20_000_000)
     return parser
 
 

@@ -1,8 +1,8 @@
-"""How soon `spark-sink search` prints its first line, and how long it takes: a day of rows in a table of made lines.
+"""How soon `spark-sink search` prints its first line, and how long it takes: `script/bench --search`.
 
-python -m bench.sink_search [--rows 20000000] [--rounds 3]
+A day of made lines, in two forms: in files as `maintain` leaves them, and in those of batches. Four at a time overlap.
 
-The day is there in two forms: in files as `maintain` leaves them, and in those of batches, four at a time that overlap.
+python -m bench.sink_search PATH ROWS FILE_ROWS    makes such a table
 """
 
 import argparse
@@ -55,23 +55,25 @@ class Timed:
 
 
 def main() -> None:
+    """Make a table: the memory that this takes would count for searches that the same process starts."""
     parser = argparse.ArgumentParser(prog="python -m bench.sink_search")
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--file-rows", type=int, default=MAINTAINED, help=argparse.SUPPRESS)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("rows", type=int)
+    parser.add_argument("file_rows", type=int)
     options = parser.parse_args()
-    if options.make:
-        make(options.make, options.rows, options.file_rows)
-        return
+    make(options.path, options.rows, options.file_rows)
+
+
+def tables(count: int, rounds: int) -> list[str]:
+    """Measure searches of a day of so many rows, as `maintain` leaves them and as batches do."""
+    printed = []
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        for title, file_rows in (("maintained", MAINTAINED), ("batches", BATCHES)):
-            path = Path(directory) / title
-            report(f"making {options.rows} rows, {file_rows} in a file")
-            # By a process of its own: its memory would count for those that are measured.
-            arguments = ["--make", str(path), "--rows", str(options.rows), "--file-rows", str(file_rows)]
-            subprocess.run([sys.executable, "-m", "bench.sink_search", *arguments], check=True)
-            report(measured(title, path, options.rounds))
+        for title, file_rows in (("files of `maintain`", MAINTAINED), ("files of batches", BATCHES)):
+            path = Path(directory) / str(file_rows)
+            report(f"making {count} rows, {file_rows} in a file")
+            subprocess.run([sys.executable, "-m", "bench.sink_search", path, str(count), str(file_rows)], check=True)
+            printed.append(measured(f"{count} rows, {title}", path, rounds))
+    return printed
 
 
 def measured(title: str, path: Path, rounds: int) -> str:

@@ -6,6 +6,7 @@ import { element, svg, setText } from "./elements.js";
 const HEIGHT = 140;
 const BELOW = 18; // for the times
 const ABOVE = 16; // for the uppermost value
+const ROOM = 26; // on each side of the middle of a time
 const LEAST_SPAN = 60; // seconds
 const TIME_STEPS = [10, 30, 60, 120, 300, 600, 1800, 3600];
 
@@ -118,7 +119,7 @@ class Plot {
     const first = this._chart.until - this._span;
     for (let time = Math.ceil(first / step) * step; time <= this._chart.until; time += step) {
       const x = this._xOf(time);
-      if (x < 18 || x > this._width - 18) continue;
+      if (x < ROOM || x > this._width - ROOM) continue;
       yield svg("line", { class: "axis", x1: x, x2: x, y1: HEIGHT - BELOW, y2: HEIGHT - BELOW + 4 });
       yield svg("text", { class: "label time", x, y: HEIGHT - 3 }, [clock(time, step < 60)]);
     }

@@ -4,6 +4,7 @@ repaired, and loses its checkpoint.
 A start of Spark takes some seconds, so these tests are steps: each continues with what the one before has left.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,8 @@ def test_it_waits_for_a_topic_that_does_not_exist_yet_and_lands_its_records(lab:
     await_true(lambda: "waiting for topic" in lab.log_text(), "the job says that it waits", PATIENCE)
     with urlopen(f"http://localhost:{port}/metrics") as answer:
         assert "spark_sink_topics_missing 1.0" in answer.read().decode()
+    with urlopen(f"http://localhost:{port}/status") as answer:
+        assert json.load(answer)["health"]["text"].startswith("Waiting for topic story.")
     lab.make_topic()
     lab.send_lines(10)
     assert lab.wait() == 0, lab.log_text()

@@ -12,7 +12,9 @@ import pytest
 
 from spark_sink import logs
 from spark_sink.landing.batch_writer import BatchResult
+from spark_sink.landing.stages import STAGES
 from spark_sink.monitor.progress import QUERY, BatchProgress
+from spark_sink.views.progress import Figures
 
 ROOT = Path(__file__).parents[4]
 LINES, VIEW = UUID(int=1), UUID(int=2)
@@ -110,6 +112,33 @@ def test_the_fields_of_a_line_are_documented() -> None:
 def test_a_batch_is_counted_and_timed_for_prometheus(lab: Lab) -> None:
     lab.batch(BatchResult(7, rows=10, bad=2))
     assert (lab.metric("rows_landed_total"), lab.metric("batch_seconds_sum")) == (10, 0.5)
+
+
+def test_a_batch_has_the_stages_that_were_measured_and_those_that_only_spark_knows(lab: Lab) -> None:
+    lab.progress.landed(BatchResult(7, rows=10, stages={"tasks": 0.25, "marks": 0.125}), LATEST)
+    spark = {"triggerExecution": 1000, "addBatch": 500}
+    lab.progress.onQueryProgress(Event(SparkProgress(7, durationMs=spark)))
+    registry = lab.progress.metrics.registry
+    assert {
+        stage: registry.get_sample_value("spark_sink_batch_stage_seconds_sum", {"stage": stage}) for stage in STAGES
+    } == {"planning": 0.5, "tasks": 0.25, "repeats": 0.0, "commit": 0.0, "marks": 0.125, "other": 0.125}
+    seen = lab.progress.observations.seen
+    assert {stage: seconds.last for stage, seconds in seen.stages.items()} == {
+        "planning": 0.5,
+        "tasks": 0.25,
+        "marks": 0.125,
+        "other": 0.125,
+    }
+    assert seen.batch_seconds == 1.0
+
+
+def test_failed_commits_of_the_group_and_views_are_counted_and_seen(lab: Lab) -> None:
+    lab.progress.group_commit_failed()
+    lab.progress.views({"errors": Figures(failed=True, failures=2)})
+    assert lab.metric("group_commit_failures_total") == 1
+    seen = lab.progress.observations.seen
+    assert seen.last_group_failure is not None
+    assert seen.views["errors"].failed
 
 
 def test_an_event_without_a_batch_of_its_own_is_not_logged(lab: Lab) -> None:

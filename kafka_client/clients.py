@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
+from config.text.secrets import MASK, hidden, is_secret
 from kafka_client.security import NO_KERBEROS, AwsTokens
 
 # What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
@@ -25,21 +26,41 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     log = _log()
     if log.isEnabledFor(logging.DEBUG):
         settings = _DEBUG | settings
+    hiding = _Hiding(settings)
+    on_error = settings.get("error_cb")
+    if on_error is not None:
+        settings = {**settings, "error_cb": lambda error: on_error(hiding.error(error))}
     try:
-        return kind(settings, logger=log)
+        return kind(settings, logger=_Log(log, hiding))
     except KafkaException as error:
         # Without the cause, whose text a traceback would have.
-        raise KafkaException(_without_secrets(error.args[0], settings)) from None
+        raise KafkaException(hiding.error(error.args[0])) from None
 
 
-def _without_secrets(error: KafkaError, settings: Mapping[str, Any]) -> KafkaError:
-    """Return librdkafka's error about settings without the values that it quotes, where these are secrets."""
-    from config.text.secrets import MASK, hidden, is_secret  # few settings are refused
+class _Hiding:
+    """Hides the secrets of a client's settings in what librdkafka reports."""
 
-    text = _REMAINDER.sub(rf"\1{MASK}", error.str())
-    return KafkaError(
-        error.code(), hidden(text, [str(value) for name, value in settings.items() if is_secret(name, "")])
-    )
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._secrets = [str(value) for name, value in settings.items() if is_secret(name, "")]
+
+    def text(self, text: str) -> str:
+        return hidden(_REMAINDER.sub(rf"\1{MASK}", text), self._secrets)
+
+    def error(self, error: KafkaError) -> KafkaError:
+        text = self.text(error.str())
+        return error if text == error.str() else KafkaError(error.code(), text, error.fatal(), error.retriable())
+
+
+class _Log:
+    """What librdkafka logs with; it calls `log` only."""
+
+    def __init__(self, logger: logging.Logger, hiding: _Hiding) -> None:
+        self._logger = logger
+        self._hiding = hiding
+
+    def log(self, level: int, message: str, *values: object) -> None:
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, "%s", self._hiding.text(message % values))
 
 
 def refusal(kind: Callable[..., Any], settings: Mapping[str, Any]) -> str:

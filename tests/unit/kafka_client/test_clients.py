@@ -1,0 +1,57 @@
+import logging
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+from kafka_client.clients import new_client, refusal
+
+MARKER = "hunter2-and-more"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"ssl.key.pem": MARKER, "security.protocol": "SSL"}, "ssl.key.pem failed"),
+        ({"acks": MARKER, "sasl.password": MARKER}, 'Invalid value for configuration property "request.required.acks"'),
+        ({"sasl.mechanism": MARKER, "sasl.password": MARKER, "security.protocol": "SASL_SSL"}, "xxxxx"),
+    ],
+)
+def test_what_librdkafka_refuses_is_reported_without_secrets(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(KafkaException) as caught:
+        new_client(Producer, settings)
+    assert reason in str(caught.value)
+    assert MARKER not in repr(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert MARKER not in refusal(Producer, settings)
+
+
+def test_what_cannot_be_read_of_a_tokens_options_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "librdkafka")
+    settings = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "enable.sasl.oauthbearer.unsecure.jwt": True,
+        "sasl.oauthbearer.config": f"principal=me {MARKER}",
+    }
+    errors: list[str] = []
+    client = new_client(Producer, settings | {"error_cb": lambda error: errors.append(error.str())})
+    for _ in range(50):  # until both have come, for five seconds at most
+        client.poll(0.1)
+        if errors and "beginning at" in caplog.text:
+            break
+    assert errors
+    assert "beginning at: xxxxx" in caplog.text
+    assert MARKER not in caplog.text + "".join(errors)
+
+
+def test_librdkafka_logs_its_connections_if_its_logger_has_the_level(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "librdkafka")
+    new_client(Producer, {"bootstrap.servers": "127.0.0.1:9"}).poll(0)
+    assert "initialized" in caplog.text
+    caplog.clear()
+    caplog.set_level(logging.NOTSET, "librdkafka")
+    new_client(Producer, {"bootstrap.servers": "127.0.0.1:9"}).poll(0)
+    assert logging.getLogger("librdkafka").level == logging.CRITICAL
+    assert "initialized" not in caplog.text

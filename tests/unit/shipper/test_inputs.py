@@ -86,3 +86,11 @@ def test_fields_of_all_inputs_and_of_an_input_are_merged_member_by_member(inputs
     )
     *_, added = inputs.build(config)
     assert added.static == {"fields": {"team": {"name": "b", "no": 1}}}
+
+
+def test_what_an_input_has_read_is_counted_over_a_reload_that_changes_it(inputs: InputFactory, tmp_path: Path) -> None:
+    before, _ = inputs.build(read(tmp_path))
+    before.counts.events_read += 5
+    after, other = inputs.build(read(tmp_path, own="[{drop_fields: {fields: [x]}}]"))
+    assert after is not before
+    assert (after.counts.events_read, other.counts.events_read) == (5, 0)

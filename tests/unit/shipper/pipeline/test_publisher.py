@@ -205,7 +205,9 @@ def test_letters_of_a_transaction_that_are_slow_to_save_are_asked_for_again(desk
     desk.clock.advance(LONGEST_SAVING)
     second = desk.put("bad")
     assert not publisher.save_rejected(second, rejected)
+    assert publisher.letters_waiting == 1
     desk.queue.get()
     desk.queue.get()
     publisher.step(desk.output)
     assert publisher.save_rejected(second, rejected)
+    assert publisher.letters_waiting == 0

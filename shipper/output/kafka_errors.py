@@ -105,21 +105,19 @@ class ErrorReporter:
         self._reported: dict[str, str] = {}  # topics, empty for errors that concern none, with the error in words
         self._counts: dict[int, int] = {}  # by code
         self.failing = False  # the newest report is an error, and nothing was delivered since
-        self.problem = ""  # the last error, in words
+        self._last: tuple[int, str, str] | None = None  # the last error: code, text, topic
 
     def report(self, code: int, text: str, topic: str = "") -> None:
         """`topic`: of the record that failed, if the error concerns one."""
         self._count(code)
+        self._last = code, text, topic
         self.failing = True
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
             return  # the library reports it also if brokers answer and refuse: the reason was logged already
         self._present.add(code)
         if self._is_due(code, topic):
-            words = advice(code, text, "Kafka refuses for now")
-            self.problem = self._reported[topic] = f"Kafka ({self._where(topic)}): {words}"
-            logger.warning(
-                "%s. Events are kept and sent when it works again; nothing is lost. (%s)", self.problem, text
-            )
+            words = self._reported[topic] = self._in_words(code, text, topic)
+            logger.warning("%s. Events are kept and sent when it works again; nothing is lost. (%s)", words, text)
 
     def request_too_large(self, code: int, topic: str) -> None:
         self._count(code)
@@ -156,6 +154,16 @@ class ErrorReporter:
     def topics_waiting(self) -> int:
         """Return how many topics have refused records, and taken none since."""
         return len(self._reported) - ("" in self._reported)
+
+    @property
+    def problem(self) -> str:
+        """Return the last error in words, with what to do, also if it was not logged again; empty if there was none.
+        Any thread may ask."""
+        last = self._last
+        return "" if last is None else self._in_words(*last)
+
+    def _in_words(self, code: int, text: str, topic: str) -> str:
+        return f"Kafka ({self._where(topic)}): {advice(code, text, 'Kafka refuses for now')}"
 
     def counts(self) -> dict[str, int]:
         """Return how often each error was reported, by librdkafka's name for it. Any thread may ask."""

@@ -116,6 +116,15 @@ def test_it_fails_from_an_error_until_something_is_delivered(errors: ErrorReport
     assert not errors.failing
 
 
+def test_the_problem_is_the_last_error_also_if_that_is_not_logged_again(errors: ErrorReporter) -> None:
+    assert errors.problem == ""
+    errors.report(KafkaError._TRANSPORT, "broken")
+    errors.report(KafkaError._RESOLVE, "no such host")
+    errors.recovered(LOGS)
+    errors.report(KafkaError._TRANSPORT, "broken")
+    assert "the connection broke" in errors.problem
+
+
 def test_an_answer_of_the_broker_ends_it_unless_a_topic_waits(errors: ErrorReporter) -> None:
     errors.report(KafkaError._TRANSPORT, "broken")
     errors.answered()

@@ -206,7 +206,7 @@ def test_a_program_that_stops_leaves_its_last_values_marked_as_stale(shown: Tab,
     assert shown.evaluate("document.title") == "✕ unreachable: web-1, shipper"
     assert shown.evaluate("document.querySelector('#state').textContent") == "Last known: Failing"
     assert shown.evaluate(FIGURES) == before
-    assert shown.evaluate("getComputedStyle(document.querySelector('main')).opacity") != "1"
+    shown.await_true("getComputedStyle(document.querySelector('main')).opacity < 0.75")
     site.document = quiet_shipper()
     site.start()
     shown.await_true("!document.querySelector('#connection').textContent", 20)

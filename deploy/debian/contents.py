@@ -7,20 +7,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SYSTEMD = ROOT / "deploy" / "systemd"
+LOCKS = ROOT / "requirements"
 PYTHON = Path("/usr/bin/python3.11")  # of Debian 12: the interpreter of the installed environment
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """`home` is the environment below /opt, `state` and `cache` what the service writes. `restarted`: units that an
-    upgrade starts again if they run; `stopped`: units that a removal stops."""
+    """`home` is the environment below /opt, `state` and `cache` what the service writes. `locks`: what is installed,
+    with hashes; `extras`: what else, without. `restarted`: units that an upgrade starts again if they run; `stopped`:
+    units that a removal stops."""
 
     name: str
     command: str
     summary: str
     description: str
     user: str
-    extras: tuple[str, ...]
+    locks: tuple[Path, ...]
     depends: tuple[str, ...]
     config: str
     example: Path
@@ -30,6 +32,7 @@ class Package:
     parser: Callable[[], argparse.ArgumentParser]
     options: Callable[[], str]
     cache: str = ""
+    extras: tuple[str, ...] = ()
 
     @property
     def home(self) -> str:
@@ -78,7 +81,7 @@ SHIPPER = Package(
     summary="ships log files to Kafka with acknowledged positions",
     description="It reads a filebeat.yml, follows files over rotations, and sends each line until Kafka has it.",
     user="shipper",
-    extras=(),
+    locks=(LOCKS / "base.lock",),
     depends=EVERY,
     config="/etc/shipper/shipper.yml",
     example=ROOT / "deploy" / "debian" / "shipper.yml",
@@ -94,7 +97,7 @@ SINK = Package(
     summary="lands Kafka topics of log lines in Delta tables, each line once",
     description="Needs Java 17 or newer. The first start fetches the jars of Delta, 8 MB.",
     user="spark-sink",
-    extras=("sink",),
+    locks=(LOCKS / "sink.lock", LOCKS / "search.lock"),
     depends=(*EVERY, "default-jre-headless (>= 2:1.17) | java17-runtime-headless"),
     config="/etc/spark-sink/sink.yml",
     example=ROOT / "config" / "sink.yml",

@@ -56,9 +56,16 @@ def _copy_of_source(directory: Path) -> Path:
 
 
 def _install(package: Package, home: Path, source: Path) -> None:
-    extras = f"[{','.join(package.extras)}]" if package.extras else ""
+    locks = [argument for lock in package.locks for argument in ("-r", str(lock))]
+    _pip(home, "--require-hashes", *locks)
+    _pip(home, "--no-deps", str(source))
+    if package.extras:
+        _pip(home, f"{source}[{','.join(package.extras)}]")
+
+
+def _pip(home: Path, *arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "--quiet"]
-    command += ["--disable-pip-version-check", "--no-input", "--no-compile", f"{source}{extras}"]
+    command += ["--disable-pip-version-check", "--no-input", "--no-compile", *arguments]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise PackagingFailed(f"pip could not install the dependencies (often the network):\n{done.stderr.strip()}")

@@ -151,6 +151,7 @@ class MemoryKafka:
     topics: dict[str, list[str]] = field(default_factory=dict)  # what landed in each, in order
     sent: list[Sent] = field(default_factory=list)  # what landed, in order
     clients: list[FakeProducer] = field(default_factory=list)
+    is_away: bool = False  # no broker answers a question
 
     @property
     def landed(self) -> list[str]:
@@ -170,6 +171,7 @@ class FakeProducer:
 
     def __init__(self, kafka: MemoryKafka, on_error: Callable[[KafkaError], None]) -> None:
         self.paused = False
+        self.questions = 0
         self.stubborn_flushes = 0  # so many calls of `flush` return before everything was reported
         self._kafka = kafka
         self._on_error = on_error
@@ -191,7 +193,8 @@ class FakeProducer:
         return taken
 
     def list_topics(self, *, timeout: float) -> object:
-        if self.paused:
+        self.questions += 1
+        if self.paused or self._kafka.is_away:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         return None
 

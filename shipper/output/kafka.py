@@ -87,6 +87,7 @@ class KafkaOutput:
         # The client puts records of many files into one request. A record that must be refused alone is sent by a
         # client of its own, one record at a time; created when first needed.
         self._single: Producer | None = None
+        self._probe: Producer | None = None  # until a broker has answered it
         self._single_lane: Lane | None = None  # whose record it sent last
 
     def publish(self, batch: Batch) -> bool:
@@ -130,7 +131,15 @@ class KafkaOutput:
             self._resend()
 
     def reach(self, timeout: float) -> bool:
-        return answers(self._producer, timeout)
+        # By a client of its own: one that has listed all topics reports no more that one of them was deleted.
+        try:
+            self._probe = self._probe or self._make_producer(lambda error: None)
+        except StartError:  # as in `_replace_producer`
+            return False
+        if not answers(self._probe, timeout):
+            return False
+        self._probe = None
+        return True
 
     def close(self) -> None:
         self._purge(1.0)

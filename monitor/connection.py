@@ -49,8 +49,7 @@ class Listening:
     routes: Mapping[str, Handler]
     limits: Limits
     is_local: bool
-    names: Collection[str] = ()  # hosts by which the server may be asked
-    by_any_name: Collection[str] = ()  # paths that answer whatever host they are asked by
+    names: Collection[str] | None = None  # hosts by which the server may be asked; None for all
     streaming: set[int] = field(default_factory=set)  # descriptors of the connections that stream
     failures: Throttle = field(default_factory=Throttle)
 
@@ -105,7 +104,7 @@ class Connection:
 
     def _respond(self, head: Head) -> Response:
         request = head.request(is_local=self._listening.is_local)
-        if not self._listening.is_local and request.path not in self._listening.by_any_name:
+        if self._listening.names is not None:
             check_host(head.headers.get("host", ""), self._listening.names)
         routes = self._listening.routes  # /stats/ is /stats, as for Filebeat
         handler = routes.get(request.path) or routes.get(request.path.rstrip("/"))

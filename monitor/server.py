@@ -40,20 +40,13 @@ class Listener:
 class HttpServer:
     """Answers GET and HEAD by `routes`: the handler of the path is called on a server thread, several at once.
 
-    `names` are hosts by which the server may be asked, beside addresses, loopback names and what it listens on;
-    `by_any_name`: paths that answer by any, because programs ask for them, and there is nothing to hide.
+    Where only this machine can connect, `names` are the hosts by which the server may be asked, beside addresses,
+    loopback names and what it listens on. Elsewhere any name will do: whoever opens the server to the network is asked
+    by names that it cannot know, and every machine there may ask anyway.
     """
 
-    def __init__(
-        self,
-        routes: Mapping[str, Handler],
-        limits: Limits = LIMITS,
-        *,
-        names: Collection[str] = (),
-        by_any_name: Collection[str] = (),
-    ) -> None:
+    def __init__(self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()) -> None:
         self._routes = routes
-        self._by_any_name = by_any_name
         self._limits = limits
         self._names = {name.lower() for name in names}
         self._listeners: list[Listener] = []
@@ -65,9 +58,10 @@ class HttpServer:
 
     def listen_on(self, host: str, port: int) -> None:
         """Listen at the host's address, before `start`. Raises OSError."""
-        names = frozenset({*self._names, host.lower()})
-        listening = Listening(self._routes, self._limits, is_local=False, names=names, by_any_name=self._by_any_name)
-        self._listeners.append(Listener(sockets.listen_on(host, port), listening))
+        endpoint = sockets.listen_on(host, port)
+        names = frozenset({*self._names, host.lower()}) if sockets.is_loopback(endpoint) else None
+        listening = Listening(self._routes, self._limits, is_local=False, names=names)
+        self._listeners.append(Listener(endpoint, listening))
 
     def listen_at(self, path: Path) -> None:
         """Listen on a unix socket of mode 0600, before `start`. A stale one is replaced. Raises OSError, in words, if

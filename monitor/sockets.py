@@ -5,6 +5,7 @@ import os
 import socket
 import stat
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 
 LONGEST_PATH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
@@ -25,6 +26,11 @@ def listen_on(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """True if only this machine can connect."""
+    return ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
 class SocketFile:

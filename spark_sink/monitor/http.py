@@ -91,10 +91,7 @@ class MonitorServer:
 
     def __init__(self, monitored: Monitored, host: str, port: int) -> None:
         self._monitored = monitored
-        # Where `host` is 0.0.0.0, Prometheus and Kubernetes ask by whatever name leads here.
-        self._server = HttpServer(
-            monitored.routes(), names=(socket.gethostname(),), by_any_name=("/metrics", "/health")
-        )
+        self._server = HttpServer(monitored.routes(), names=(socket.gethostname(),))
         self._sampler = Sampler(monitored.samples, lambda: monitored.observations.seen, monitored.clock)
         self._opened = ExitStack()
         try:

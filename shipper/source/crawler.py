@@ -35,6 +35,9 @@ from shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 
+# Seconds. While the queue is full nothing is read, and what a truncation takes by then is not known otherwise.
+SIZES_INTERVAL = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class CrawlerOptions:
@@ -96,6 +99,7 @@ class Crawler:
         self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, self._copies, rules)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0
+        self._sizes_due = 0.0
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
@@ -154,6 +158,9 @@ class Crawler:
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
+        if self._sizes_due <= self._clock.monotonic():
+            self._sizes_due = self._clock.monotonic() + SIZES_INTERVAL
+            self._reading.look_at_sizes()
         if not changed and not self._may_be_due:
             return
         self._due = 0.0  # until it is known again, at the end of the loop's step

@@ -29,3 +29,24 @@ def test_a_file_that_was_shipped_to_its_end_is_not_missed(lab: Lab, caplog: pyte
     lab.step()
     assert "no longer exists" not in caplog.text
     assert lab.running.metrics.bytes_lost == 0
+
+
+def test_bytes_that_were_not_read_while_the_queue_was_full_are_counted_when_the_file_is_truncated(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    block = "two\n" * 200_000
+    while lab.running.pipeline.has_room:
+        lab.append("a.log", block)
+        lab.step(seconds=0.1)
+    read = lab.running.metrics.bytes_read
+    lab.append("a.log", block)
+    lab.step(seconds=1)
+    size = (lab.logs / "a.log").stat().st_size
+    lab.truncate("a.log")
+    lab.destination.holding = False
+    lab.scan()
+    assert lab.running.metrics.files_truncated == 1
+    assert lab.running.metrics.bytes_lost == size - read
+    assert f"up to {size - read} bytes from offset {read} on may be lost" in caplog.text

@@ -5,6 +5,7 @@ that a second reading could not reproduce (a new id, a message end that was deci
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from registry.registrar import Registrar, SaveTicket
@@ -69,6 +70,13 @@ class BatchReader:
             for batch in self._read_one(harvester):
                 budget -= batch.size
                 yield batch
+
+    def look_at_sizes(self) -> None:
+        """Note how large the files are that wait to be read: should one be truncated by then, this much is lost."""
+        for harvester in (*self._scheduler.awake, *self._paused):
+            if not (harvester.policy.once or harvester.content.compressed):
+                with suppress(OSError):  # the next read reports it
+                    harvester.size = max(harvester.size, harvester.status().st_size - harvester.padding)
 
     @property
     def next_read(self) -> float:

@@ -11,6 +11,7 @@ A harvester is in one of these places:
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 from registry.registrar import SaveTicket
@@ -61,6 +62,11 @@ class Scheduler:
     def is_awake(self, harvester: Harvester) -> bool:
         """True if it will be read without a further hint."""
         return harvester in self._ready or harvester in self._polled or harvester in self._awaiting_save
+
+    @property
+    def awake(self) -> Iterator[Harvester]:
+        """The harvesters that will be read without a further hint."""
+        return chain(self._ready, self._polled, self._awaiting_save)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""

@@ -22,7 +22,7 @@ from shipper.monitor.snapshot import (
     RegistryFigures,
     Snapshot,
 )
-from shipper.output.base import Remote
+from shipper.output.base import OnePlace, Remote
 from shipper.pipeline.queue import MemoryQueue
 from shipper.source.observation import Observation
 from shipper.source.reading.harvester import Harvester
@@ -114,7 +114,8 @@ def _inputs(app: App, observation: Observation, lags: Iterable[FileLag]) -> list
 def _output(app: App, *, reached: bool) -> OutputFigures:
     output = app.pipeline.output
     if not isinstance(output, Remote):
-        return OutputFigures(reached=True, batches_in_flight=output.in_flight)
+        problem = output.problem if isinstance(output, OnePlace) else ""
+        return OutputFigures(reached=True, failing=bool(problem), problem=problem, batches_in_flight=output.in_flight)
     errors = output.errors
     return OutputFigures(
         kind="Kafka",

@@ -95,7 +95,12 @@ class Remote(Protocol):
 
 
 class OnePlace:
-    """An output that sends everything to one place: what holds up one file holds up all."""
+    """An output that sends everything to one place: what holds up one file holds up all.
+
+    `problem` is what keeps it from delivering, in words; empty while it delivers.
+    """
+
+    problem = ""
 
     def takes_more(self, source: Source) -> bool:
         return True

@@ -112,6 +112,8 @@ class FileOutput(OnePlace):
                     return
                 self._file.append(data)
                 self._written += 1
+            if not self._unsynced:
+                self.problem = ""
         except OSError as error:
             self._refused(error)
 
@@ -159,6 +161,7 @@ class FileOutput(OnePlace):
         except OSError as error:
             self._refused(error)
             return
+        self.problem = ""
         done = self._unsynced[: self._written]
         del self._unsynced[: self._written]
         self._written = 0
@@ -167,13 +170,9 @@ class FileOutput(OnePlace):
 
     def _refused(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
+        self.problem = f"cannot write to {self._path}: {error.strerror}; {_advice(error)}"
         if self._throttle.is_due():
-            logger.error(
-                "cannot write to %s: %s. Events wait and nothing is lost; %s",
-                self._path,
-                error.strerror,
-                _advice(error),
-            )
+            logger.error("%s. Events wait, and nothing is lost", self.problem)
 
 
 def _advice(error: OSError) -> str:

@@ -32,6 +32,17 @@ POISON = INVALID | LIMITS.keys()
 # What our own purge reports when a producer is replaced.
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 
+# A broker's answer about one topic: the others may be well.
+OF_ONE_TOPIC = frozenset(
+    {
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError.POLICY_VIOLATION,
+    }
+)
+
 _CREDENTIALS = (
     "authentication failed; check username, password and sasl.mechanism, or sasl.oauthbearer and its provider"
 )
@@ -103,21 +114,29 @@ class ErrorReporter:
         self._throttles: dict[tuple[int, str], Throttle] = {}  # by code and topic
         self._present: set[int] = set()
         self._reported: dict[str, str] = {}  # topics, empty for errors that concern none, with the error in words
+        self._logged: set[str] = set()  # those of them whose error was logged, so that its end is, too
         self._counts: dict[int, int] = {}  # by code
-        self.failing = False  # the newest report is an error, and nothing was delivered since
+        # The newest report is an error of the whole output, and nothing was delivered since. Where topics depend on the
+        # event, one that is refused is none: a broker has answered, and other topics may be well.
+        self.failing = False
         self._last: tuple[int, str, str] | None = None  # the last error: code, text, topic
 
     def report(self, code: int, text: str, topic: str = "") -> None:
         """`topic`: of the record that failed, if the error concerns one."""
         self._count(code)
         self._last = code, text, topic
-        self.failing = True
+        self.failing = bool(self._topic) or code not in OF_ONE_TOPIC
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
             return  # the library reports it also if brokers answer and refuse: the reason was logged already
         self._present.add(code)
-        if self._is_due(code, topic):
-            words = self._reported[topic] = self._in_words(code, text, topic)
-            logger.warning("%s. Events are kept and sent when it works again; nothing is lost. (%s)", words, text)
+        is_due = self._is_due(code, topic)
+        if is_due or topic not in self._reported:
+            self._reported[topic] = self._in_words(code, text, topic)
+        if is_due:
+            self._logged.add(topic)
+            logger.warning(
+                "%s. Events are kept and sent when it works again; nothing is lost. (%s)", self._reported[topic], text
+            )
 
     def request_too_large(self, code: int, topic: str) -> None:
         self._count(code)
@@ -148,7 +167,9 @@ class ErrorReporter:
             delivered = set(self._reported) if topics is None else self._reported.keys() & {"", *topics.names}
             for topic in sorted(delivered):
                 del self._reported[topic]
-                logger.info("Kafka (%s): events are delivered again", self._where(topic), extra=END)
+                if topic in self._logged:
+                    self._logged.remove(topic)
+                    logger.info("Kafka (%s): events are delivered again", self._where(topic), extra=END)
 
     @property
     def topics_waiting(self) -> int:
@@ -176,7 +197,7 @@ class ErrorReporter:
 
     def answered(self) -> None:
         """Note that a broker answers, while nothing is in flight that could show it."""
-        self.failing = bool(self.waiting())
+        self.failing = bool(self._topic) and bool(self.waiting())
 
     def _count(self, code: int) -> None:
         self._counts[code] = self._counts.get(code, 0) + 1

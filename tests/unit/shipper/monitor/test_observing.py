@@ -149,3 +149,10 @@ def test_a_loop_that_does_not_step_is_silent(lab: Lab) -> None:
 def test_a_destination_that_cannot_be_out_of_reach_is_reached(lab: Lab) -> None:
     lab.start()
     assert snapshot(lab, reached=False).output.reached
+
+
+def test_a_disk_that_refuses_the_output_is_a_failure_in_words(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.destination.problem = "cannot write to out.json: No space left on device"
+    output = snapshot(lab).output
+    assert (output.failing, output.problem) == (True, lab.destination.problem)

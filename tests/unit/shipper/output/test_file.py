@@ -93,10 +93,12 @@ def test_after_a_failed_fsync_everything_is_written_again(
     output.publish(batch(["a"]))
     output.publish(batch(["b"]))
     output.poll(0)
+    assert "Input/output error" in output.problem
     disk.broken = False
     clock.advance(RETRY_INTERVAL)
     output.poll(0)
     assert deliveries.texts == written(tmp_path) == ["a", "b"]
+    assert output.problem == ""
 
 
 def test_what_comes_after_a_failed_fsync_waits_until_the_rest_is_written_again(

@@ -134,3 +134,35 @@ def test_an_answer_of_the_broker_ends_it_unless_a_topic_waits(errors: ErrorRepor
     assert errors.failing
     assert list(errors.waiting()) == ["secret"]
     assert "give the user the right to write" in errors.waiting()["secret"]
+
+
+def test_a_topic_that_is_refused_is_no_failure_of_an_output_that_has_others(clock: ManualClock) -> None:
+    errors = ErrorReporter("a:9092", "", clock)
+    errors.report(KafkaError.UNKNOWN_TOPIC_OR_PART, "unknown", "secret")
+    assert (errors.failing, errors.topics_waiting) == (False, 1)
+    errors.answered()
+    assert not errors.failing
+    errors.report(DOWN, "down")
+    assert errors.failing
+
+
+def test_the_only_topic_that_is_refused_is_a_failure_until_it_takes_events(errors: ErrorReporter) -> None:
+    errors.report(KafkaError.UNKNOWN_TOPIC_OR_PART, "unknown", "logs")
+    errors.answered()
+    assert errors.failing
+    errors.recovered(LOGS)
+    assert not errors.failing
+
+
+def test_a_topic_that_is_refused_again_within_the_minute_waits_though_it_is_not_logged(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    errors = ErrorReporter("a:9092", "", clock)
+    for _ in range(3):
+        errors.report(KafkaError.UNKNOWN_TOPIC_OR_PART, "unknown", "secret")
+        assert (errors.topics_waiting, list(errors.waiting())) == (1, ["secret"])
+        errors.recovered(Topics("secret"))
+        assert errors.topics_waiting == 0
+        clock.advance(1)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]

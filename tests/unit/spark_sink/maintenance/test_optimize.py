@@ -2,6 +2,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from config.sink.maintenance import OptimizeConfig
@@ -76,6 +77,8 @@ def test_compacting_one_date_leaves_the_others_and_all_rows_as_they_are(spark: S
     assert sizes is not None
     assert {day.date: day.files for day in sizes.by_date} == {date(2026, 11, 10): 1, date(2026, 11, 11): 3}
     assert messages(table) == before
+    files = [parquet.read_metadata(file) for file in (tmp_path / "lines" / "date=2026-11-10").glob("*.parquet")]
+    assert {file.row_group(0).column(0).compression for file in files} == {"ZSTD"}
 
 
 def test_a_table_without_dates_is_compacted_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -40,6 +40,8 @@ class TransactionalKafka:
     refuses: Callable[[list[Written]], int | None] = lambda request: None
     failing: dict[str, deque[KafkaException]] = field(default_factory=dict)
     lost_answers: bool = False
+    is_away: bool = False
+    refused: dict[str, KafkaError] = field(default_factory=dict)
     producers: list[FakeTransactionalProducer] = field(default_factory=list)
 
     def connect(self, on_error: Callable[[KafkaError], None]) -> FakeTransactionalProducer:
@@ -83,9 +85,7 @@ class FakeTransactionalProducer:
         self.paused = False
 
     def list_topics(self, *, timeout: float) -> object:
-        if self.paused:
-            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
-        return None
+        raise AssertionError("after this librdkafka does not report that a topic was deleted")
 
     def init_transactions(self, timeout: float) -> None:
         self._raise_planned("init_transactions")
@@ -184,6 +184,12 @@ class MemoryPositions:
 
     def prepare(self) -> None:
         pass
+
+    def answers(self, timeout: float) -> bool:
+        return not self._kafka.is_away
+
+    def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
+        return {topic: error for topic, error in self._kafka.refused.items() if topic in topics}
 
     def read(self, *, past_open: bool = True) -> Committed:
         if past_open and self._kafka.has_open_positions:

@@ -10,7 +10,7 @@ read_committed see, and one that was fenced finds the name of the other.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 from zlib import crc32
@@ -67,6 +67,13 @@ class PositionStore(Protocol):
     def prepare(self) -> None:
         """Create the topic if it does not exist, and check it."""
 
+    def answers(self, timeout: float) -> bool:
+        """True if a broker answers within so many seconds. Raises nothing; any thread may ask."""
+
+    def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
+        """Return those of the topics that the broker refuses, with its answer; None where it gives none within so many
+        seconds. Raises nothing."""
+
     def read(self, *, past_open: bool = True) -> Committed:
         """Return what was committed last. Without `past_open`, what was committed before the first transaction that is
         open; else it must end first, or the reading times out."""
@@ -100,6 +107,21 @@ class PositionsTopic:
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         self._check(admin)
         self._partitions = sorted(known.partitions)
+
+    def answers(self, timeout: float) -> bool:
+        try:
+            self._clients.admin().list_topics(self.topic, timeout=timeout)
+        except (KafkaException, StartError):
+            return False
+        return True
+
+    def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
+        try:
+            admin = self._clients.admin()
+            answers = {topic: admin.list_topics(topic, timeout=timeout).topics[topic].error for topic in topics}
+        except (KafkaException, StartError):
+            return None
+        return {topic: error for topic, error in answers.items() if error is not None}
 
     def inspect(self) -> str:
         """Change nothing; return what `prepare` would find. Raises as `prepare`."""

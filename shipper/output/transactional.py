@@ -30,7 +30,7 @@ from shipper.output.background import Background
 from shipper.output.base import OnePlace, TransactionDeliveries
 from shipper.output.kafka import by_topic
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
-from shipper.output.kafka_records import RecordMaker, answers, produce
+from shipper.output.kafka_records import RecordMaker, produce
 from shipper.output.sending import Sending
 from shipper.output.transaction_context import TransactionContext
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
@@ -38,6 +38,10 @@ from shipper.output.transactional_id import TransactionalId, TransactionalProduc
 logger = logging.getLogger(__name__)
 
 STOP_CHECK = 0.2  # seconds
+# Seconds without an answer after which the topics of a transaction are looked up: as long as one of them does not exist
+# the client tries silently, and it does not always notice that it exists again.
+STALLED = 10.0
+MOST_LOOKED_UP = 100  # of them
 
 
 class TransactionalOutput(OnePlace):
@@ -67,7 +71,8 @@ class TransactionalOutput(OnePlace):
         self._removed: list[str] = []  # those of them that this transaction removes
         self._events = self._bytes = 0
         self._is_open = self._failed = self._is_renewed = False
-        self._ends_at = 0.0
+        self._ends_at = self._look_up_at = 0.0
+        self._refused: dict[str, KafkaError] = {}  # topics, when they were looked up last
         self._prepared: Mapping[str, bytes] | None = None
         self._is_written = False  # the positions are in this transaction
         self._background: Background | None = None
@@ -121,7 +126,7 @@ class TransactionalOutput(OnePlace):
             self._continue()
 
     def reach(self, timeout: float) -> bool:
-        return self._id.has_producer and answers(self._client, timeout)
+        return self._id.answers(timeout)
 
     def close(self) -> None:
         """A transaction that is left open would hold up the topic's readers until it times out."""
@@ -196,6 +201,7 @@ class TransactionalOutput(OnePlace):
         self._is_open = True
         self._is_written = self._is_alone = False
         self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
+        self._look_up_at = self._ends_at + STALLED
         self._unsent.extend((sending, part) for sending in self._current for part in range(len(sending.parts)))
 
     def _send_waiting(self) -> None:
@@ -267,6 +273,20 @@ class TransactionalOutput(OnePlace):
             self._client.poll(0)
         if not len(self._client) and not self._failed:
             self._run(self._client.commit_transaction, self._committed)
+        elif not self._failed and self._kafka.clock.monotonic() >= self._look_up_at:
+            self._look_up_at += STALLED
+            self._run(self._look_up, self._looked_up)
+
+    def _look_up(self) -> None:
+        topics = {topic for sending in self._current for topic in sending.topics.names}
+        refused = self._id.refused(sorted(topics)[:MOST_LOOKED_UP])
+        if refused is not None:
+            self._is_renewed |= bool(self._refused) and not refused
+            self._refused = refused
+
+    def _looked_up(self) -> None:
+        for topic, error in self._refused.items():
+            self._report(error, topic)
 
     def _produce_positions(self, entries: Mapping[str, bytes | None]) -> None:
         records = self._id.records(entries)

@@ -1,6 +1,6 @@
 """The transactional id: one producer at a time has it, of one process."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
@@ -49,6 +49,18 @@ class TransactionalId:
     @property
     def has_producer(self) -> bool:
         return self._producer is not None
+
+    def answers(self, timeout: float) -> bool:
+        """True if it is taken, and a broker answers within so many seconds. Any thread may ask.
+
+        Not by the producer: one that has listed all topics reports no more that one of them was deleted.
+        """
+        return self.has_producer and self._store.answers(timeout)
+
+    def refused(self, topics: Collection[str]) -> dict[str, KafkaError] | None:
+        """Return those of the topics that the broker refuses, with its answer; None without one. Blocks, and raises
+        nothing."""
+        return self._store.refused(topics, TIMEOUT)
 
     def take(self, on_error: Callable[[KafkaError], None]) -> None:
         """Take the id over from whoever had it; `committed` is what was committed under it. Raises StartError."""

@@ -224,3 +224,20 @@ def test_without_a_right_it_waits_and_logs_which_until_it_is_given(
         assert agent.stop() == 0
     finally:
         agent.end()
+
+
+@pytest.mark.slow("as the test of topics with at_least_once")
+def test_a_topic_that_is_deleted_is_reported_and_its_lines_wait(
+    agent: Agent, topic: Topic, topic_name: str, kafka_broker: Broker
+) -> None:
+    agent.append("before")
+    agent.start()
+    topic.await_message("before")
+    admin = kafka_broker.admin()  # kept until the answer is there
+    admin.delete_topics([topic_name])[topic_name].result(30)
+    agent.append("after")
+    agent.await_log("the topic does not exist; create it")
+    kafka_broker.create_topic(topic_name, 2)
+    with closing(Topic(kafka_broker, topic_name)) as again:
+        again.await_message("after")
+    assert agent.stop() == 0

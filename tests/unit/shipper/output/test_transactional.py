@@ -16,7 +16,7 @@ from shipper.output.kafka_records import RecordMaker
 from shipper.output.partitions import InGroups, Partitions
 from shipper.output.positions_topic import Owner
 from shipper.output.transaction_context import Limits, TransactionContext
-from shipper.output.transactional import TransactionalOutput
+from shipper.output.transactional import STALLED, TransactionalOutput
 from shipper.output.transactional_id import TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import (
@@ -306,3 +306,33 @@ def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_on
         pass  # the renewed one can commit
     desk.drain()
     assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
+
+
+def test_whether_a_broker_answers_is_not_asked_by_the_producer(clock: ManualClock) -> None:
+    desk = Desk(clock)
+    assert desk.output.reach(0.1)
+    desk.kafka.is_away = True
+    assert not desk.output.reach(0.1)
+    assert not desk.make(OTHER).reach(0.1), "it has not started"
+
+
+def test_a_topic_for_which_the_client_waits_silently_is_looked_up_and_reported(desk: Desk) -> None:
+    desk.kafka.refused = {
+        "logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART),
+        "other": KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED),
+    }
+    desk.publish("a")
+    desk.producer.paused = True
+    desk.clock.advance(STALLED)
+    desk.poll(5)
+    assert not desk.output.errors.topics_waiting, "it may be answered soon"
+    desk.clock.advance(INTERVAL)
+    desk.poll(5)
+    (words,) = desk.output.errors.waiting().values()
+    assert "topic logs" in words
+    assert "does not exist" in words
+    desk.kafka.refused.clear()
+    desk.clock.advance(STALLED)
+    desk.poll(10)  # by another producer, as the first is paused for good
+    desk.drain()
+    assert (desk.landed, desk.output.errors.topics_waiting) == (["a"], 0)

@@ -106,7 +106,7 @@ def tables(snapshot: Snapshot | None, rates: Rates, errors: Sequence[LoggedError
             "files",
             "Files furthest behind",
             "No file is behind.",
-            ("path File text", "behind Behind bytes", "age Oldest_unacknowledged seconds", "input Input text"),
+            ("path File text", "behind Behind bytes", "age Oldest seconds", "input Input text"),
             [(lag.path, lag.behind, _seconds(lag.oldest), lag.input_id) for lag in snapshot.files] if snapshot else [],
         ),
         _table(

@@ -79,7 +79,7 @@ def test_its_tables_come_in_order_and_their_rows_have_all_columns(document: Docu
     assert all(entry["rows"] for entry in tables), "each has a row here"
     assert table(document, "files")["columns"][2] == {
         "id": "age",
-        "label": "Oldest unacknowledged",
+        "label": "Oldest",
         "kind": "seconds",
     }
 

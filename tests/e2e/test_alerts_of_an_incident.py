@@ -153,7 +153,7 @@ def test_a_topic_that_does_not_exist_and_a_file_that_is_truncated_before_it_was_
         tmp_path,
         [
             Phase(fine, 20),
-            Phase(waiting, 15, ["ShipperOutputFailing", "ShipperTopicsWaiting"]),
+            Phase(waiting, 15, ["ShipperTopicsWaiting"]),
             Phase(created, 5),
             Phase(lost, 55, ["ShipperBytesLost"]),
             Phase(lost, 10),

@@ -172,7 +172,7 @@ def is_locked(path: Path) -> bool:
 def test_two_copies_of_the_letters_fence_each_other_by_name(
     agent: TopicsAgent, topic: Topic, kafka_broker: Broker, tmp_path: Path
 ) -> None:
-    make_letters(agent, LETTERS)
+    make_letters(agent, 10 * LETTERS)  # so many that the first one has not ended when it is stopped
     copy = TopicsAgent(tmp_path / "copy", kafka_broker.bootstrap, topic.name)
     shutil.copytree(agent.data, copy.data)
     copy.send_to(topic=topic.name)

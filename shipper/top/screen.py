@@ -3,6 +3,7 @@
 import curses
 import locale
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -91,7 +92,7 @@ class Screen:
         while failures < MOST_FAILURES:
             received = latest()
             view = view.updated(received.document, received.problem)
-            if view is not shown and view != shown:
+            if self._is_resized() or (view is not shown and view != shown):
                 self._draw(view)
                 shown = view
             began = time.monotonic()
@@ -110,6 +111,16 @@ class Screen:
                 failures += 1
             else:
                 failures = 0
+
+    def _is_resized(self) -> bool:
+        """Take over the terminal's size if it is another one. Curses learns that by a signal, which another thread may
+        get."""
+        with suppress(OSError, curses.error):  # no terminal any more: reading fails, too
+            columns, lines = os.get_terminal_size(sys.stdout.fileno())
+            if (lines, columns) != self._window.getmaxyx():
+                curses.resizeterm(lines, columns)
+                return True
+        return False
 
     def _draw(self, view: View) -> None:
         height, width = self._window.getmaxyx()

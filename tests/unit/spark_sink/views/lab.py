@@ -41,9 +41,13 @@ class ViewsLab:
         self.lines = str(directory / "lines")
         self.out = io.StringIO()
         self.clock = ManualClock()
+        self._tables = self._opened()
+
+    def _opened(self) -> SinkTables:
         config = self._config()
-        self._tables = SinkTables(spark, config, columns_of(config), print)
-        self._tables.log(self.lines)
+        tables = SinkTables(self.spark, config, columns_of(config), print)
+        tables.log(self.lines)
+        return tables
 
     def land(self, *rows: str) -> None:
         """Each "09:00:10 host message", or with the date before it; one commit."""
@@ -61,6 +65,7 @@ class ViewsLab:
     def change(self, command: str) -> None:
         """With {lines} for the table."""
         self.spark.sql(command.format(lines=f"delta.`{self.lines}`"))
+        self._tables = self._opened()  # a process that had opened it before is refused after a RESTORE
 
     def views(self, *views: ViewConfig, **changes: object) -> Views:
         logs.set_up(text=False, out=self.out)

@@ -44,6 +44,7 @@ class Reloads:
 
     ok: int = 0
     failed: int = 0
+    is_refused: bool = False  # the last one was
 
 
 ReplaceInputs = Callable[[list[Input]], None]
@@ -119,6 +120,7 @@ class Reloader:
 
     def _refuse(self, mistake: str) -> None:
         self.reloads.failed += 1
+        self.reloads.is_refused = True
         lines = mistake.splitlines()
         if len(lines) > MISTAKES_LOGGED:
             rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' shows all of them"
@@ -138,6 +140,7 @@ class Reloader:
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
         self._config, self._running = config, inputs
         self.reloads.ok += 1
+        self.reloads.is_refused = False
 
     def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
         """Return what was read, but with the options in effect that cannot change while the agent runs."""

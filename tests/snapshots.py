@@ -47,6 +47,7 @@ WELL = Snapshot(
     letters_waiting=0,
     reloads_ok=2,
     reloads_failed=1,
+    is_reload_refused=False,
     silent=0.01,
     disk=DiskSpace(10**10, 10**11, is_low=False),
 )

@@ -43,7 +43,8 @@ def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | 
             f"The reading loop has not stepped for {snapshot.silent:.0f} s. Look whether a file system hangs, and "
             "restart the shipper.",
         )
-    if output.failing and not acked:
+    # Kafka has several topics, and what is sent to one of them may be delivered all the same.
+    if output.failing and not (acked and output.kind == "Kafka"):
         return Health("failing", f"{output.problem}. Events are kept and sent when it works again.")
     if not output.reached:
         return Health("starting", f"{output.kind} has not answered yet.")
@@ -68,6 +69,8 @@ def _reasons(snapshot: Snapshot) -> list[str]:
         reasons.append(f"{count} topic{'s' if count > 1 else ''} refused records and wait: {words or topic}.")
     if snapshot.output.failing:
         reasons.append(f"{snapshot.output.problem}; other events are delivered.")
+    if snapshot.is_reload_refused:
+        reasons.append("The configuration was read again and has a mistake, see the log; the one before is in effect.")
     if snapshot.disk is not None and snapshot.disk.is_low:
         reasons.append(f"The disk of path.data is nearly full: {readable(snapshot.disk.free)} are free.")
     if snapshot.problems:

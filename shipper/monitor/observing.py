@@ -58,6 +58,7 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         letters_waiting=publisher.letters_waiting,
         reloads_ok=reloads.ok,
         reloads_failed=reloads.failed,
+        is_reload_refused=reloads.is_refused,
         silent=max(now - app.loop.stepped, 0.0),
         disk=disk,
     )

@@ -68,7 +68,10 @@ def _cannot_listen(http: HttpConfig, error: OSError) -> str:
         return f"http.host: cannot serve at {http.host}: {_in_words(error)}"
     place = f"{http.host}:{http.port}"
     if error.errno == errno.EADDRINUSE:
-        return f"http.port: {place} is taken by another process, perhaps a second shipper; set another http.port"
+        return (
+            f"http.port: {place} is taken by another process, perhaps a second shipper, or this one twice: stop "
+            "it, or set another http.port"
+        )
     if isinstance(error, socket.gaierror):
         return f"http.host: {http.host!r} is not a name of this host: {error.strerror}; set localhost, or an address"
     return (

@@ -97,5 +97,6 @@ class Snapshot:
     letters_waiting: int
     reloads_ok: int
     reloads_failed: int
+    is_reload_refused: bool
     silent: float
     disk: DiskSpace | None

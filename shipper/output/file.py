@@ -7,6 +7,7 @@ from pathlib import Path
 
 from config.shipper.outputs import FileOutputConfig
 from durable.locking import FileInUse, Lock, flock
+from logs.folding import END
 from logs.throttle import Throttle
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
@@ -113,7 +114,7 @@ class FileOutput(OnePlace):
                 self._file.append(data)
                 self._written += 1
             if not self._unsynced:
-                self.problem = ""
+                self._delivers()
         except OSError as error:
             self._refused(error)
 
@@ -161,12 +162,18 @@ class FileOutput(OnePlace):
         except OSError as error:
             self._refused(error)
             return
-        self.problem = ""
+        self._delivers()
         done = self._unsynced[: self._written]
         del self._unsynced[: self._written]
         self._written = 0
         for batch in done:
             self._deliveries.delivered(batch, rejections(self._codec.refused(batch)))
+
+    def _delivers(self) -> None:
+        if self.problem:
+            self.problem = ""
+            self._throttle.reset()
+            logger.info("output.file %s: events are delivered again", self._path, extra=END)
 
     def _refused(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL

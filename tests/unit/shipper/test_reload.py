@@ -96,6 +96,7 @@ def test_a_reload_on_request_is_reported_when_it_begins_and_when_it_was_taken_or
     reloader.step()
     assert reports.reports == [True, False]
     assert (reloader.reloads.ok, reloader.reloads.failed) == ((0, 1) if mistake else (1, 0))
+    assert reloader.reloads.is_refused is bool(mistake)
 
 
 def test_a_look_at_included_files_is_not_a_reload() -> None:

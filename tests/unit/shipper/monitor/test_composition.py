@@ -143,7 +143,8 @@ def test_a_port_that_is_taken_keeps_the_agent_from_starting(monitor_of: MakeMoni
         with pytest.raises(StartError) as raised:
             monitor_of(enabled=True, port=port)
     assert str(raised.value) == (
-        f"http.port: localhost:{port} is taken by another process, perhaps a second shipper; set another http.port"
+        f"http.port: localhost:{port} is taken by another process, perhaps a second shipper, or this one "
+        "twice: stop it, or set another http.port"
     )
 
 

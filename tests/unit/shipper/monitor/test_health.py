@@ -28,6 +28,8 @@ INCIDENTS = [
     Incident({"output": {"kind": ""}}, "ok", "The output accepts events."),
     Incident({"output": {"failing": True, "problem": DOWN}}, "failing", "no broker answers"),
     Incident({"output": {"failing": True, "problem": DOWN}}, "degraded", "other events are delivered", acked=5.0),
+    Incident({"output": {"failing": True, "problem": "cannot write to /x", "kind": ""}}, "failing", "/x", acked=5.0),
+    Incident({"is_reload_refused": True}, "degraded", "has a mistake"),
     Incident({"output": {"reached": False}}, "starting", "Kafka has not answered yet."),
     Incident({"output": {"waiting": {"t": "topic t: create it"}}}, "degraded", "1 topic refused records and wait"),
     Incident({"registry": {"failing": True}}, "degraded", "Positions cannot be saved"),

@@ -87,8 +87,14 @@ def test_an_fsync_that_fails_delivers_nothing(output: FileOutput, deliveries: Re
 
 
 def test_after_a_failed_fsync_everything_is_written_again(
-    output: FileOutput, deliveries: RecordedDeliveries, disk: Disk, clock: ManualClock, tmp_path: Path
+    output: FileOutput,
+    deliveries: RecordedDeliveries,
+    disk: Disk,
+    clock: ManualClock,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level("INFO")
     disk.broken = True
     output.publish(batch(["a"]))
     output.publish(batch(["b"]))
@@ -99,6 +105,9 @@ def test_after_a_failed_fsync_everything_is_written_again(
     output.poll(0)
     assert deliveries.texts == written(tmp_path) == ["a", "b"]
     assert output.problem == ""
+    assert [record.message for record in caplog.records if record.levelname == "INFO"] == [
+        f"output.file {tmp_path / 'out' / 'shipper'}: events are delivered again"
+    ]
 
 
 def test_what_comes_after_a_failed_fsync_waits_until_the_rest_is_written_again(

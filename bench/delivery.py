@@ -10,13 +10,8 @@ KINDS = ("at_least_once", "exactly_once")
 
 
 def tables(runs: Runs, rounds: int, lines: int, seconds: float) -> list[str]:
-    once = [_contender(kind, once=True) for kind in KINDS]
-    following = [_contender(kind, once=False) for kind in KINDS]
-    return [
-        speed.reading(runs, once, rounds, lines),
-        speed.following(runs, following, rounds, 100, seconds),
-        speed.following(runs, following, rounds, 20_000, seconds),
-    ]
+    readers, followers = ([_contender(kind, once=once) for kind in KINDS] for once in (True, False))
+    return speed.side_by_side(runs, readers, followers, rounds, lines, seconds)
 
 
 def _contender(kind: str, *, once: bool) -> Contender:

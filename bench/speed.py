@@ -11,8 +11,16 @@ from bench.table import show, spread
 
 def tables(runs: Runs, contenders: list[Contender], rounds: int, lines: int, seconds: float) -> list[str]:
     followers = [contender for contender in contenders if contender.follows]
+    readers = [contender for contender in contenders if not contender.closes]
+    return side_by_side(runs, readers, followers, rounds, lines, seconds)
+
+
+def side_by_side(
+    runs: Runs, readers: list[Contender], followers: list[Contender], rounds: int, lines: int, seconds: float
+) -> list[str]:
+    """Return the tables of those that read a file to its end, and of those that follow one."""
     return [
-        reading(runs, [contender for contender in contenders if not contender.closes], rounds, lines),
+        reading(runs, readers, rounds, lines),
         following(runs, followers, rounds, 100, seconds),
         following(runs, followers, rounds, 20_000, seconds),
     ]

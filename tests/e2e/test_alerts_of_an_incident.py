@@ -4,13 +4,13 @@ import os
 import re
 import resource
 import signal
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from demo.broker import Broker
+from monitor.client import UnixSocket, get
 from tests.capabilities import UNPRIVILEGED
 from tests.e2e.running import Agent, Topic, await_true, stopped
 from tests.promtool import Phase, expect_alerts, needs_promtool
@@ -23,12 +23,7 @@ FAILED_RELOAD = 'shipper_reloads_total{result="failed"} 1.0'
 class ScrapedAgent(Agent):
     def scrape(self) -> str:
         """Return what it serves at /metrics, by the socket in path.data."""
-        with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(10)
-            client.connect(str(self.data / "shipper.sock"))
-            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            answer = b"".join(iter(lambda: client.recv(65536), b""))
-        return answer.partition(b"\r\n\r\n")[2].decode()
+        return get(UnixSocket(self.data / "shipper.sock"), "/metrics", 10).decode()
 
     def scrape_with(self, **expected: float) -> str:
         """Wait until these metrics have these values; return all."""

@@ -1,30 +1,24 @@
 """The probes and metrics of an agent while the real broker is away, and when it is back."""
 
 import json
-import socket
 from typing import Any
 
 import pytest
 
 from demo.broker import Broker
+from monitor.client import Refused, UnixSocket, get
 from tests.e2e.running import Agent, Topic, await_true, stopped
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow("stops the broker twice")]
 
 
 def ask(agent: Agent, path: str) -> tuple[int, str]:
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(10)
-        try:
-            client.connect(str(agent.data / "shipper.sock"))
-        except (FileNotFoundError, ConnectionRefusedError):
-            return 0, ""
-        client.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
-        answer = b""
-        while piece := client.recv(65536):
-            answer += piece
-    head, _, body = answer.decode().partition("\r\n\r\n")
-    return int(head.split(" ")[1]), body
+    try:
+        return 200, get(UnixSocket(agent.data / "shipper.sock"), path, 10).decode()
+    except Refused as refused:
+        return refused.status, str(refused)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return 0, ""
 
 
 def metric(agent: Agent, name: str) -> float:

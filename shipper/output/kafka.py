@@ -73,7 +73,7 @@ class KafkaOutput:
         self._topics = context.topics
         self._shares = context.shares
         self._partitions = context.partitions
-        self.errors = self._errors = context.errors
+        self.errors = context.errors
         self._backoff = context.backoff
         self._metrics = context.metrics
         self._clock = context.clock
@@ -233,15 +233,15 @@ class KafkaOutput:
         flight.fail(index, error.code(), error.str())
         self._pause(flight)
         if flight.has_times and error.code() in MAY_BE_TIMES:
-            self._errors.times_refused(error.str(), message.topic() or "")
+            self.errors.times_refused(error.str(), message.topic() or "")
             return
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
         if error.code() in LIMITS and not flight.lane.alone:
-            self._errors.request_too_large(error.code(), message.topic() or "")
+            self.errors.request_too_large(error.code(), message.topic() or "")
         if error.code() not in POISON | PURGED:
-            self._errors.report(error.code(), error.str(), message.topic() or "")
-            self._metrics.topics_waiting = self._errors.topics_waiting
+            self.errors.report(error.code(), error.str(), message.topic() or "")
+            self._metrics.topics_waiting = self.errors.topics_waiting
 
     def _pause(self, flight: Flight) -> None:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane
@@ -256,8 +256,8 @@ class KafkaOutput:
             if self._shares is not None:
                 self._shares.remove(flight.batch, flight.topics)
             if flight.sendable != []:
-                self._errors.recovered(flight.topics)
-                self._metrics.topics_waiting = self._errors.topics_waiting
+                self.errors.recovered(flight.topics)
+                self._metrics.topics_waiting = self.errors.topics_waiting
             self._deliveries.delivered(flight.batch, flight.rejected)
             if lane.idle and not lane.paused:
                 del self._lanes[flight.batch.source.file_id]
@@ -308,7 +308,7 @@ class KafkaOutput:
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
-        self._errors.report(error.code(), error.str())
+        self.errors.report(error.code(), error.str())
 
     def _use_renewed(self) -> None:
         """Replace the producer after a renewal of certificates, as soon as nothing is in flight, so that nothing is

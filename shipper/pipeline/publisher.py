@@ -81,8 +81,8 @@ class Publisher:
                     self._queue.give_back(batch)
                     return
                 logger.debug("%s: %d events are sent", batch.source.path, batch.events)
-                if self.observer is not None:
-                    self.observer(batch)
+                if (observer := self.observer) is not None:  # read once: another thread sets it
+                    observer(batch)
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self.latency.add(self._clock.monotonic() - batch.published)

@@ -15,7 +15,7 @@ from config.shipper.http import SOCKET_FILE, HttpConfig
 from monitor.server import Handler
 from shipper.app import App
 from shipper.clock import Clock
-from shipper.monitor.errors_log import ErrorsLog
+from shipper.monitor.errors_log import errors_log
 from shipper.monitor.free_space import FreeSpace
 from shipper.monitor.health import StartProgress
 from shipper.monitor.observing import take_snapshot
@@ -52,13 +52,13 @@ class Monitor:
         """Serve at the configured address, if one is. `stack` closes it. Raises StartError."""
         self._settings = settings
         self._stack = stack
-        errors = ErrorsLog()
+        errors = errors_log()
         logging.getLogger().addHandler(errors)
         stack.callback(logging.getLogger().removeHandler, errors)
         host = socket.gethostname()
         identity = AgentIdentity(settings.name, host, "", VERSION, settings.clock.time())
         self._startup = StartProgress()
-        self._sources = Sources(identity, uuid.uuid4().hex, self._startup, errors.lines, settings.configuration)
+        self._sources = Sources(identity, uuid.uuid4().hex, self._startup, errors.newest_first, settings.configuration)
         self._routes: dict[str, Handler] = dict(routes(self._sources))
         self._server = Serving(self._routes, settings.http, names=(settings.name, host))
         stack.callback(self._server.close)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.document import Document
 from monitor.pages import page, page_routes, wants_page
 from monitor.server import Handler, Request, Response
 from shipper.monitor import filebeat_stats, health
 from shipper.monitor.sampler import Sampler
 from shipper.monitor.snapshot import Snapshot
-from shipper.monitor.status import AgentIdentity, Document, status
+from shipper.monitor.status import AgentIdentity, status
 
 JSON = "application/json; charset=utf-8"
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from shipper.monitor.errors_log import LoggedError
+from logs.recent import RecentMessage
+from monitor.document import Document, chart, table
 from shipper.monitor.health import Health
 from shipper.monitor.sampler import Sampler
 from shipper.monitor.series import CHARTS, STEP, Rates, Series
 from shipper.monitor.snapshot import InputFigures, Snapshot
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,11 @@ AGE = {"id": "oldest_unacknowledged_seconds", "label": "Oldest unacknowledged", 
 
 
 def status(
-    identity: AgentIdentity, sampler: Sampler | None, health: Health, errors: Sequence[LoggedError], configuration: str
+    identity: AgentIdentity,
+    sampler: Sampler | None,
+    health: Health,
+    errors: Sequence[RecentMessage],
+    configuration: str,
 ) -> Document:
     """Return the document. Without a snapshot, while the shipper starts, it has no figures."""
     snapshot = None if sampler is None else sampler.latest
@@ -85,70 +87,89 @@ def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
 def _charts(series: Series) -> list[Document]:
     values = series.values()
     return [
-        {
-            "id": chart.id,
-            "title": chart.title,
-            "unit": chart.unit,
-            "step_seconds": STEP,
-            "until": series.until,
-            "series": [
-                {"id": line.id, "label": line.label, "values": values[chart.id, line.id]} for line in chart.lines
-            ],
-        }
-        for chart in CHARTS
+        chart(
+            shown.id,
+            shown.title,
+            shown.unit,
+            {(line.id, line.label): values[shown.id, line.id] for line in shown.lines},
+            step=STEP,
+            until=series.until,
+        )
+        for shown in CHARTS
     ]
 
 
-def tables(snapshot: Snapshot | None, rates: Rates, errors: Sequence[LoggedError]) -> list[Document]:
+def tables(snapshot: Snapshot | None, rates: Rates, errors: Sequence[RecentMessage]) -> list[Document]:
     """Return the tables in the order of the page: what is behind, what went wrong, and the inputs."""
+    return [*_troubles(snapshot, errors), *_parts(snapshot, rates)]
+
+
+def _troubles(snapshot: Snapshot | None, errors: Sequence[RecentMessage]) -> list[Document]:
     return [
-        _table(
+        table(
             "files",
             "Files furthest behind",
             "No file is behind.",
-            ("path File text", "behind Behind bytes", "age Oldest seconds", "input Input text"),
+            (
+                ("path", "File", "text"),
+                ("behind", "Behind", "bytes"),
+                ("age", "Oldest", "seconds"),
+                ("input", "Input", "text"),
+            ),
             [(lag.path, lag.behind, _seconds(lag.oldest), lag.input_id) for lag in snapshot.files] if snapshot else [],
         ),
-        _table(
+        table(
             "errors",
             "Last warnings and errors",
             "None since the start.",
-            ("time Time time", "level Level text", "message Message text", "count Count number"),
+            (
+                ("time", "Time", "time"),
+                ("level", "Level", "text"),
+                ("message", "Message", "text"),
+                ("count", "Count", "number"),
+            ),
             [(line.time, line.level, line.message, line.count) for line in errors],
         ),
-        _table(
+        table(
             "dead_letters",
             "Dead letters since the start",
             "No event was rejected.",
-            ("reason Reason text", "count Count number", "last Last time", "path Example text", "offset Offset number"),
+            (
+                ("reason", "Reason", "text"),
+                ("count", "Count", "number"),
+                ("last", "Last", "time"),
+                ("path", "Example", "text"),
+                ("offset", "Offset", "number"),
+            ),
             [(row.reason, row.count, row.last, row.path, row.offset) for row in snapshot.letters] if snapshot else [],
         ),
-        _table(
+    ]
+
+
+def _parts(snapshot: Snapshot | None, rates: Rates) -> list[Document]:
+    return [
+        table(
             "inputs",
             "Inputs",
             "No input is enabled.",
             (
-                *("id Input text", "type Type text", "events Events_read number", "rate Events_a_second number"),
-                *("behind Behind bytes", "files Files_open number"),
+                ("id", "Input", "text"),
+                ("type", "Type", "text"),
+                ("events", "Events read", "number"),
+                ("rate", "Events a second", "number"),
+                ("behind", "Behind", "bytes"),
+                ("files", "Files open", "number"),
             ),
             [_input_row(figures, rates) for figures in snapshot.inputs] if snapshot else [],
         ),
-        _table(
+        table(
             "topics",
             "Topics that wait",
             "No topic waits.",
-            ("topic Topic text", "reason Reason text"),
+            (("topic", "Topic", "text"), ("reason", "Reason", "text")),
             list(snapshot.output.waiting.items()) if snapshot else [],
         ),
     ]
-
-
-def _table(name: str, title: str, empty: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Document:
-    """`columns`: id, label and kind of each, with `_` for the blanks of the label."""
-    named = [dict(zip(("id", "label", "kind"), column.split(), strict=True)) for column in columns]
-    for column in named:
-        column["label"] = column["label"].replace("_", " ")
-    return {"id": name, "title": title, "empty": empty, "columns": named, "rows": [list(row) for row in rows]}
 
 
 def _input_row(figures: InputFigures, rates: Rates) -> tuple[object, ...]:

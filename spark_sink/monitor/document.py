@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from logs.recent import RecentMessage
+from monitor.document import Document, chart, table
 from spark_sink.landing.stages import STAGES
 from spark_sink.monitor.health import Health
 from spark_sink.monitor.observations import Seen
-from spark_sink.monitor.recent_problems import Problem
 from spark_sink.monitor.samples import STEP, Samples
 
 MOST_ROWS = 50  # of a table; those that need a look come first
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Program:
     host: str
     configuration: str = ""
 
-    def head(self) -> Json:
+    def head(self) -> Document:
         return {"program": "spark-sink", "version": self.version, "name": self.host, "host": self.host}
 
 
 def document(
-    program: Program, seen: Seen, health: Health, samples: Samples, problems: Sequence[Problem], now: float
-) -> Json:
+    program: Program, seen: Seen, health: Health, samples: Samples, problems: Sequence[RecentMessage], now: float
+) -> Document:
     return {
         **program.head(),
         "started": seen.started,
@@ -51,7 +51,7 @@ def document(
     }
 
 
-def _figures(seen: Seen, rate: float | None) -> Iterator[Json]:
+def _figures(seen: Seen, rate: float | None) -> Iterator[Document]:
     yield {**_figure("rows_landed", "Rows landed", seen.rows, "rows"), "rate": rate}
     yield _figure("lag_offsets", "Lag", seen.lag, "offsets")
     yield _figure("rows_bad", "Bad records", seen.bad, "records")
@@ -62,40 +62,29 @@ def _figures(seen: Seen, rate: float | None) -> Iterator[Json]:
     yield _figure("files_remembered", "Files remembered", seen.files, "files")
 
 
-def _figure(name: str, label: str, value: float | None, unit: str) -> Json:
+def _figure(name: str, label: str, value: float | None, unit: str) -> Document:
     return {"id": name, "label": label, "value": value, "unit": unit}
 
 
-def _charts(samples: Samples) -> list[Json]:
-    charts = (
-        ("rows", "Rows a second, mean of 30 seconds", "rows/s", "landed", samples.rates()),
-        ("lag", "Lag, as of the last batch", "offsets", "behind", samples.lags()),
+def _charts(samples: Samples) -> list[Document]:
+    landed, behind, until = (
+        {("landed", "landed"): samples.rates()},
+        {("behind", "behind"): samples.lags()},
+        samples.until,
     )
     return [
-        {
-            "id": name,
-            "title": title,
-            "unit": unit,
-            "step_seconds": STEP,
-            "until": samples.until,
-            "series": [{"id": label, "label": label, "values": values}],
-        }
-        for name, title, unit, label, values in charts
+        chart("rows", "Rows a second, mean of 30 seconds", "rows/s", landed, step=STEP, until=until),
+        chart("lag", "Lag, as of the last batch", "offsets", behind, step=STEP, until=until),
     ]
 
 
-def _table(name: str, title: str, empty: str, columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]) -> Json:
-    """Return a table. `columns`: id, label and kind of each."""
-    return {
-        "id": name,
-        "title": title,
-        "empty": empty,
-        "columns": [{"id": column, "label": label, "kind": kind} for column, label, kind in columns],
-        "rows": rows[:MOST_ROWS],
-    }
+def _table(
+    name: str, title: str, empty: str, columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]
+) -> Document:
+    return table(name, title, empty, columns, rows[:MOST_ROWS])
 
 
-def _partitions(seen: Seen) -> Json:
+def _partitions(seen: Seen) -> Document:
     lags = seen.lags
     rows = [
         [topic, number, seen.landed.get((topic, number), 0), seen.ends[topic, number], lags[topic, number]]
@@ -111,7 +100,7 @@ def _partitions(seen: Seen) -> Json:
     return _table("partitions", "Partitions, furthest behind first", "No batch has landed yet.", columns, rows)
 
 
-def _tables(seen: Seen) -> Json:
+def _tables(seen: Seen) -> Document:
     rows = [[path, size.rows, size.files, size.bytes] for path, size in sorted(seen.tables.items())]
     columns = (
         ("path", "Table", "text"),
@@ -122,7 +111,7 @@ def _tables(seen: Seen) -> Json:
     return _table("tables", "Delta tables", "No table has been opened yet.", columns, rows)
 
 
-def _dead_letters(seen: Seen) -> Json:
+def _dead_letters(seen: Seen) -> Document:
     rows = [
         [text, bad.count, seen.cause_times[text], bad.topic, bad.partition, bad.offset]
         for text, bad in sorted(seen.causes.items(), key=lambda item: -seen.cause_times[item[0]])
@@ -138,7 +127,7 @@ def _dead_letters(seen: Seen) -> Json:
     return _table("dead_letters", "Dead letters since the start", "No record was bad.", columns, rows)
 
 
-def _stages(seen: Seen) -> Json:
+def _stages(seen: Seen) -> Document:
     rows = [[stage, STAGES[stage], seconds.last, seconds.mean] for stage, seconds in seen.stages.items()]
     columns = (
         ("stage", "Stage", "text"),
@@ -149,7 +138,7 @@ def _stages(seen: Seen) -> Json:
     return _table("stages", "Seconds of a batch, by stage", "No batch has landed yet.", columns, rows)
 
 
-def _views(seen: Seen) -> Json:
+def _views(seen: Seen) -> Document:
     rows = [
         [
             name,
@@ -174,7 +163,7 @@ def _views(seen: Seen) -> Json:
     return _table("views", "Views", "The configuration has no views.", columns, rows)
 
 
-def _problems(problems: Sequence[Problem]) -> Json:
+def _problems(problems: Sequence[RecentMessage]) -> Document:
     rows: list[list[Any]] = [[problem.time, problem.level, problem.message, problem.count] for problem in problems]
     columns = (
         ("time", "Last time", "time"),

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from logs.recent import RecentMessages
 from monitor.pages import page, page_routes, wants_page
 from monitor.server import Handler, HttpServer, Request, Response
 from spark_sink.errors import SinkError
@@ -29,7 +30,7 @@ from spark_sink.monitor.document import Program, document
 from spark_sink.monitor.health import health
 from spark_sink.monitor.metrics import SinkMetrics
 from spark_sink.monitor.observations import Observations
-from spark_sink.monitor.recent_problems import RecentProblems
+from spark_sink.monitor.recent_problems import recent_problems
 from spark_sink.monitor.samples import Sampler, Samples
 
 LEAST_LIMIT = 300.0
@@ -52,7 +53,7 @@ class Monitored:
     program: Program
     clock: Callable[[], float] = time.time
     samples: Samples = field(default_factory=Samples)
-    problems: RecentProblems = field(default_factory=RecentProblems)
+    problems: RecentMessages = field(default_factory=recent_problems)
 
     def routes(self) -> Mapping[str, Handler]:
         return {

@@ -1,11 +1,9 @@
-"""The last warnings and errors of the sink's log, for its page."""
+"""Which warnings and errors of the sink's log its page shows."""
 
-import logging
 import re
-from collections import OrderedDict
-from dataclasses import dataclass, replace
 
-MOST = 20
+from logs.recent import RecentMessages
+
 LONGEST = 600  # characters
 
 # Spark's errors have a class, as [CAST_INVALID_INPUT], and what follows may quote a value of a row. The page is open to
@@ -13,36 +11,9 @@ LONGEST = 600  # characters
 _SPARK_ERROR = re.compile(r"(\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\]).*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A message, and how often it was logged; `time`: of the last one, seconds of the epoch."""
-
-    time: float
-    level: str
-    message: str
-    count: int = 1
-
-
-class RecentProblems(logging.Handler):
-    """Keeps the last messages of at least level WARNING, equal ones once."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._problems: OrderedDict[tuple[str, str], Problem] = OrderedDict()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        key = record.levelname.lower(), shown(record.getMessage())
-        count = self._problems.pop(key).count + 1 if key in self._problems else 1
-        self._problems[key] = Problem(record.created, *key, count)
-        while len(self._problems) > MOST:
-            self._problems.popitem(last=False)
-
-    def newest_first(self) -> list[Problem]:
-        self.acquire()
-        try:
-            return [replace(problem) for problem in reversed(self._problems.values())]
-        finally:
-            self.release()
+def recent_problems() -> RecentMessages:
+    """Return the handler for the sink's loggers."""
+    return RecentMessages(shown)
 
 
 def shown(message: str) -> str:

@@ -3,44 +3,45 @@ from collections.abc import Iterator
 
 import pytest
 
-from shipper.monitor.errors_log import MOST, ErrorsLog
+from logs.recent import MOST, RecentMessages
+from shipper.monitor.errors_log import errors_log
 
 logger = logging.getLogger(__name__)
 
 
 @pytest.fixture
-def errors() -> Iterator[ErrorsLog]:
-    handler = ErrorsLog()
+def errors() -> Iterator[RecentMessages]:
+    handler = errors_log()
     logger.addHandler(handler)
     yield handler
     logger.removeHandler(handler)
 
 
-def test_warnings_and_errors_are_kept_newest_first(errors: ErrorsLog) -> None:
+def test_warnings_and_errors_are_kept_newest_first(errors: RecentMessages) -> None:
     logger.warning("careful with %s", "it")
     logger.info("all is well")
     logger.error("broken")
-    assert [(line.level, line.message, line.count) for line in errors.lines()] == [
+    assert [(line.level, line.message, line.count) for line in errors.newest_first()] == [
         ("error", "broken", 1),
         ("warning", "careful with it", 1),
     ]
 
 
-def test_repeats_are_folded_also_if_their_numbers_differ(errors: ErrorsLog) -> None:
+def test_repeats_are_folded_also_if_their_numbers_differ(errors: RecentMessages) -> None:
     for seconds in (1, 2, 30):
         logger.warning("no answer for %d s", seconds)
         logger.error("another")
-    assert [(line.message, line.count) for line in errors.lines()] == [("another", 3), ("no answer for 30 s", 3)]
+    assert [(line.message, line.count) for line in errors.newest_first()] == [("another", 3), ("no answer for 30 s", 3)]
 
 
-def test_the_same_words_of_another_level_are_another_line(errors: ErrorsLog) -> None:
+def test_the_same_words_of_another_level_are_another_line(errors: RecentMessages) -> None:
     logger.warning("x")
     logger.error("x")
-    assert [line.level for line in errors.lines()] == ["error", "warning"]
+    assert [line.level for line in errors.newest_first()] == ["error", "warning"]
 
 
-def test_only_the_last_ones_are_kept_and_none_is_endless(errors: ErrorsLog) -> None:
+def test_only_the_last_ones_are_kept_and_none_is_endless(errors: RecentMessages) -> None:
     for number in range(MOST + 5):
         logger.warning("%s", chr(ord("a") + number) * 5000)
-    lines = errors.lines()
+    lines = errors.newest_first()
     assert (len(lines), lines[0].message[0], len(lines[0].message)) == (MOST, "y", 1000)

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from shipper.monitor.errors_log import LoggedError
+from logs.recent import RecentMessage
+from monitor.document import Document
 from shipper.monitor.health import Health
 from shipper.monitor.sampler import Sampler
 from shipper.monitor.snapshot import Snapshot
-from shipper.monitor.status import AgentIdentity, Document, status
+from shipper.monitor.status import AgentIdentity, status
 from shipper.pipeline.letter_counts import LetterCount
 from tests.snapshots import WELL, later
 
@@ -32,7 +33,7 @@ def document() -> Document:
     letters = [LetterCount("too large", 3, WELL.time, "/var/log/app.log", 17)]
     waiting = replace(WELL.output, waiting={"t": "it does not exist"})
     sampler = sampled(WELL, later(WELL, 2.0, metrics=read, letters=letters, output=waiting))
-    errors = [LoggedError(WELL.time, "warning", "careful", 2)]
+    errors = [RecentMessage(WELL.time, "warning", "careful", 2)]
     return status(IDENTITY, sampler, Health("ok", "Kafka accepts records."), errors, "name: web-1\n")
 
 

@@ -2,19 +2,20 @@ import logging
 
 import pytest
 
-from spark_sink.monitor.recent_problems import LONGEST, MOST, RecentProblems
+from logs.recent import MOST, RecentMessages
+from spark_sink.monitor.recent_problems import LONGEST, recent_problems
 
 
 @pytest.fixture
 def logger() -> logging.Logger:
     logger = logging.Logger("test")
-    logger.addHandler(RecentProblems())
+    logger.addHandler(recent_problems())
     return logger
 
 
 def kept(logger: logging.Logger) -> list[tuple[str, str, int]]:
     (handler,) = logger.handlers
-    assert isinstance(handler, RecentProblems)
+    assert isinstance(handler, RecentMessages)
     return [(problem.level, problem.message, problem.count) for problem in handler.newest_first()]
 
 

@@ -1,0 +1,41 @@
+"""The last warnings and errors of a log, for /status: a person who looks there needs no access to the log."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RecentMessage:
+    """`time`: unix time of the last one of `count` messages of a kind; `message` is its text."""
+
+    time: float
+    level: str
+    message: str
+    count: int
+
+
+class RecentMessages(logging.Handler):
+    """Keeps the last messages of at least level WARNING, one of each kind. Thread-safe, as every handler.
+
+    `shown` returns the text that is kept of a message, and `kind` what this text has in common with its repeats.
+    """
+
+    def __init__(self, shown: Callable[[str], str], kind: Callable[[str], str] = str) -> None:
+        super().__init__(logging.WARNING)
+        self._shown = shown
+        self._kind = kind
+        self._messages: dict[tuple[str, str], RecentMessage] = {}  # oldest first, by level and kind
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level, text = record.levelname.lower(), self._shown(record.getMessage())
+        key = level, self._kind(text)
+        before = self._messages.pop(key, None)
+        self._messages[key] = RecentMessage(record.created, level, text, 1 if before is None else before.count + 1)
+        while len(self._messages) > MOST:
+            del self._messages[next(iter(self._messages))]
+
+    def newest_first(self) -> list[RecentMessage]:
+        return list(self._messages.values())[::-1]  # copied by one call, which the interpreter does not interrupt

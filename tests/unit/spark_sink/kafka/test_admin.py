@@ -1,9 +1,10 @@
 """Questions to a Kafka that does not answer. What a broker answers is in tests/e2e/test_sink_kafka.py."""
 
 import time
+from concurrent.futures import Future
 
 import pytest
-from confluent_kafka import Uuid
+from confluent_kafka import KafkaError, KafkaException, Uuid
 
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin, text_of_id
@@ -79,3 +80,15 @@ def test_the_id_of_a_topic_is_written_as_kafkas_tools_write_it() -> None:
     """The marks of earlier releases have it so."""
     assert text_of_id(Uuid(-5, 7)) == "__________sAAAAAAAAABw"
     assert text_of_id(Uuid(0, 0)) == ""
+
+
+@pytest.mark.parametrize("code", [KafkaError._NOENT, KafkaError.LEADER_NOT_AVAILABLE])
+def test_partitions_without_a_leader_for_the_moment_are_asked_for_again(code: int) -> None:
+    refused: Future[str] = Future()
+    refused.set_exception(KafkaException(KafkaError(code)))
+    answered: Future[str] = Future()
+    answered.set_result("here")
+    futures = [refused, answered]
+    admin = Admin(lambda: to(NOWHERE), patience=10)
+    assert admin._ask(lambda asked, left: {"logs": futures.pop(0)}) == {"logs": "here"}
+    assert futures == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -42,6 +43,7 @@ class TransactionalKafka:
     lost_answers: bool = False
     is_away: bool = False
     refused: dict[str, KafkaError] = field(default_factory=dict)
+    answer_after: float = 0.0  # real seconds that a look-up of topics takes
     producers: list[FakeTransactionalProducer] = field(default_factory=list)
 
     def connect(self, on_error: Callable[[KafkaError], None]) -> FakeTransactionalProducer:
@@ -145,6 +147,12 @@ class FakeTransactionalProducer:
                 self._reports += [(record, code) for record in request]
         return self._serve()
 
+    def take(self, records: int) -> None:
+        """Let the broker take so many records of a producer that is paused."""
+        assert self.open is not None
+        self.open += self._queue[:records]
+        self._queue = self._queue[records:]
+
     def _serve(self) -> int:
         reports, self._reports = self._reports, []
         for record, code in reports:
@@ -189,6 +197,7 @@ class MemoryPositions:
         return not self._kafka.is_away
 
     def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
+        time.sleep(self._kafka.answer_after)
         return {topic: error for topic, error in self._kafka.refused.items() if topic in topics}
 
     def read(self, *, past_open: bool = True) -> Committed:

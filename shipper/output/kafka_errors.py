@@ -124,10 +124,10 @@ class ErrorReporter:
     def report(self, code: int, text: str, topic: str = "") -> None:
         """`topic`: of the record that failed, if the error concerns one."""
         self._count(code)
-        self._last = code, text, topic
         self.failing = bool(self._topic) or code not in OF_ONE_TOPIC
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
             return  # the library reports it also if brokers answer and refuse: the reason was logged already
+        self._last = code, text, topic
         self._present.add(code)
         is_due = self._is_due(code, topic)
         if is_due or topic not in self._reported:

@@ -32,16 +32,14 @@ from shipper.output.kafka import by_topic
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
 from shipper.output.kafka_records import RecordMaker, produce
 from shipper.output.sending import Sending
+from shipper.output.silent_topics import SilentTopics
 from shipper.output.transaction_context import TransactionContext
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)
 
 STOP_CHECK = 0.2  # seconds
-# Seconds without an answer after which the topics of a transaction are looked up: as long as one of them does not exist
-# the client tries silently, and it does not always notice that it exists again.
-STALLED = 10.0
-MOST_LOOKED_UP = 100  # of them
+CLOSING = 1.0  # seconds
 
 
 class TransactionalOutput(OnePlace):
@@ -71,8 +69,8 @@ class TransactionalOutput(OnePlace):
         self._removed: list[str] = []  # those of them that this transaction removes
         self._events = self._bytes = 0
         self._is_open = self._failed = self._is_renewed = False
-        self._ends_at = self._look_up_at = 0.0
-        self._refused: dict[str, KafkaError] = {}  # topics, when they were looked up last
+        self._ends_at = 0.0
+        self._silent_topics = SilentTopics(transactional_id.refused, context.kafka.clock)
         self._prepared: Mapping[str, bytes] | None = None
         self._is_written = False  # the positions are in this transaction
         self._background: Background | None = None
@@ -130,11 +128,14 @@ class TransactionalOutput(OnePlace):
 
     def close(self) -> None:
         """A transaction that is left open would hold up the topic's readers until it times out."""
-        if self._background is not None or not self._id.has_producer:
+        may_end = self._then == self._looked_up  # soon; what else runs ends the transaction itself
+        if self._background is not None and not (may_end and self._background.wait(CLOSING)):
+            return
+        if not self._id.has_producer:
             return
         self._client.purge()
         if self._is_open:
-            Background(self._client.abort_transaction, "transaction").wait(1.0)
+            Background(self._client.abort_transaction, "transaction").wait(CLOSING)
 
     def _continue(self, timeout: float | None = None) -> None:
         """Do what can be done without waiting. `timeout`: first take in reports, for so many seconds."""
@@ -159,6 +160,8 @@ class TransactionalOutput(OnePlace):
             self._send_waiting()
             if not self._failed and self._is_due:
                 self._end()
+            if not self._failed and self._background is None and len(self._client) and self._silent_topics.are_due:
+                self._run(self._look_up, self._looked_up)
 
     def _run(self, call: Callable[[], None], then: Callable[[], None], delay: float = 0.0) -> Background:
         def wait_and_call() -> None:
@@ -201,7 +204,7 @@ class TransactionalOutput(OnePlace):
         self._is_open = True
         self._is_written = self._is_alone = False
         self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
-        self._look_up_at = self._ends_at + STALLED
+        self._silent_topics.wait_from(self._ends_at)
         self._unsent.extend((sending, part) for sending in self._current for part in range(len(sending.parts)))
 
     def _send_waiting(self) -> None:
@@ -273,19 +276,14 @@ class TransactionalOutput(OnePlace):
             self._client.poll(0)
         if not len(self._client) and not self._failed:
             self._run(self._client.commit_transaction, self._committed)
-        elif not self._failed and self._kafka.clock.monotonic() >= self._look_up_at:
-            self._look_up_at += STALLED
-            self._run(self._look_up, self._looked_up)
 
     def _look_up(self) -> None:
         topics = {topic for sending in self._current for topic in sending.topics.names}
-        refused = self._id.refused(sorted(topics)[:MOST_LOOKED_UP])
-        if refused is not None:
-            self._is_renewed |= bool(self._refused) and not refused
-            self._refused = refused
+        self._silent_topics.look_up(topics | {self._id.topic})
 
     def _looked_up(self) -> None:
-        for topic, error in self._refused.items():
+        self._is_renewed |= self._silent_topics.is_producer_stuck(len(self._client))
+        for topic, error in self._silent_topics.refused.items():
             self._report(error, topic)
 
     def _produce_positions(self, entries: Mapping[str, bytes | None]) -> None:
@@ -307,6 +305,7 @@ class TransactionalOutput(OnePlace):
         self._unsent.clear()
         for file_id in self._removed:
             self._forgotten.pop(file_id, None)
+        self._silent_topics.recovered()
         self._metrics.transactions_committed += 1
         self._kafka.errors.recovered()
         self._positions.commit()
@@ -334,6 +333,7 @@ class TransactionalOutput(OnePlace):
 
     def _replaced(self) -> None:
         self._is_renewed = False
+        self._silent_topics.recovered()
         logger.warning("the Kafka producer was replaced; what is not committed is sent again")
         if self._is_written and self._id.is_committed:
             self._committed()

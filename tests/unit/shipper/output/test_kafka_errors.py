@@ -125,6 +125,15 @@ def test_the_problem_is_the_last_error_also_if_that_is_not_logged_again(errors: 
     assert "the connection broke" in errors.problem
 
 
+def test_the_problem_is_the_reason_that_was_logged_not_that_no_broker_is_left(
+    errors: ErrorReporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors.report(KafkaError._AUTHENTICATION, "wrong password")
+    errors.report(DOWN, "1/1 brokers are down")
+    assert errors.problem in caplog.text
+    assert "authentication failed" in errors.problem
+
+
 def test_an_answer_of_the_broker_ends_it_unless_a_topic_waits(errors: ErrorReporter) -> None:
     errors.report(KafkaError._TRANSPORT, "broken")
     errors.answered()

@@ -1,6 +1,7 @@
 """Transactions: what is committed together, and what happens to a transaction that fails."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -15,11 +16,13 @@ from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.partitions import InGroups, Partitions
 from shipper.output.positions_topic import Owner
+from shipper.output.silent_topics import MOST_SILENT, STALLED
 from shipper.output.transaction_context import Limits, TransactionContext
-from shipper.output.transactional import STALLED, TransactionalOutput
+from shipper.output.transactional import TransactionalOutput
 from shipper.output.transactional_id import TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import (
+    POSITIONS,
     FakeTransactionalProducer,
     MemoryPositions,
     PlannedPositions,
@@ -90,8 +93,11 @@ class Desk:
 
     def drain(self) -> None:
         """Let time pass until nothing is in flight."""
+        self.drain_until(lambda: not self.output.in_flight)
+
+    def drain_until(self, is_over: Callable[[], bool]) -> None:
         for _ in range(500):
-            if not self.output.in_flight:
+            if is_over():
                 return
             self.clock.advance(INTERVAL)
             self.poll()
@@ -336,3 +342,77 @@ def test_a_topic_for_which_the_client_waits_silently_is_looked_up_and_reported(d
     desk.poll(10)  # by another producer, as the first is paused for good
     desk.drain()
     assert (desk.landed, desk.output.errors.topics_waiting) == (["a"], 0)
+
+
+def test_a_topic_that_was_created_again_before_the_first_look_up_gets_another_producer(desk: Desk) -> None:
+    desk.publish("a")
+    desk.producer.paused = True  # the client does not notice the new topic
+    desk.clock.advance(INTERVAL)
+    for _ in range(MOST_SILENT + 1):
+        assert len(desk.kafka.producers) == 1
+        desk.clock.advance(STALLED)
+        desk.poll(5)
+    desk.drain()
+    assert (desk.landed, desk.output.errors.topics_waiting) == (["a"], 0)
+
+
+def test_a_producer_whose_records_are_taken_slowly_is_not_replaced(desk: Desk) -> None:
+    desk.publish("a", "b", "c", "d", "e", "f", "g", "h")
+    desk.producer.paused = True
+    desk.clock.advance(INTERVAL)
+    for _ in range(2 * MOST_SILENT):
+        desk.clock.advance(STALLED)
+        desk.poll(5)
+        desk.producer.take(1)
+    assert len(desk.kafka.producers) == 1
+
+
+def test_a_topic_is_looked_up_while_parts_wait_that_are_sent_alone(desk: Desk) -> None:
+    refusals = iter([KafkaError.INVALID_RECORD])
+    desk.kafka.refuses = lambda request: next(refusals, None)
+    desk.publish("a", "b")
+    desk.drain_until(lambda: bool(desk.kafka.aborted))
+    desk.producer.paused = True
+    desk.kafka.refused = {"logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+    for _ in range(5):
+        desk.clock.advance(STALLED)
+        desk.poll(5)
+    assert desk.output.errors.topics_waiting == 1
+
+
+def test_a_topic_that_was_well_again_by_itself_replaces_no_producer_later(desk: Desk) -> None:
+    desk.kafka.refused = {"logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+    desk.publish("a")
+    desk.producer.paused = True
+    desk.clock.advance(INTERVAL + STALLED)
+    desk.poll(5)
+    assert desk.output.errors.topics_waiting == 1
+    desk.kafka.refused.clear()
+    desk.producer.paused = False
+    desk.drain()
+    desk.publish("b", start=2)
+    desk.producer.paused = True
+    desk.clock.advance(INTERVAL + STALLED)
+    desk.poll(5)
+    desk.producer.paused = False
+    desk.drain()
+    assert (desk.landed, len(desk.kafka.producers)) == (["a", "b"], 1)
+
+
+def test_the_topic_of_the_positions_is_looked_up_too(desk: Desk) -> None:
+    desk.kafka.refused = {POSITIONS: KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+    desk.publish("a")
+    desk.producer.paused = True
+    desk.clock.advance(INTERVAL + STALLED)
+    desk.poll(5)
+    assert POSITIONS in desk.output.errors.waiting()
+
+
+def test_close_waits_for_a_look_up_to_abort_the_transaction(desk: Desk) -> None:
+    desk.publish("a")
+    desk.producer.paused = True
+    desk.clock.advance(INTERVAL + STALLED)
+    desk.kafka.answer_after = 0.1
+    desk.output.poll(0.0)  # begins to look up
+    desk.output.close()
+    assert (desk.landed, desk.kafka.aborted) == ([], 1)

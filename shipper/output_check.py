@@ -3,6 +3,9 @@ needs on this host; `check_output`, for `test output`, connects to it step by st
 
 import os
 import socket
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from confluent_kafka import KafkaError, KafkaException
@@ -11,9 +14,12 @@ from confluent_kafka.admin import AdminClient
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.transactions import TransactionConfig
 from config.yaml.report import Examination
+from durable.disk import DiskFile, open_plain, refuse_dangling, write_all
+from durable.errors import Misplaced, NotDirectory
 from kafka_client.clients import client_settings
 from kafka_client.security import Security
 from shipper.errors import StartError
+from shipper.output.file import advice as advice_for_file
 from shipper.output.kafka_errors import ADVICE, advice
 from shipper.output.kafka_settings import (
     clients,
@@ -27,6 +33,7 @@ from shipper.output.positions_topic import PositionsTopic
 from shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
+TRIED_BYTES = 16 * 1024  # that are written for `output.file`
 
 
 def examine(config: ShipperConfig) -> Examination:
@@ -52,7 +59,7 @@ def check_output(config: KafkaOutputConfig | ConsoleOutputConfig | FileOutputCon
     if isinstance(config, KafkaOutputConfig):
         return 0 if _kafka(config) else 1
     if isinstance(config, FileOutputConfig):
-        return 0 if _directory(Path(config.path)) else 1
+        return 0 if check_file(config) else 1
     return 0 if _print_result("console: standard output") else 1
 
 
@@ -61,12 +68,40 @@ def _print_result(text: str, problem: str = "") -> bool:
     return not problem
 
 
-def _directory(path: Path) -> bool:
-    parent = next(directory for directory in (path, *path.absolute().parents) if directory.exists())
-    writable = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
-    return _print_result(
-        f"file: {path} can be written", "" if writable else f"{parent} is not a directory that this user may write to"
-    )
+def check_file(config: FileOutputConfig, fsync: Callable[[int], None] = os.fsync) -> bool:
+    """Print whether the file can be written, and return it."""
+    path = Path(config.path) / config.filename
+    step = f"file: {path} can be written"
+    try:
+        _try_writing(path, fsync)
+    except Misplaced as error:
+        return _print_result(step, f"{error}: make what is missing, or set another output.file.path")
+    except OSError as error:
+        return _print_result(step, f"{error.strerror}: {advice_for_file(error)}")
+    return _print_result(step)
+
+
+def _try_writing(path: Path, fsync: Callable[[int], None]) -> None:
+    """Write and sync a file beside the one at the path, or where the directories would be made that are missing. It
+    leaves no trace, whatever happens: it has no name. Raises Misplaced, OSError."""
+    target = Path(os.path.realpath(path))
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.close(open_plain(target, os.O_RDWR | os.O_APPEND))
+    directory = target.parent if path.is_symlink() else _existing(path.parent)
+    with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
+        write_all(DiskFile(file.fileno()), bytes(TRIED_BYTES))
+        fsync(file.fileno())
+
+
+def _existing(directory: Path) -> Path:
+    """Return the directory, or the one above it in which it would be made. Raises Misplaced, OSError."""
+    for candidate in (directory, *directory.absolute().parents):
+        refuse_dangling(candidate)
+        if candidate.is_dir():
+            return candidate
+        if candidate.exists():
+            raise NotDirectory(candidate)
+    raise NotDirectory(directory)  # there is always the root
 
 
 def _kafka(config: KafkaOutputConfig) -> bool:

@@ -1,5 +1,6 @@
 """Records in a file, one a line; delivered means fsynced, in the file that is at the path."""
 
+import errno
 import logging
 import os
 from collections.abc import Callable
@@ -23,6 +24,15 @@ SYNC_BYTES = 4 * 1024 * 1024
 RETRY_INTERVAL = 1.0
 # While nothing is written the path is checked too: a removed file uses disk space until it is closed.
 CHECK_INTERVAL = 1.0
+DENIED = "let the user that runs the shipper write there"
+ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "raise the quota of the user that runs the shipper, free some space there",
+    errno.EROFS: "mount it writable, or with systemd name it in ReadWritePaths",
+    errno.EACCES: DENIED,
+    errno.EPERM: DENIED,
+    errno.ENOENT: "make what is missing",
+}
 
 
 def output_file(config: FileOutputConfig) -> OutputFile:
@@ -64,9 +74,7 @@ class FileOutput(OnePlace):
             if self._rotation is not None and self._rotation.on_start and self._file.size:
                 self._rotate(self._rotation)
         except OSError as error:
-            raise StartError(
-                f"output.file {error.filename or file.path}: {error.strerror}; {_advice(error)}"
-            ) from error
+            raise StartError(f"output.file {error.filename or file.path}: {error.strerror}; {advice(error)}") from error
         self._unsynced: list[Batch] = []
         self._written = 0  # how many of them are in the file
         self._retry_at = 0.0
@@ -177,12 +185,13 @@ class FileOutput(OnePlace):
 
     def _refused(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
-        self.problem = f"cannot write to {self._path}: {error.strerror}; {_advice(error)}"
+        self.problem = f"cannot write to {self._path}: {error.strerror}; {advice(error)}"
         if self._throttle.is_due():
             logger.error("%s. Events wait, and nothing is lost", self.problem)
 
 
-def _advice(error: OSError) -> str:
+def advice(error: OSError) -> str:
+    """Return what to do about an error of the file."""
     if isinstance(error, FileInUse):
         return "stop the other agent, or give each agent a file of its own (output.file.filename)"
-    return "free some space, make it writable, or set another output.file.path"
+    return f"{ADVICE.get(error.errno or 0, 'free some space, make it writable')}, or set another output.file.path"

@@ -1,5 +1,7 @@
-"""What `test config` finds wrong with what the output names outside of the configuration."""
+"""What `test config` and `test output` find wrong with what the output names outside of the configuration."""
 
+import errno
+import os
 import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from config.shipper.outputs import FileOutputConfig
 from shipper.cli import main
+from shipper.output_check import check_file
 from tests.certificates import CertificateDirectory
 
 CONFIG = """\
@@ -118,3 +122,50 @@ def test_no_token_is_requested_for_the_test_of_a_configuration(lab: Lab) -> None
 def test_the_registry_is_shown_whatever_is_wrong_with_the_certificates(lab: Lab) -> None:
     code, lines = lab.test("  ssl: {certificate_authorities: [/no/ca.pem]}\n", ("registry", "list"))
     assert not any("/no/ca.pem" in line for line in lines), (code, lines)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.ENOSPC, "No space left on device: free some space there"),
+        (errno.EDQUOT, "Disk quota exceeded: raise the quota of the user that runs the shipper"),
+        (errno.EROFS, "Read-only file system: mount it writable"),
+        (errno.EIO, "Input/output error: free some space, make it writable"),
+    ],
+)
+def test_a_directory_that_takes_no_bytes_is_reported_with_what_to_do(
+    code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(descriptor: int) -> None:
+        assert os.fstat(descriptor).st_size >= 4096
+        raise OSError(code, os.strerror(code))
+
+    assert not check_file(FileOutputConfig(path=str(tmp_path)), refuse)
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"file: {tmp_path}/shipper can be written... ERROR {words}")
+    assert printed.endswith(", or set another output.file.path\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_the_test_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "shipper").write_text("one\n")
+    for directory in (tmp_path, tmp_path / "made" / "later"):
+        assert check_file(FileOutputConfig(path=str(directory)))
+    assert [path.name for path in tmp_path.iterdir()] == ["shipper"]
+    assert (tmp_path / "shipper").read_text() == "one\n"
+    assert capsys.readouterr().out.count("... OK\n") == 2
+
+
+def test_a_file_that_the_start_would_refuse_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("/no/disk")
+    (tmp_path / "shipper").mkdir()
+    for name in ("file", "link/below", "."):
+        assert not check_file(FileOutputConfig(path=f"{tmp_path}/{name}"))
+    lines = capsys.readouterr().out.splitlines()
+    for line, words in zip(
+        lines,
+        ["file is a file, and a directory is needed", "is a symlink to /no/disk, which", "is not a plain file"],
+        strict=True,
+    ):
+        assert words in line

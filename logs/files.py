@@ -68,11 +68,13 @@ class LogFileHandler(RotatingFileHandler):
         return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
 
     def close(self) -> None:
-        super().close()
-        if self._stderr is not None:
-            os.dup2(self._stderr, STDERR)
-            os.close(self._stderr)
-            self._stderr = None
+        try:
+            super().close()
+        finally:
+            if self._stderr is not None:
+                os.dup2(self._stderr, STDERR)
+                os.close(self._stderr)
+                self._stderr = None
 
     def shouldRollover(self, record: logging.LogRecord) -> int:
         if self.stream is not None and not self._is_at_path(self.stream):

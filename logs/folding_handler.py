@@ -76,7 +76,7 @@ class FoldingHandler(logging.Handler):
     def _is_repeated(self, record: logging.LogRecord, now: float) -> bool:
         try:
             message = _message(record)
-        except (TypeError, ValueError, KeyError):  # arguments that do not fit: the target reports it
+        except Exception:  # noqa: BLE001 - arguments that do not fit, or have no text: the target reports it
             return False
         return not self._folding.is_logged(message, now)
 

@@ -30,10 +30,17 @@ class RecentMessages(logging.Handler):
         self._messages: dict[tuple[str, str], RecentMessage] = {}  # oldest first, by level and kind
 
     def emit(self, record: logging.LogRecord) -> None:
-        level, text = record.levelname.lower(), self._shown(record.getMessage())
-        key = level, self._kind(text)
+        try:
+            text = self._shown(record.getMessage())
+            key = record.levelname.lower(), self._kind(text)
+        except Exception:  # noqa: BLE001 - whatever it is, it must not be raised where it is logged
+            self.handleError(record)
+            return
+        self._keep(key, record.created, text)
+
+    def _keep(self, key: tuple[str, str], created: float, text: str) -> None:
         before = self._messages.pop(key, None)
-        self._messages[key] = RecentMessage(record.created, level, text, 1 if before is None else before.count + 1)
+        self._messages[key] = RecentMessage(created, key[0], text, 1 if before is None else before.count + 1)
         while len(self._messages) > MOST:
             del self._messages[next(iter(self._messages))]
 

@@ -141,6 +141,14 @@ MAY_IMPORT_WITHIN_SOURCE: dict[str, set[str]] = {
 # Outermost frames: an error that gets here was not foreseen, and must be reported.
 BROAD_EXCEPTS = {
     (
+        "logs/recent.py",
+        "emit",
+    ): "the handler's call: a message that cannot be made into text is reported, and must not raise where it is logged",
+    (
+        "logs/folding_handler.py",
+        "_is_repeated",
+    ): "the same: the arguments of a message are any objects, and the handlers behind this one report what they raise",
+    (
         "registry/registrar.py",
         "_run",
     ): "the registrar's thread: its callers wait for a save, and must learn that none will come",

@@ -192,3 +192,17 @@ def test_many_threads_lose_no_message(target: Target) -> None:
     handler.close()
     assert target.lines[0] == "down"
     assert target.lines[1].startswith("down (repeated 3,999 times in the last ")
+
+
+class Unreadable:
+    def __str__(self) -> str:
+        raise LookupError("it has no text")
+
+
+def test_a_message_without_a_text_reaches_the_target_which_reports_it(
+    time: Time, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logger = logging.Logger("shipper")
+    logger.addHandler(FoldingHandler([logging.StreamHandler()], time.monotonic, time.later))
+    logger.warning("%s is down", Unreadable())
+    assert "LookupError: it has no text" in capsys.readouterr().err

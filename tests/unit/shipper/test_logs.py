@@ -7,6 +7,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -344,3 +345,13 @@ def test_a_full_disk_is_reported_where_standard_error_was(tmp_path: Path, capfd:
     handler.emit(logging.makeLogRecord({"msg": "x"}))
     handler.close()
     assert "cannot write the log to /dev/full: No space left on device" in capfd.readouterr().err
+
+
+def test_standard_error_is_as_before_also_if_the_disk_is_full_at_the_end(capfd: pytest.CaptureFixture[str]) -> None:
+    handler = LogFileHandler(LogFile(Path("/dev/full"), rotates_on_start=False, takes_stderr=True))
+    assert handler.stream is not None
+    handler.stream.write("not flushed yet")
+    with suppress(OSError):
+        handler.close()
+    os.write(2, b"as before\n")
+    assert capfd.readouterr().err == "as before\n"

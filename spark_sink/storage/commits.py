@@ -32,6 +32,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction
@@ -88,9 +89,9 @@ class CommitLog:
         try:
             # Not `self.table`, which lacks the last own commit: to read that one is `refresh`, which may be refused.
             table = self.location.open()
-        except _ERRORS as error:
+            self.size = TableSize(0, 0, 0) if table is None else count(table)
+        except (*_ERRORS, pa.ArrowException) as error:
             raise SinkError(f"cannot read the files of the table {self.location.path}: {error}") from error
-        self.size = TableSize(0, 0, 0) if table is None else count(table)
         return self.size
 
     def last_batch(self, query_id: str) -> int:

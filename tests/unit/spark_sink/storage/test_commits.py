@@ -5,17 +5,22 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
+import pyarrow as pa
 import pytest
-from deltalake import Field
+from deltalake import DeltaTable, Field
+from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 
 from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import Refused, SinkError
+from spark_sink.monitor.table_sizes import TableSizes
 from spark_sink.storage.commits import TRIES, CommitLog, last_turn
 from spark_sink.storage.data_files import DataFile
+from spark_sink.storage.locations import Location
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
 SECOND_JOB = "a second job runs with the same checkpoint"
@@ -285,3 +290,30 @@ def test_a_table_that_was_restored_meanwhile_is_refused(table: Table) -> None:
     with pytest.raises(Refused, match=r"was restored to an earlier version \(its version 3 is a RESTORE\).*repair"):
         table.land(2, 3)
     assert table.offsets() == [1]
+
+
+class Uncountable(DeltaTable):
+    error: Exception
+
+    def get_add_actions(self, flatten: bool = False) -> NoReturn:
+        raise self.error
+
+
+@dataclass(frozen=True, slots=True)
+class UncountableLocation(Location):
+    """Of a table that can be opened, and whose files cannot be listed."""
+
+    error: Exception = field(kw_only=True)
+
+    def open(self) -> DeltaTable | None:
+        table = Uncountable(self.uri)
+        table.error = self.error
+        return table
+
+
+@pytest.mark.parametrize("error", [DeltaError("no connection"), OSError("no connection"), pa.ArrowInvalid("a column")])
+def test_a_size_that_cannot_be_counted_is_an_error_that_landing_survives(table: Table, error: Exception) -> None:
+    log = CommitLog(UncountableLocation(str(table.path), error=error), table.second_process().table)
+    with pytest.raises(SinkError, match=f"cannot read the files of the table {table.path}: {error}"):
+        log.count_size()
+    assert TableSizes().update({"lines": log}) == {}

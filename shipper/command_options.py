@@ -2,11 +2,14 @@
 
 import argparse
 import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, ShipperConfig
+from config.yaml.errors import ConfigError
 from config.yaml.files import check_permissions
-from config.yaml.load import load
+from config.yaml.load import load, variables_of
 from config.yaml.report import Examination
 from shipper.errors import StartError
 
@@ -84,11 +87,31 @@ def load_config(options: argparse.Namespace) -> ShipperConfig:
 def context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
     """Return the configuration, None if there is none, and the data path. The registry can be shown without a
     configuration, but not without knowing where it is."""
+    config = _read(options, examined=False) if _all_exist(options) else None
+    return config, data_path(options, config)
+
+
+def data_path_alone(options: argparse.Namespace) -> Path:
+    """Return the data path for a command that needs nothing else of the configuration, whatever mistakes that has
+    elsewhere. Raises StartError."""
+    if options.data is not None:
+        return Path(options.data)
+    _all_exist(options)
+    try:
+        named, overrides = written(options)
+        _check_permissions(options, named)
+        return Path(variables_of(named, ShipperConfig, overrides, os.environ)["path.data"])
+    except (ConfigError, ValueError) as error:
+        where = "" if isinstance(error, ConfigError) else f"{files(options)[-1]}: path.data: "
+        raise StartError(f"{where}{error}; so path.data is not known: give --path.data DIR") from error
+
+
+def _all_exist(options: argparse.Namespace) -> bool:
+    """True if there is a configuration, False if the command line has what is needed of one. Raises StartError."""
     missing = next((file for file in files(options) if not file.exists()), None)
     if missing is not None and options.data is None:
         raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")
-    config = _read(options, examined=False) if missing is None else None
-    return config, data_path(options, config)
+    return missing is None
 
 
 def data_path(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
@@ -98,14 +121,18 @@ def data_path(options: argparse.Namespace, config: ShipperConfig | None) -> Path
 
 
 def _read(options: argparse.Namespace, *, examined: bool) -> ShipperConfig:
-    check = check_permissions if options.strict != "false" else lambda file: None
-    for file in files(options):
-        check(file)
     named, overrides = written(options)
+    _check_permissions(options, named)
     config = load(named, ShipperConfig, overrides, examine=_examine if examined else None)
-    for file in config.config_inputs.files():
-        check(file)
+    _check_permissions(options, config.config_inputs.files())
     return config
+
+
+def _check_permissions(options: argparse.Namespace, named: Iterable[Path]) -> None:
+    """Raises ConfigError, unless the command line allows any."""
+    if options.strict != "false":
+        for file in named:
+            check_permissions(file)
 
 
 def _examine(config: ShipperConfig) -> Examination:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from config.text.units import parse_duration
 from logs.visible import visible
 from monitor.client import NotHttp, Place, opened
-from shipper.command_options import add_shared, context
+from shipper.command_options import add_shared, data_path_alone
 from shipper.errors import StartError
 from shipper.running_agent import errors_in_words, socket_of
 
@@ -183,7 +183,7 @@ class Viewer:
 
 
 def tap(options: argparse.Namespace) -> int:
-    place = socket_of(context(options)[1])
+    place = socket_of(data_path_alone(options))
     terminal = sys.stdout.isatty()
     form = Format(pretty=options.pretty, keys=options.keys, terminal=terminal)
     viewer = Viewer(form, sys.stdout.buffer, sys.stderr, options.count, options.seconds)

@@ -8,7 +8,7 @@ import sys
 
 from config.text.units import parse_duration
 from monitor.client import Place, place_of
-from shipper.command_options import add_shared, context
+from shipper.command_options import add_shared, data_path_alone
 from shipper.running_agent import socket_of
 from shipper.top.frame import render
 from shipper.top.text import plain
@@ -50,7 +50,7 @@ def _interval(text: str) -> float:
 
 
 def top(options: argparse.Namespace) -> int:
-    place: Place = options.url or socket_of(context(options)[1])
+    place: Place = options.url or socket_of(data_path_alone(options))
     terminal = os.environ.get("TERM", "")
     if options.once or not (sys.stdout.isatty() and sys.stdin.isatty()) or terminal in ("", "dumb"):
         document = ask(place)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from monitor.client import Address, NotHttp, Place, get
+from shipper.cli import main
 from shipper.errors import StartError
 from shipper.running_agent import errors_in_words, socket_of
 from tests.status_documents import serving
@@ -86,3 +87,51 @@ def test_what_is_no_http_server() -> None:
     place = Address("h", 5066)
     assert "is it the HTTP endpoint of a shipper or sink?" in problem(place, NotHttp("no"))
     assert "no answer in time" in problem(place, TimeoutError())
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "shipper.yml"
+    path.write_text(f"path.data: ${{HERE:{tmp_path}}}/data\nname: web-1\n")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("command", ["top", "tap"])
+@pytest.mark.parametrize(
+    ("mistake", "options"),
+    [
+        ("shipper.inputs: [{type: filestream, pathz: [/x]}]\n", []),
+        ("output.kafka.hosts: ${NOT_SET}\n", []),
+        ("name: web-2\n", ["-d", "typo", "-E", "http.port=x"]),
+    ],
+)
+def test_the_socket_is_found_whatever_mistakes_the_configuration_has(
+    mistake: str, options: list[str], command: str, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with config.open("a") as file:
+        file.write(mistake)
+    assert main([command, "-c", str(config), *options]) == 1
+    assert f"there is no {config.parent}/data/shipper.sock: the shipper" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["top", "tap"])
+@pytest.mark.parametrize(
+    ("text", "mode", "words"),
+    [
+        ("path: {data: [\n", 0o600, "shipper.yml:2: is not YAML"),
+        ("path.data: ${NOT_SET}\n", 0o600, "shipper.yml: path.data: variable NOT_SET is not set"),
+        ("path.data: /x\n", 0o666, "may be written by others"),
+    ],
+)
+def test_where_path_data_cannot_be_read_the_error_ends_with_the_way_out(
+    text: str, mode: int, words: str, command: str, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(text)
+    config.chmod(mode)
+    assert main([command, "-c", str(config)]) == 1
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.endswith("; so path.data is not known: give --path.data DIR\n")
+    assert main([command, "-c", str(config), "--path.data", str(config.parent)]) == 1
+    assert f"there is no {config.parent}/shipper.sock" in capsys.readouterr().err

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from config.shipper.model import KafkaOutputConfig, MemQueue, ShipperConfig
 from shipper import partitioning
+from shipper.backoff import Backoff
 from shipper.codecs import kafka_codec
 from shipper.event import Batch, Topics
 from shipper.output.base import Output
 from shipper.output.encode import Codec
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from shipper.output.kafka_settings import make_producer, renewals

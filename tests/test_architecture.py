@@ -58,10 +58,11 @@ MAY_IMPORT = {
 # The same within the shipper, for the packages of the pipeline: the data flows to the right, and no import to the left.
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
 VALUES = {
-    *("clock", "errors", "event", "metrics"),
+    *("backoff", "clock", "errors", "event", "metrics"),
     *("record", "letter", "json_fields", "text", "times", "syslog_format"),
 }
 MAY_IMPORT_WITHIN_SHIPPER = {
+    "backoff": set(),
     "clock": set(),
     "errors": set(),
     "event": set(),
@@ -74,9 +75,11 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "syslog_format": {"errors", "event", "times"},
     "wake": set(),
     "append_file": set(),
+    # What a machine's services know of containers: for the processors of metadata.
+    "docker": {"backoff", "clock", "errors"},
     "reader": VALUES,
     "output": VALUES | {"append_file"},
-    "processor": VALUES,
+    "processor": VALUES | {"docker"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},

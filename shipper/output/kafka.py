@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from kafka_client.renewal import never
+from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Batch, Source, Topics
@@ -28,18 +29,6 @@ logger = logging.getLogger(__name__)
 
 PARTITIONS_CHECK = 0.05  # seconds until it is asked again whether they are known
 RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """The wait before the next attempt: doubles from `init` to at most `max`, both in seconds."""
-
-    init: float
-    max: float
-
-    def delay(self, attempts: int) -> float:
-        """Return the seconds to wait after so many failed attempts in a row."""
-        return min(self.max, self.init * 2.0 ** min(max(attempts - 1, 0), 30))
 
 
 @dataclass(frozen=True, slots=True)

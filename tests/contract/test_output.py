@@ -14,13 +14,14 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from config.shipper.model import KafkaOutputConfig
+from shipper.backoff import Backoff
 from shipper.clock import SystemClock
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Producer, RecordMaker
 from shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional

@@ -9,9 +9,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from config.shipper.model import DeleteConfig, ShipperConfig
+from shipper.backoff import Backoff
 from shipper.event import Topics
 from shipper.output.encode import Encoder
-from shipper.output.kafka import Backoff, KafkaContext
+from shipper.output.kafka import KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.positions_topic import Owner

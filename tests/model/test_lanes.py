@@ -8,9 +8,10 @@ from collections.abc import Collection, Sequence
 import pytest
 from confluent_kafka import KafkaError
 
+from shipper.backoff import Backoff
 from shipper.event import Batch, Rejection, Topics
 from shipper.metrics import Metrics
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from tests.builders import batch, encoder

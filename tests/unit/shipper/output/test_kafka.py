@@ -7,10 +7,11 @@ import pytest
 from confluent_kafka import KafkaError
 
 from kafka_client.renewal import never
+from shipper.backoff import Backoff
 from shipper.errors import StartError
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
-from shipper.output.kafka import RENEWAL_PATIENCE, Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import RENEWAL_PATIENCE, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.topic_shares import TopicShares

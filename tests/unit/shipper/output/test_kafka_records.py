@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import KafkaError
 
+from shipper.backoff import Backoff
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.format_codec import FormatCodec
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from shipper.output.place_headers import PlaceHeaders

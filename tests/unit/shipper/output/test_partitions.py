@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from shipper.backoff import Backoff
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from shipper.output.partitions import REFRESH, RETRY, ByHash, InGroups, Partitions, Records

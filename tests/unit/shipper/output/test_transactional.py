@@ -8,10 +8,11 @@ import orjson
 import pytest
 from confluent_kafka import KafkaError
 
+from shipper.backoff import Backoff
 from shipper.errors import Fenced
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
-from shipper.output.kafka import Backoff, KafkaContext
+from shipper.output.kafka import KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.partitions import InGroups, Partitions

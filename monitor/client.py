@@ -1,12 +1,18 @@
 """Asks a running shipper or sink by HTTP, over its unix socket or an address."""
 
+from __future__ import annotations
+
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 MOST_BYTES = 64 * 1024 * 1024  # of an answer that is read as a whole
 MOST_WORDS = 2000  # bytes of an error's text
@@ -40,19 +46,23 @@ class UnixSocket:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`base` is the path below which the server is, without a slash at its end."""
+    """`base` is the path below which the server is, without a slash at its end. `tls` decides whom a secure connection
+    trusts: as the system does, if it is None."""
 
     host: str
     port: int
     base: str = ""
     is_secure: bool = False
+    tls: SSLContext | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.is_secure else 'http'}://{host}:{self.port}{self.base}"
 
     def connection(self, timeout: float) -> HTTPConnection:
-        return (HTTPSConnection if self.is_secure else HTTPConnection)(self.host, self.port, timeout=timeout)
+        if self.is_secure:
+            return HTTPSConnection(self.host, self.port, timeout=timeout, context=self.tls)
+        return HTTPConnection(self.host, self.port, timeout=timeout)
 
     def below(self, path: str) -> str:
         return f"{self.base}{path}"

@@ -11,6 +11,7 @@
     ├── ConflictError           dotted keys that cannot become objects (json_fields)
     ├── ProcessorError          a processor cannot work on an event (processor/fields)
     │   └── FieldError          a field cannot be written where it was wanted
+    ├── DockerError             Docker does not answer, or refuses (docker/client)
     ├── PositionRefused         a foreign position cannot be taken over (positions/heads)
     ├── TooManyTaps             as many taps are open as may be (tap)
     └── StartError              the agent cannot start, or a command cannot do its work: what, where, and what to do

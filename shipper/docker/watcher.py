@@ -1,0 +1,250 @@
+"""The containers of one Docker daemon, as they are now.
+
+An event is a hint, and a listing is the truth: whatever happens to a container, it is listed again. So events may come
+twice, late or not at all. A thread opens the stream of events since the last one that it saw, lists all containers, and
+then follows the stream; when that ends, it begins again. A container that lived only while the stream was down is known
+by its events, if the daemon still has them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from shipper.backoff import Backoff
+from shipper.clock import Clock
+from shipper.docker.client import DockerClient, DockerError, EventStream
+from shipper.docker.containers import SHORT_ID, ContainerEvent, DockerContainer
+
+logger = logging.getLogger(__name__)
+
+BACKOFF = Backoff(1.0, 30.0)
+NEVER = float("inf")
+
+
+class Listener(Protocol):
+    """Learns of containers, on the watcher's thread: it must not block for long, and raises nothing."""
+
+    def started(self, container: DockerContainer) -> None:
+        """Note that a container runs, or that one that runs has changed. Those that run already come first of all."""
+
+    def stopped(self, container: DockerContainer) -> None:
+        """Note that a container that was reported as started has ended. Its log may be there for years."""
+
+    def looked(self) -> None:
+        """Note that the state may have changed: all containers were listed, or one of them, or that was not
+        possible."""
+
+
+class NoListener:
+    def started(self, container: DockerContainer) -> None: ...
+
+    def stopped(self, container: DockerContainer) -> None: ...
+
+    def looked(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Known:
+    container: DockerContainer
+    removed_at: float = NEVER  # and used_at: monotonic
+    used_at: float = 0.0
+
+
+@dataclass(slots=True)
+class _State:
+    """Changed by the thread alone, one entry at a time, and read by others."""
+
+    by_id: dict[str, _Known] = field(default_factory=dict)
+    by_short_id: dict[str, _Known] = field(default_factory=dict)
+    attempted: bool = False
+    connected: bool = False
+
+
+class Watcher:
+    """Keeps the containers from `start` on, until `close`, or until no one has the watcher any more.
+
+    A container that was removed is kept until it has not been asked for during `cleanup_timeout` seconds, as its last
+    lines are read then.
+    """
+
+    def __init__(
+        self,
+        client: DockerClient,
+        clock: Clock,
+        cleanup_timeout: float = 60.0,
+        listener: Listener | None = None,
+        backoff: Backoff = BACKOFF,
+    ) -> None:
+        self._clock = clock
+        self._cleanup = cleanup_timeout
+        self._state = _State()
+        self._following = Following(client, clock, self._state, listener or NoListener(), cleanup_timeout)
+        # The thread must not have the watcher, or that would never be collected.
+        self._thread = threading.Thread(target=self._following.run, args=(backoff,), name="docker", daemon=True)
+        self._finalizer = weakref.finalize(self, self._following.stop)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, if it may be: a call that waits for the daemon ends by its own time limit."""
+        self._finalizer()
+        if self._thread.ident is not None:
+            self._thread.join(1.0)
+
+    @property
+    def attempted(self) -> bool:
+        """True once the containers were listed, or could not be."""
+        return self._state.attempted
+
+    @property
+    def connected(self) -> bool:
+        """True while the events are followed."""
+        return self._state.connected
+
+    def container(self, identity: str) -> DockerContainer | None:
+        """Return the container with this id, or with an id that begins so (12 characters or more). Any thread may call
+        it; never blocks."""
+        known = self._state.by_id.get(identity)
+        if known is None and SHORT_ID <= len(identity) < 64:
+            known = self._state.by_short_id.get(identity[:SHORT_ID])
+        if known is None or not known.container.id.startswith(identity):
+            return None
+        now = self._clock.monotonic()
+        if now - max(known.used_at, known.removed_at) > self._cleanup:
+            return None
+        known.used_at = now
+        return known.container
+
+    def containers(self) -> list[DockerContainer]:
+        """Return those that are there now, ended ones too. Any thread may call it."""
+        return [known.container for known in list(self._state.by_id.values()) if known.removed_at == NEVER]
+
+
+class Following:
+    """What the thread does: `run`, which consists of `step`s."""
+
+    def __init__(
+        self, client: DockerClient, clock: Clock, state: _State, listener: Listener, cleanup_timeout: float
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._state = state
+        self._listener = listener
+        self._cleanup = cleanup_timeout
+        self._stopping = threading.Event()
+        self._stream: EventStream | None = None
+        self._since: float | str = 0
+        self._reported = ""  # the last trouble, once
+
+    def run(self, backoff: Backoff) -> None:
+        attempts = 0
+        while not self._stopping.is_set():
+            try:
+                self.step()
+                attempts = 0
+            except DockerError as error:
+                attempts = 1 if self._state.connected else attempts + 1
+                self._report(error)
+            self._state.connected = False
+            self._state.attempted = True
+            self._listener.looked()
+            self._stopping.wait(backoff.jittered(attempts))
+
+    def stop(self) -> None:
+        self._stopping.set()
+        stream = self._stream
+        if stream is not None:
+            stream.interrupt()
+
+    def step(self) -> None:
+        """Follow one stream of events to its end. Raises DockerError."""
+        self._since = self._since or int(self._clock.time())
+        stream = self._stream = self._client.events(self._since)
+        try:
+            if self._stopping.is_set():  # and nothing interrupted the stream
+                return
+            self._list_all()
+            for event in stream:
+                self._take(event)
+                self._listener.looked()
+        finally:
+            self._stream = None
+            stream.close()
+
+    def _list_all(self) -> None:
+        containers = self._client.containers()
+        for container in containers:
+            self._note(container)
+        listed = {container.id for container in containers}
+        for identity in [identity for identity in self._state.by_id if identity not in listed]:
+            self._note_removal(identity)
+        if not self._state.attempted or self._reported:
+            logger.info("Docker at %s has %d containers", self._client.place, len(containers))
+        self._state.connected = self._state.attempted = True
+        self._reported = ""
+        self._listener.looked()
+
+    def _take(self, event: ContainerEvent) -> None:
+        identity = event.container.id
+        current = [] if event.action == "destroy" else self._client.containers(identity)
+        if event.action == "start" and not (current and current[0].is_running) and not self._is_removed(identity):
+            # It has ended already: what logs for a moment is a container, too.
+            self._note(replace(current[0], is_running=True) if current else event.container)
+        if current:
+            self._note(current[0])
+        else:
+            self._note_removal(identity)
+        if event.time:
+            self._since = f"{event.time // 10**9}.{event.time % 10**9:09}"
+
+    def _note(self, container: DockerContainer) -> None:
+        known = self._state.by_id.get(container.id)
+        before = known.container if known is not None else None
+        if known is None:
+            known = _Known(container)
+            self._state.by_short_id[container.id[:SHORT_ID]] = known
+            self._state.by_id[container.id] = known
+        known.container, known.removed_at = container, NEVER
+        was_running = before is not None and before.is_running
+        if container.is_running and container != before:
+            self._listener.started(container)
+        elif was_running and not container.is_running:
+            self._listener.stopped(container)
+
+    def _is_removed(self, identity: str) -> bool:
+        """True if it was there: no container comes back, so an event of it is an old one."""
+        known = self._state.by_id.get(identity)
+        return known is not None and known.removed_at < NEVER
+
+    def _note_removal(self, identity: str) -> None:
+        known = self._state.by_id.get(identity)
+        if known is not None and known.removed_at == NEVER:
+            was_running = known.container.is_running
+            known.removed_at = self._clock.monotonic()
+            known.container = replace(known.container, is_running=False)
+            if was_running:
+                self._listener.stopped(known.container)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Forget those that were removed and that no one asks for: containers come and go for months."""
+        now = self._clock.monotonic()
+        for identity, known in list(self._state.by_id.items()):
+            if known.removed_at < NEVER and now - max(known.used_at, known.removed_at) > self._cleanup:
+                del self._state.by_id[identity]
+                if self._state.by_short_id.get(identity[:SHORT_ID]) is known:
+                    del self._state.by_short_id[identity[:SHORT_ID]]
+
+    def _report(self, error: DockerError) -> None:
+        """Log a trouble once, until it has ended or is another one. None are a daemon that is not installed (the
+        processor is in the configuration of every new installation) and one that is restarted."""
+        text = str(error)
+        if text != self._reported:
+            level = logging.INFO if error.is_missing or self._state.connected else logging.WARNING
+            logger.log(level, "%s. Metadata of containers is taken from files, if at all, until it answers", text)
+        self._reported = text

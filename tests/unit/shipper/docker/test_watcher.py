@@ -1,0 +1,185 @@
+"""The containers of a daemon, as they are now."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from monitor.client import UnixSocket
+from shipper.backoff import Backoff
+from shipper.docker.client import DockerClient
+from shipper.docker.containers import DockerContainer
+from shipper.docker.watcher import Watcher
+from tests.docker_api import DockerApi
+from tests.fakes import ManualClock
+
+ID, OTHER, BRIEF = "ab" * 32, "cd" * 32, "ef" * 32
+
+
+class Notes:
+    """A listener, whose notes a test takes in order."""
+
+    def __init__(self) -> None:
+        self.notes: SimpleQueue[tuple[str, str]] = SimpleQueue()
+        self.looks: SimpleQueue[None] = SimpleQueue()
+
+    def started(self, container: DockerContainer) -> None:
+        self.notes.put(("started", container.name))
+
+    def stopped(self, container: DockerContainer) -> None:
+        self.notes.put(("stopped", container.name))
+
+    def looked(self) -> None:
+        self.looks.put(None)
+
+    def next(self) -> tuple[str, str]:
+        return self.notes.get(timeout=5)
+
+    def none(self) -> bool:
+        return self.notes.empty()
+
+
+class Host:
+    """A machine with Docker, and a watcher of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.docker = DockerApi(path)
+        self.clock = ManualClock()
+        self.listener = Notes()
+        self.client = DockerClient(UnixSocket(path), self.clock)
+        self.watcher = Watcher(self.client, self.clock, 60.0, self.listener, Backoff(0.001, 0.01))
+
+    def start(self) -> None:
+        self.watcher.start()
+        self.await_looks(1)
+
+    def await_looks(self, count: int) -> None:
+        for _ in range(count):
+            self.listener.looks.get(timeout=5)
+
+    def name(self, identity: str) -> str | None:
+        container = self.watcher.container(identity)
+        return None if container is None else container.name
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    host = Host(tmp_path / "docker.sock")
+    with host.docker:
+        yield host
+        host.watcher.close()
+
+
+def test_those_that_are_there_come_first(host: Host) -> None:
+    host.docker.run(ID, "web")
+    host.docker.create(OTHER, "db")
+    host.start()
+    assert host.listener.next() == ("started", "web")
+    assert host.listener.none(), "one that was only created does not run"
+    assert (host.watcher.attempted, host.watcher.connected) == (True, True)
+    assert [container.name for container in host.watcher.containers()] == ["web", "db"]
+    assert (host.name(ID), host.name(OTHER), host.name(BRIEF)) == ("web", "db", None)
+
+
+def test_a_container_is_known_by_the_beginning_of_its_id(host: Host) -> None:
+    host.docker.run(ID, "web")
+    host.start()
+    assert (host.name(ID[:12]), host.name(ID[:20]), host.name(ID[:11])) == ("web", "web", None)
+    assert host.name(ID[:12] + "00000000") is None
+
+
+def test_containers_that_come_and_go_are_reported(host: Host) -> None:
+    host.start()
+    host.docker.run(ID, "web")
+    assert host.listener.next() == ("started", "web")
+    host.docker.rename(ID, "shop")
+    assert host.listener.next() == ("started", "shop")
+    host.docker.stop(ID)
+    assert host.listener.next() == ("stopped", "shop")
+    host.docker.start_container(ID)
+    assert host.listener.next() == ("started", "shop")
+
+
+def test_one_that_ended_before_it_was_looked_at_is_reported_all_the_same(host: Host) -> None:
+    host.start()
+    host.docker.run_briefly(BRIEF, "job")
+    assert [host.listener.next(), host.listener.next()] == [("started", "job"), ("stopped", "job")]
+    assert host.name(BRIEF) == "job", "its lines are read now"
+    assert host.watcher.containers() == []
+
+
+def test_a_removed_one_is_kept_until_no_one_asks_for_it(host: Host) -> None:
+    host.docker.run(ID, "web")
+    host.start()
+    host.docker.remove(ID)
+    host.await_looks(1)
+    assert [host.listener.next(), host.listener.next()] == [("started", "web"), ("stopped", "web")]
+    for _ in range(3):
+        host.clock.advance(50)
+        assert host.name(ID) == "web"
+    host.clock.advance(61)
+    assert host.name(ID) is None
+
+
+def test_removed_ones_do_not_pile_up(host: Host) -> None:
+    host.start()
+    for number in range(10):
+        identity = f"{number:064}"
+        host.docker.run(identity, "job")
+        host.docker.remove(identity)
+        host.await_looks(3)
+        host.clock.advance(61)
+    assert len(host.watcher._state.by_id) == len(host.watcher._state.by_short_id) == 1
+
+
+def test_what_happened_while_the_stream_was_down_is_made_up_for(host: Host) -> None:
+    host.docker.run(ID, "web")
+    host.docker.run(OTHER, "db")
+    host.start()
+    assert {host.listener.next(), host.listener.next()} == {("started", "web"), ("started", "db")}
+    host.docker.refusal = 503, "not now"
+    host.docker.break_streams()
+    host.await_looks(2)  # it ended, and the next one is refused
+    assert (host.watcher.attempted, host.watcher.connected) == (True, False)
+    host.docker.remove(OTHER)
+    host.docker.run_briefly(BRIEF, "job")
+    host.docker.refusal = None
+    assert host.listener.next() == ("stopped", "db")
+    assert [host.listener.next(), host.listener.next()] == [("started", "job"), ("stopped", "job")]
+    assert host.name(ID) == "web"
+    assert host.listener.none(), "what did not change is not reported again"
+
+
+def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "shipper.docker")
+    host.docker.run(ID, "web")
+    host.start()
+    assert host.listener.next() == ("started", "web")
+    host.docker.close()
+    host.await_looks(4)
+    host.docker.run(OTHER, "db")
+    host.docker.start()
+    assert host.listener.next() == ("started", "db")
+    messages = [record.getMessage() for record in caplog.records if not record.getMessage().startswith("Docker at ")]
+    assert messages[0].startswith("there is no Docker at ")
+    assert "has 2 containers" in caplog.text
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+
+
+def test_a_refusal_is_a_warning_once(host: Host, caplog: pytest.LogCaptureFixture) -> None:
+    host.docker.refusal = 403, "denied by a plugin"
+    host.start()
+    host.await_looks(3)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "denied by a plugin. Metadata of containers is taken from files" in caplog.text
+    assert (host.watcher.attempted, host.watcher.connected) == (True, False)
+
+
+def test_a_watcher_that_no_one_has_ends(host: Host) -> None:
+    host.start()
+    thread = host.watcher._thread
+    host.watcher = Watcher(host.client, host.clock)
+    thread.join(5)
+    assert not thread.is_alive()

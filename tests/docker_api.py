@@ -108,6 +108,13 @@ class DockerApi:
             self.stop(identity)
             self.remove(identity)
 
+    def replay_while_it_is_removed(self, identity: str) -> None:
+        """Remove a container, and send its last event again before that of its removal."""
+        with self._lock:
+            for stream in self._streams:
+                stream.put(self._events[-1])
+            self.remove(identity)
+
     def emit(self, action: str, identity: str) -> None:
         """Send an event of a container."""
         with self._lock:

@@ -192,9 +192,8 @@ class Following:
     def _take(self, event: ContainerEvent) -> None:
         identity = event.container.id
         current = [] if event.action == "destroy" else self._client.containers(identity)
-        if event.action == "start" and not (current and current[0].is_running) and not self._is_removed(identity):
-            # It has ended already: what logs for a moment is a container, too.
-            self._note(replace(current[0], is_running=True) if current else event.container)
+        if event.action == "start":
+            self._note_start(event.container, current)
         if current:
             self._note(current[0])
         else:
@@ -216,10 +215,12 @@ class Following:
         elif was_running and not container.is_running:
             self._listener.stopped(container)
 
-    def _is_removed(self, identity: str) -> bool:
-        """True if it was there: no container comes back, so an event of it is an old one."""
-        known = self._state.by_id.get(identity)
-        return known is not None and known.removed_at < NEVER
+    def _note_start(self, container: DockerContainer, current: list[DockerContainer]) -> None:
+        """Report one that has ended already by the time that it is listed: what logs for a moment is a container,
+        too. It is not one if it is known to run, or was removed: then the event is an old one."""
+        known = self._state.by_id.get(container.id)
+        if known is None or (known.removed_at == NEVER and not known.container.is_running):
+            self._note(replace(current[0], is_running=True) if current else container)
 
     def _note_removal(self, identity: str) -> None:
         known = self._state.by_id.get(identity)

@@ -110,11 +110,20 @@ def test_one_that_ended_before_it_was_looked_at_is_reported_all_the_same(host: H
     assert host.watcher.containers() == []
 
 
+def test_an_event_that_comes_late_reports_nothing_twice(host: Host) -> None:
+    host.docker.run(ID, "web")
+    host.start()
+    assert host.listener.next() == ("started", "web")
+    host.docker.replay_while_it_is_removed(ID)
+    assert host.listener.next() == ("stopped", "web")
+    host.await_looks(2)
+    assert host.listener.none()
+
+
 def test_a_removed_one_is_kept_until_no_one_asks_for_it(host: Host) -> None:
     host.docker.run(ID, "web")
     host.start()
     host.docker.remove(ID)
-    host.await_looks(1)
     assert [host.listener.next(), host.listener.next()] == [("started", "web"), ("stopped", "web")]
     for _ in range(3):
         host.clock.advance(50)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from monitor.sockets import check_length
+
 if TYPE_CHECKING:
     from ssl import SSLContext
 
@@ -89,6 +91,7 @@ class _UnixConnection(HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
+        check_length(self._path)
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.sock.settimeout(self.timeout)

@@ -33,13 +33,22 @@ def is_loopback(listener: socket.socket) -> bool:
     return ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
+def check_length(path: Path, *others: Path) -> None:
+    """Raise OSError, in words, if a socket at one of the paths could be neither made nor reached."""
+    length = max(len(os.fsencode(name)) for name in (path, *others))
+    if length > LONGEST_PATH:
+        raise OSError(
+            errno.ENAMETOOLONG, f"a unix socket's path may have {LONGEST_PATH} bytes, this one has {length}", str(path)
+        )
+
+
 class SocketFile:
     """A unix socket with mode 0600, which replaces one that no process serves."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError, in words, if the path is too long, is not a socket, or is served by another process."""
         self._path = path
-        _check_length(path)
+        check_length(path, path.with_name(".ffffffff"))
         _check_free(path)
         # Made under another name and renamed, so that no other process takes it for a stale one before it listens.
         made = path.with_name(f".{os.getpid():x}")
@@ -62,14 +71,6 @@ class SocketFile:
         with suppress(OSError):
             if self._path.stat().st_ino == self._inode:
                 self._path.unlink()
-
-
-def _check_length(path: Path) -> None:
-    length = max(len(os.fsencode(path)), len(os.fsencode(path.with_name(".ffffffff"))))
-    if length > LONGEST_PATH:
-        raise OSError(
-            errno.ENAMETOOLONG, f"a unix socket's path may have {LONGEST_PATH} bytes, this one has {length}", str(path)
-        )
 
 
 def _check_free(path: Path) -> None:

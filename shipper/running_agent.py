@@ -1,19 +1,20 @@
 """How commands reach the agent that runs: by its unix socket in path.data."""
 
+import errno
 import os
 import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from config.shipper.http import SOCKET_FILE
 from monitor.client import Address, NotHttp, Place, Refused, UnixSocket
+from shipper.agent_socket import ADVICE_FOR_LENGTH, socket_path
 from shipper.errors import StartError
 
 
 def socket_of(data: Path) -> UnixSocket:
     """Return the socket of the agent with this path.data."""
-    return UnixSocket(data.absolute() / SOCKET_FILE)
+    return UnixSocket(socket_path(data.absolute()))
 
 
 @contextmanager
@@ -50,6 +51,8 @@ def _socket(place: UnixSocket, error: OSError) -> str:
         return f"{path}: the connection broke off, the shipper has ended or is about to: start it again (`shipper run`)"
     if isinstance(error, PermissionError):
         return f"{path} may not be opened: only the shipper's own user may; run this command as {_owner(path)}"
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{path}: {error.strerror}; {ADVICE_FOR_LENGTH}"
     if isinstance(error, TimeoutError):
         return f"{path} does not answer: the shipper is stopped (SIGSTOP), or its machine is overloaded"
     return f"{path}: {error.strerror or error}"

@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from config.shipper.http import SOCKET_FILE, HttpConfig
+from config.shipper.http import HttpConfig
 from monitor.server import Handler
+from shipper.agent_socket import socket_path
 from shipper.app import App
 from shipper.clock import Clock
 from shipper.monitor.errors_log import errors_log
@@ -67,7 +68,7 @@ class Monitor:
     def opened(self) -> None:
         """Note that path.data and the registry are open, and serve at the socket in path.data."""
         self._startup.registry_open = True
-        self._server.listen_at(self._settings.data / SOCKET_FILE)
+        self._server.listen_at(socket_path(self._settings.data))
 
     def observe(self, app: App) -> None:
         """Take snapshots of a composed agent from now on."""

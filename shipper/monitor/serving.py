@@ -8,6 +8,7 @@ from pathlib import Path
 
 from config.shipper.http import HttpConfig
 from monitor.server import Handler, HttpServer
+from shipper.agent_socket import ADVICE_FOR_LENGTH
 from shipper.errors import StartError
 
 logger = logging.getLogger(__name__)
@@ -38,9 +39,10 @@ class Serving:
                 self._serve(lambda server: server.listen_at(path))
             except OSError as error:
                 logger.warning(
-                    "'shipper top' and 'shipper tap' cannot connect, as there is no socket in path.data: %s; "
+                    "'shipper top' and 'shipper tap' cannot connect, as there is no socket in path.data: %s; %s"
                     "http.socket: false leaves it out",
                     _in_words(error),
+                    f"{ADVICE_FOR_LENGTH}; " if error.errno == errno.ENAMETOOLONG else "",
                 )
 
     def close(self) -> None:

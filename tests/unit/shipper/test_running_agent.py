@@ -74,6 +74,15 @@ def test_what_is_refused_is_repeated_in_the_words_of_the_agent(tmp_path: Path) -
         assert problem(socket_of(tmp_path)) == f"{tmp_path}/shipper.sock: 4 taps are open"
 
 
+def test_a_path_data_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
+    data = tmp_path / ("d" * 90)
+    assert problem(socket_of(data)) == (
+        f"{data}/shipper.sock: a unix socket's path may have 107 bytes, this one has {len(str(data)) + 13}; set a "
+        "path.data of at most 94 bytes (it may be a symlink to this one), or http.enabled: true for 'shipper top --url "
+        "http://localhost:5066' alone: 'shipper tap' needs the socket"
+    )
+
+
 def test_an_address_that_cannot_be_reached() -> None:
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))

@@ -132,6 +132,21 @@ def test_without_the_socket_the_agent_runs_all_the_same(
     assert "'shipper top' and 'shipper tap' cannot connect" in caplog.text
 
 
+def test_a_path_data_that_is_too_long_for_a_socket_is_reported_with_the_ways_out(
+    lab: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = tmp_path / ("d" * 90)
+    long.mkdir()
+    (tmp_path / "d").symlink_to(long)
+    with ExitStack() as stack:
+        for data in (tmp_path / "d", long):
+            Monitor(MonitorSettings(HttpConfig(), "web-1", data, lab.clock, no_records), stack).opened()
+        assert (long / SOCKET_FILE).is_socket()  # by the symlink
+    (warning,) = caplog.messages
+    assert "may have 107 bytes, this one has" in warning
+    assert "; set a path.data of at most 94 bytes (it may be a symlink to this one), or http.enabled: true" in warning
+
+
 def test_a_host_may_be_a_socket(monitor_of: MakeMonitor, tmp_path: Path) -> None:
     monitor_of(enabled=True, host=f"unix://{tmp_path / 'h.sock'}")
     assert stat.S_ISSOCK((tmp_path / "h.sock").stat().st_mode)

@@ -48,7 +48,6 @@ class Listening:
 
     routes: Mapping[str, Handler]
     limits: Limits
-    is_local: bool
     names: Collection[str] | None = None  # hosts by which the server may be asked; None for all
     streaming: set[int] = field(default_factory=set)  # descriptors of the connections that stream
     failures: Throttle = field(default_factory=Throttle)
@@ -103,7 +102,7 @@ class Connection:
         return min(data.partition(b"\r\n\r\n")[0], data.partition(b"\n\n")[0], key=len)
 
     def _respond(self, head: Head) -> Response:
-        request = head.request(is_local=self._listening.is_local)
+        request = head.request()
         if self._listening.names is not None:
             check_host(head.headers.get("host", ""), self._listening.names)
         routes = self._listening.routes  # /stats/ is /stats, as for Filebeat

@@ -41,7 +41,6 @@ class Request:
     path: str  # without the query
     query: Mapping[str, str]
     accept: str  # the Accept header, "" if absent
-    is_local: bool  # it came through a unix socket, which only the agent's own user may open
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +77,13 @@ class Head:
     minor_version: int  # of HTTP/1.x
     headers: Mapping[str, str]  # names in lower case; values of a repeated one are joined
 
-    def request(self, *, is_local: bool) -> Request:
+    def request(self) -> Request:
         try:
             parts = urlsplit(self.target)
             query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
         except ValueError as error:
             raise RefusedRequest(400, f"the request's path and query cannot be read: {error}") from error
-        return Request(unquote(parts.path), query, self.headers.get("accept", ""), is_local)
+        return Request(unquote(parts.path), query, self.headers.get("accept", ""))
 
 
 def check_request_line(data: bytes) -> re.Match[str]:

@@ -60,7 +60,7 @@ class HttpServer:
         """Listen at the host's address, before `start`. Raises OSError."""
         endpoint = sockets.listen_on(host, port)
         names = frozenset({*self._names, host.lower()}) if sockets.is_loopback(endpoint) else None
-        listening = Listening(self._routes, self._limits, is_local=False, names=names)
+        listening = Listening(self._routes, self._limits, names)
         self._listeners.append(Listener(endpoint, listening))
 
     def listen_at(self, path: Path) -> None:
@@ -68,12 +68,13 @@ class HttpServer:
         another process serves it, or the path is too long."""
         file = sockets.SocketFile(path)
         self._files.append(file)
-        self._listeners.append(Listener(file.socket, Listening(self._routes, self._limits, is_local=True)))
+        self._listeners.append(Listener(file.socket, Listening(self._routes, self._limits)))
 
     @property
     def ports(self) -> list[int]:
         """The ports of `listen_on`, also where the system chose one for port 0."""
-        return [listener.endpoint.getsockname()[1] for listener in self._listeners if not listener.listening.is_local]
+        endpoints = [listener.endpoint for listener in self._listeners]
+        return [endpoint.getsockname()[1] for endpoint in endpoints if endpoint.family != socket.AF_UNIX]
 
     def start(self) -> None:
         self._thread.start()

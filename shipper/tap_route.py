@@ -25,9 +25,10 @@ LINES = "application/x-ndjson"
 
 
 def tap_route(tap: Tap, clock: Clock) -> Handler:
+    """Return the handler for the socket in path.data: events are as confidential as the files, and whoever opens
+    another endpoint to others, as a proxy does, must not open this."""
+
     def answer(request: Request) -> Response:
-        if not request.is_local:
-            return _refusal(403, "events are as confidential as the files: /tap answers on the agent's own socket only")
         try:
             wanted, rate = _wanted(request.query), _rate(request.query)
         except ValueError as error:
@@ -38,6 +39,11 @@ def tap_route(tap: Tap, clock: Clock) -> Handler:
             return _refusal(503, str(error))
 
     return answer
+
+
+def no_tap(_: Request) -> Response:
+    """Answer in the place of the other at all endpoints but that socket."""
+    return _refusal(403, "events are as confidential as the files: /tap answers at shipper.sock in path.data only")
 
 
 def _refusal(status: int, text: str) -> Response:

@@ -28,7 +28,7 @@ from shipper.monitor.snapshot import Snapshot
 from shipper.monitor.status import AgentIdentity
 from shipper.output.base import Remote
 from shipper.tap import Records, Tap
-from shipper.tap_route import tap_route
+from shipper.tap_route import no_tap, tap_route
 from shipper.version import VERSION
 
 
@@ -61,7 +61,8 @@ class Monitor:
         self._startup = StartProgress()
         self._sources = Sources(identity, uuid.uuid4().hex, self._startup, errors.newest_first, settings.configuration)
         self._routes: dict[str, Handler] = dict(routes(self._sources))
-        self._server = Serving(self._routes, settings.http, names=(settings.name, host))
+        self._own_routes = dict(self._routes)
+        self._server = Serving(self._routes, self._own_routes, settings.http, names=(settings.name, host))
         stack.callback(self._server.close)
         self._server.listen()
 
@@ -76,7 +77,7 @@ class Monitor:
         sources.identity = replace(sources.identity, name=app.agent.name, host=app.agent.host, id=app.agent.id)
         tap = Tap(app.pipeline.publisher, settings.records, settings.clock)
         self._stack.callback(tap.close)
-        self._routes["/tap"] = tap_route(tap, settings.clock)
+        self._routes["/tap"], self._own_routes["/tap"] = no_tap, tap_route(tap, settings.clock)
         space, probe = FreeSpace(settings.data), self._probe(app)
         reloaded = app.reloader.reloads.ok
 

@@ -15,11 +15,18 @@ logger = logging.getLogger(__name__)
 
 
 class Serving:
-    """Each place has a server of its own, so that clients of one take nothing from the other. `names` are hosts by
-    which it may be asked."""
+    """Each place has a server of its own, so that clients of one take nothing from the other: `routes` are those of the
+    configured address, `own_routes` those of the socket in path.data. `names` are hosts by which it may be asked."""
 
-    def __init__(self, routes: Mapping[str, Handler], http: HttpConfig, names: Collection[str]) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, Handler],
+        own_routes: Mapping[str, Handler],
+        http: HttpConfig,
+        names: Collection[str],
+    ) -> None:
         self._routes = routes
+        self._own_routes = own_routes
         self._http = http
         self._names = names
         self._servers: list[HttpServer] = []
@@ -28,7 +35,7 @@ class Serving:
         """Serve at the configured address, if that is wanted. Raises StartError."""
         if self._http.enabled:
             try:
-                self._serve(self._listen_on_configured)
+                self._serve(self._listen_on_configured, self._routes)
             except OSError as error:
                 raise StartError(_cannot_listen(self._http, error)) from error
 
@@ -36,7 +43,7 @@ class Serving:
         """Serve at the socket in path.data, if that is wanted and possible."""
         if self._http.socket:
             try:
-                self._serve(lambda server: server.listen_at(path))
+                self._serve(lambda server: server.listen_at(path), self._own_routes)
             except OSError as error:
                 logger.warning(
                     "'shipper top' and 'shipper tap' cannot connect, as there is no socket in path.data: %s; %s"
@@ -49,8 +56,8 @@ class Serving:
         for server in self._servers:
             server.close()
 
-    def _serve(self, listen: Callable[[HttpServer], None]) -> None:
-        server = HttpServer(self._routes, names=self._names)
+    def _serve(self, listen: Callable[[HttpServer], None], routes: Mapping[str, Handler]) -> None:
+        server = HttpServer(routes, names=self._names)
         self._servers.append(server)
         listen(server)
         server.start()

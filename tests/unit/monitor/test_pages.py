@@ -12,7 +12,7 @@ FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 def request(accept: str = "", path: str = "/") -> Request:
-    return Request(path, {}, accept, is_local=False)
+    return Request(path, {}, accept)
 
 
 @pytest.mark.parametrize(

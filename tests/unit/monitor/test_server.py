@@ -140,7 +140,7 @@ def status(answer: bytes) -> int:
 def test_a_request_is_answered_with_the_headers_that_keep_a_page_safe(port: int, site: Site) -> None:
     head, _, body = ask(port, get("/?a=1&b=%20x", "Host: 127.0.0.1:5066", "Accept: text/html")).partition(b"\r\n\r\n")
     assert (status(head), body) == (200, b"hello")
-    assert site.requests == [Request("/", {"a": "1", "b": " x"}, "text/html", is_local=False)]
+    assert site.requests == [Request("/", {"a": "1", "b": " x"}, "text/html")]
     lines = head.decode().split("\r\n")
     assert {
         "Content-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -406,7 +406,6 @@ def test_a_unix_socket_is_for_its_own_user_and_any_name_may_be_asked(
     server = at_path(tmp_path / "shipper.sock")
     assert stat.S_IMODE((tmp_path / "shipper.sock").stat().st_mode) == 0o600
     assert status(ask_at(tmp_path / "shipper.sock", get("/", "Host: whatever"))) == 200
-    assert site.requests[0].is_local
     assert os.listdir(tmp_path) == ["shipper.sock"]
     server.close()
     assert os.listdir(tmp_path) == []

@@ -28,8 +28,8 @@ class Desk:
         self.tap = Tap(self.published, lambda: records, clock, Random(1))
         self.route = tap_route(self.tap, clock)
 
-    def ask(self, query: dict[str, str] | None = None, *, is_local: bool = True) -> Response:
-        return self.route(Request("/tap", query or {}, "", is_local))
+    def ask(self, query: dict[str, str] | None = None) -> Response:
+        return self.route(Request("/tap", query or {}, ""))
 
     def lines(self, **query: str) -> Lines:
         body = self.ask(query).body
@@ -71,13 +71,6 @@ def test_the_counts_come_each_second(desk: Desk, clock: ManualClock) -> None:
     desk.send("a", "b")
     clock.advance(1)
     assert json.loads(next(lines))["counts"]["matching"] == 2
-
-
-def test_only_the_local_socket_is_answered(desk: Desk) -> None:
-    response = desk.ask(is_local=False)
-    assert response.status == 403
-    assert "as confidential as the files" in text_of(response)
-    assert desk.published.observer is None
 
 
 @pytest.mark.parametrize(

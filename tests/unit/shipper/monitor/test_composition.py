@@ -5,7 +5,7 @@ import logging
 import socket
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,18 @@ def no_records() -> Records:
     return lambda batch: ()
 
 
-def ask(data: Path, path: str, accept: str = "*/*") -> tuple[int, bytes]:
-    with socket.socket(socket.AF_UNIX) as client:
+@contextmanager
+def asked(address: Path | int, path: str, accept: str = "*/*") -> Iterator[socket.socket]:
+    """Give the connection to a socket's path or a local port, which was asked."""
+    with socket.socket(socket.AF_INET if isinstance(address, int) else socket.AF_UNIX) as client:
         client.settimeout(5)
-        client.connect(str(data / SOCKET_FILE))
-        client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n".encode())
+        client.connect(("127.0.0.1", address) if isinstance(address, int) else str(address))
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n".encode())
+        yield client
+
+
+def ask(data: Path, path: str, accept: str = "*/*") -> tuple[int, bytes]:
+    with asked(data / SOCKET_FILE, path, accept) as client:
         answer = b""
         while piece := client.recv(65536):
             answer += piece
@@ -150,6 +157,18 @@ def test_a_path_data_that_is_too_long_for_a_socket_is_reported_with_the_ways_out
 def test_a_host_may_be_a_socket(monitor_of: MakeMonitor, tmp_path: Path) -> None:
     monitor_of(enabled=True, host=f"unix://{tmp_path / 'h.sock'}")
     assert stat.S_ISSOCK((tmp_path / "h.sock").stat().st_mode)
+
+
+def test_events_are_shown_at_the_socket_in_path_data_only(monitor_of: MakeMonitor, lab: Lab, tmp_path: Path) -> None:
+    lab.ship("a.log", "one")
+    monitors = [monitor_of(enabled=True, host=f"unix://{tmp_path / 'h.sock'}"), monitor_of(enabled=True, port=0)]
+    monitors[0].opened()
+    for monitor in monitors:
+        observed(monitor, lab)
+    port = monitors[1]._server._servers[0].ports[0]
+    for address, status in ((tmp_path / "h.sock", 403), (port, 403), (tmp_path / SOCKET_FILE, 200)):
+        with asked(address, "/tap") as client:
+            assert client.recv(12) == b"HTTP/1.1 %d" % status
 
 
 def test_a_port_that_is_taken_keeps_the_agent_from_starting(monitor_of: MakeMonitor) -> None:

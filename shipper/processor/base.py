@@ -1,15 +1,17 @@
 """The contracts of processors, which work on events between the reader chain and the queue."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Protocol, runtime_checkable
 
 from shipper.clock import Clock
+from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.processor.caches import Caches
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import ProcessorError as ProcessorError  # processors import it from here
+from shipper.processor.services import Services
 from shipper.record import Agent
 
 
@@ -37,6 +39,16 @@ class EventProcessor(Protocol):
         """Change the event. Raises ProcessorError."""
 
 
+@runtime_checkable
+class Awaiting(Protocol):
+    """A processor (of either kind) of metadata that something else finds out: batches wait for it before their first
+    step. It may be part of a branch, unlike an AsyncProcessor (waiting.py), whose look-ups depend on the events."""
+
+    def waits_until(self, batch: Batch) -> float:
+        """Return the monotonic time until which the batch is to wait; 0 if it need not, or not any more. Called by the
+        reading thread, again whenever `ProcessorContext.wake` was called, and for each batch: it must be quick."""
+
+
 class Condition(Protocol):
     def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
         """Return those of the indices, which ascend, whose events meet the condition, in order."""
@@ -45,7 +57,7 @@ class Condition(Protocol):
 @dataclass(frozen=True, slots=True)
 class ProcessorContext:
     """What a processor may need beside its options. `data` is the data path. `wake` is called, from any thread, when a
-    batch that waits may be resumed. `caches` are those of the whole agent."""
+    batch that waits may be resumed. `caches` and `services` are those of the whole agent."""
 
     agent: Agent
     data: FilePath
@@ -53,3 +65,4 @@ class ProcessorContext:
     clock: Clock
     caches: Caches
     wake: Callable[[], None] = lambda: None
+    services: Services = field(default_factory=Services)

@@ -11,7 +11,14 @@ from config.shipper.processors import AnyProcessor, Branch
 from shipper.event import Batch, Growth
 from shipper.metrics import Metrics
 from shipper.processor import conditions
-from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorContext, ProcessorError
+from shipper.processor.base import (
+    Awaiting,
+    Condition,
+    EventProcessor,
+    Processor,
+    ProcessorContext,
+    ProcessorError,
+)
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.growth import growth_of
 from shipper.processor.waiting import AsyncStep, WaitingChain
@@ -104,10 +111,11 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of some processors, and how much they may enlarge events."""
+    """The steps of some processors, how much they may enlarge events, and those of them that batches wait for."""
 
     outer: Sequence[Outer] = ()
     growth: Growth = field(default_factory=Growth)
+    awaiting: Sequence[Awaiting] = ()
 
 
 def build(
@@ -120,14 +128,17 @@ def build(
     if not outer:
         return None
     plain = [step for step in outer if not isinstance(step, AsyncStep)]
-    if len(plain) < len(outer):
-        return WaitingChain(outer, context.metrics, context.clock, growth)
+    awaiting = [*own.awaiting, *shared.awaiting]
+    if len(plain) < len(outer) or awaiting:
+        return WaitingChain(outer, context.metrics, context.clock, growth, awaiting)
     return Chain(plain, context.metrics, growth)
 
 
 def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
     """Return the steps of these processors. Raises StartError."""
-    return Steps([_outer(config, context) for config in configs], growth_of(configs))
+    builder = _Builder(context)
+    outer = [builder.outer(config) for config in configs]
+    return Steps(outer, growth_of(configs), builder.awaiting)
 
 
 def _factory() -> ModuleType:
@@ -137,28 +148,35 @@ def _factory() -> ModuleType:
     return factory
 
 
-def _outer(config: AnyProcessor, context: ProcessorContext) -> Outer:
-    """Return the step of a processor. One that may wait is not part of a branch (config/shipper/processors checks
-    that), so a batch can continue after it."""
-    factories = _factory().ASYNC
-    if not isinstance(config, Branch) and type(config) in factories:
-        processor = factories[type(config)](config, context)
-        return AsyncStep(processor, None if config.when is None else conditions.build(config.when))
-    return _step(config, context)
+class _Builder:
+    """Makes steps, and notes in `awaiting` which processors batches wait for, those in branches included."""
 
+    def __init__(self, context: ProcessorContext) -> None:
+        self.awaiting: list[Awaiting] = []
+        self._context = context
 
-def _steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> list[Processor]:
-    return [_step(config, context) for config in configs]
+    def outer(self, config: AnyProcessor) -> Outer:
+        """Return the step of a processor. One that may wait for look-ups is not part of a branch
+        (config/shipper/processors checks that), so a batch can continue after it."""
+        factories = _factory().ASYNC
+        if not isinstance(config, Branch) and type(config) in factories:
+            processor = factories[type(config)](config, self._context)
+            return AsyncStep(processor, None if config.when is None else conditions.build(config.when))
+        return self._step(config)
 
+    def _steps(self, configs: Sequence[AnyProcessor]) -> list[Processor]:
+        return [self._step(config) for config in configs]
 
-def _step(config: AnyProcessor, context: ProcessorContext) -> Processor:
-    if isinstance(config, Branch):
-        condition = conditions.build(config.condition)
-        return Conditional(condition, _steps(config.then, context), _steps(config.otherwise, context))
-    processor = _factory().make(config, context)
-    step = processor
-    if isinstance(processor, EventProcessor):
-        # Not all processors have this option; in those that have it, it means the same.
-        ignores = getattr(config, "ignore_failure", False)
-        step = EventByEvent(config.name, processor, context.metrics, ignores_failure=ignores)
-    return step if config.when is None else Conditional(conditions.build(config.when), [step])
+    def _step(self, config: AnyProcessor) -> Processor:
+        if isinstance(config, Branch):
+            condition = conditions.build(config.condition)
+            return Conditional(condition, self._steps(config.then), self._steps(config.otherwise))
+        processor = _factory().make(config, self._context)
+        if isinstance(processor, Awaiting):
+            self.awaiting.append(processor)
+        step = processor
+        if isinstance(processor, EventProcessor):
+            # Not all processors have this option; in those that have it, it means the same.
+            ignores = getattr(config, "ignore_failure", False)
+            step = EventByEvent(config.name, processor, self._context.metrics, ignores_failure=ignores)
+        return step if config.when is None else Conditional(conditions.build(config.when), [step])

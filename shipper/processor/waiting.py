@@ -1,9 +1,12 @@
-"""Processors that look something up elsewhere (dns): the batch waits for the results, and other batches are not
-blocked.
+"""Processors that wait for something from elsewhere: the batch waits with them, and other batches are not blocked.
 
-A chain with such steps is a `WaitingChain`. It works on a batch up to the first step with a pending look-up and resumes
-there later (pipeline/processing.py keeps it meanwhile). Where order does not matter, the events without a pending
-look-up continue at once, as a part of their own; a position moves over the batch once all of its parts are resolved.
+A chain with such steps is a `WaitingChain`. There are two kinds. An `AsyncProcessor` (dns) looks up what the events
+contain: the chain works on a batch up to the first step with a pending look-up, and resumes there later
+(pipeline/processing.py keeps it meanwhile). Where order does not matter, the events without a pending look-up continue
+at once, as a part of their own; a position moves over the batch once all of its parts are resolved.
+
+An `Awaiting` one needs metadata of the machine, or of the file: the batch waits before the first step, as a whole and
+in order, and nothing is different after that.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Protocol
 from shipper.clock import Clock
 from shipper.event import Batch, Growth, together
 from shipper.metrics import Metrics
-from shipper.processor.base import Condition, Processor
+from shipper.processor.base import Awaiting, Condition, Processor
 from shipper.processor.events import Events
 
 
@@ -65,9 +68,15 @@ class WaitingChain:
     all."""
 
     def __init__(
-        self, steps: Sequence[Processor | AsyncStep], metrics: Metrics, clock: Clock, growth: Growth | None = None
+        self,
+        steps: Sequence[Processor | AsyncStep],
+        metrics: Metrics,
+        clock: Clock,
+        growth: Growth | None = None,
+        awaiting: Sequence[Awaiting] = (),
     ) -> None:
         self.steps = steps
+        self._awaiting = awaiting
         self.growth = growth or Growth()
         self.keeps_order = any(isinstance(step, AsyncStep) and step.keeps_order for step in steps)
         self.metrics = metrics
@@ -77,8 +86,15 @@ class WaitingChain:
         if not batch.messages.texts:
             return None
         part = BatchPart(self, batch, 0)
+        if self._awaiting:
+            part.wait()
         split_off = part.resume()
         return None if part.done and not split_off else [part, *split_off]
+
+    def waits_until(self, batch: Batch) -> float:
+        """Return the monotonic time until which the batch is to wait before the first step; 0 if it is not."""
+        until = max([step.waits_until(batch) for step in self._awaiting], default=0.0)
+        return until if until > 0 and until > self.clock.monotonic() else 0.0
 
 
 class BatchPart:
@@ -92,12 +108,23 @@ class BatchPart:
         self._events = Events(batch)
         self._position = position
         self._pending = pending
+        self._waits_until = 0.0
+
+    def wait(self) -> None:
+        """Let the batch wait before the first step, if it has to. Those behind it in the file wait with it then, and
+        nothing is split off from it: metadata of the file is the same for all of them."""
+        self._waits_until = self._chain.waits_until(self.batch)
+        self.keeps_order = self.keeps_order or self._waits_until > 0
 
     @property
     def due(self) -> float:
-        return self._pending.due if self._pending is not None else 0.0
+        return self._pending.due if self._pending is not None else self._waits_until
 
     def resume(self) -> Sequence[BatchPart]:
+        if self._waits_until:
+            self._waits_until = self._chain.waits_until(self.batch)
+            if self._waits_until:
+                return ()
         while True:
             if self._pending is not None:
                 if self._pending.open and self._chain.clock.monotonic() < self._pending.due:

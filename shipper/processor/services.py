@@ -1,0 +1,25 @@
+"""What runs beside the agent for its processors: those that watch a machine's services, as Docker.
+
+Each input has processors of its own, and a reload makes new ones: those with the same options share one service.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+Service = TypeVar("Service")
+
+
+class Services:
+    """Used by the reading thread. A service ends with the last processor that has it, by a finalizer of its own."""
+
+    def __init__(self) -> None:
+        self._by_options: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+
+    def shared(self, options: Hashable, make: Callable[[], Service]) -> Service:
+        """Return the service of these options, which `make` makes where there is none. They begin with the service's
+        name, and have all that makes it differ from others."""
+        shared: Service | None = self._by_options.get(options)
+        if shared is None:
+            shared = self._by_options[options] = make()
+        return shared

@@ -13,6 +13,8 @@
     │   └── FieldError          a field cannot be written where it was wanted
     ├── DockerError             Docker does not answer, or refuses (docker/client)
     ├── PositionRefused         a foreign position cannot be taken over (positions/heads)
+    ├── NoAccess                nothing says where an API server of Kubernetes is (kubernetes/account)
+    ├── ApiError                a request to an API server fails (kubernetes/api_error)
     ├── TooManyTaps             as many taps are open as may be (tap)
     └── StartError              the agent cannot start, or a command cannot do its work: what, where, and what to do
         └── Fenced              another shipper has the same transactional id (output/transactional)

@@ -35,6 +35,14 @@ class CertificateDirectory:
         key.write_bytes(private_key(issued, passphrase))
         return str(certificate), str(key)
 
+    def issue_for(self, host: str) -> tuple[str, str]:
+        """Return the files of the certificate of a server, and of its key."""
+        issued = self.authority.issue_cert(host)
+        certificate, key = self.directory / f"{host}.pem", self.directory / f"{host}.key"
+        certificate.write_bytes(chain(issued))
+        key.write_bytes(private_key(issued))
+        return str(certificate), str(key)
+
 
 def chain(issued: trustme.LeafCert) -> bytes:
     return b"".join(blob.bytes() for blob in issued.cert_chain_pems)

@@ -75,11 +75,13 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "syslog_format": {"errors", "event", "times"},
     "wake": set(),
     "append_file": set(),
+    "version": set(),
     # What a machine's services know of containers: for the processors of metadata.
     "docker": {"backoff", "clock", "errors"},
+    "kubernetes": {"backoff", "clock", "errors", "event", "version"},
     "reader": VALUES,
     "output": VALUES | {"append_file"},
-    "processor": VALUES | {"docker"},
+    "processor": VALUES | {"docker", "kubernetes"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},
@@ -167,6 +169,10 @@ BROAD_EXCEPTS = {
         "shipper/monitor/sampler.py",
         "_run",
     ): "the sampler's thread: what is shown would stop without a word",
+    (
+        "shipper/kubernetes/watcher.py",
+        "_run",
+    ): "the thread of a watch: what it keeps would be out of date without a word",
     (
         "shipper/config_reader.py",
         "_run",

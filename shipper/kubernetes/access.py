@@ -1,0 +1,50 @@
+"""Where an API server is, and by which credentials the agent asks it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shipper.errors import ShipperError
+
+
+class NoAccess(ShipperError):
+    """Raised when nothing says where an API server is; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pem:
+    """A certificate or key: the path of its file, which may be renewed, or its text."""
+
+    file: str = ""
+    text: str = field(default="", repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.file or self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`base` is the path below which the server answers, without a slash at its end. `source` says where all this is
+    from, for messages. Without `authorities` those of the system are trusted. `namespace` is the agent's own."""
+
+    host: str
+    port: int
+    source: str
+    base: str = ""
+    is_secure: bool = True
+    authorities: Pem = Pem()
+    verifies: bool = True
+    server_name: str = ""
+    token: str = field(default="", repr=False)
+    token_file: str = ""
+    certificate: Pem = Pem()
+    key: Pem = Pem()
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.is_secure else 'http'}://{host}:{self.port}{self.base}"
+
+    def bearer(self) -> str:
+        """Return the token; the file is read each time, because the kubelet replaces it before it expires. Raises
+        OSError."""
+        return Path(self.token_file).read_text("utf-8", "replace").strip() if self.token_file else self.token

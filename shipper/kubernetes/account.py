@@ -1,0 +1,54 @@
+"""The access that there is: by a kubeconfig, or by the account of the agent's own pod."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from shipper.kubernetes.access import Access, NoAccess, Pem
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def find_access(
+    kube_config: str = "", environment: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT
+) -> Access:
+    """Return the access by this kubeconfig, or by that of KUBECONFIG, or by the account of the pod. Raises NoAccess,
+    and StartError for a kubeconfig that cannot be used."""
+    kube_config = kube_config or _named(environment)
+    if kube_config:
+        from shipper.kubernetes.kubeconfig import read_kubeconfig  # a pod never needs it
+
+        return read_kubeconfig(Path(kube_config).expanduser())
+    host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host:
+        raise NoAccess(
+            "the agent does not run in a pod (KUBERNETES_SERVICE_HOST is not set), and neither kube_config nor "
+            "KUBECONFIG names a file"
+        )
+    token = account / "token"
+    if not token.is_file():
+        raise NoAccess(f"the pod has no account: {token} is missing; set automountServiceAccountToken: true")
+    if not port.isdecimal():
+        raise NoAccess(f"KUBERNETES_SERVICE_PORT is not a port: {port!r}")
+    return Access(
+        host=host,
+        port=int(port),
+        source="the account of the pod",
+        authorities=Pem(file=str(account / "ca.crt")),
+        token_file=str(token),
+        namespace=own_namespace(account),
+    )
+
+
+def own_namespace(account: Path = SERVICE_ACCOUNT) -> str:
+    """Return the namespace of the agent's own pod; an empty string if it runs in none."""
+    try:
+        return (account / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _named(environment: Mapping[str, str]) -> str:
+    """Return the first file of KUBECONFIG that exists."""
+    paths = environment.get("KUBECONFIG", "").split(os.pathsep)
+    return next((path for path in paths if path and Path(path).expanduser().is_file()), "")

@@ -1,0 +1,116 @@
+"""A kubeconfig as the access to one cluster: that of its current context.
+
+Only what a program can use without help is taken: a token, its file, or a client certificate. Plug-ins that fetch
+credentials (`exec`, `auth-provider`) are refused by name.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from shipper.errors import StartError
+from shipper.kubernetes.access import Access, Pem
+
+MOST_BYTES = 4 * 1024**2
+_REFUSED_OF_USER = {
+    "exec": "logs in by a plug-in (exec), which is not supported",
+    "auth-provider": "logs in by a plug-in (auth-provider), which is not supported",
+    "username": "logs in by a password, which API servers have not accepted since Kubernetes 1.19",
+    "as": "impersonates another user (as), which is not supported",
+}
+_INSTEAD = "use the token of a service account (token or tokenFile), or a client certificate"
+
+
+def read_kubeconfig(path: Path) -> Access:
+    """Raises StartError."""
+    source = f"kubeconfig {path}"
+    try:
+        with path.open("rb") as file:
+            document = yaml.safe_load(file.read(MOST_BYTES))
+    except OSError as error:
+        raise StartError(f"{source}: {error.strerror}; correct kube_config, or KUBECONFIG") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise StartError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+    document = _mapping(document)
+    name = document.get("current-context")
+    if not isinstance(name, str) or not name:
+        raise StartError(f"{source}: has no current-context; choose one by 'kubectl config use-context'")
+    context = _named(document, "context", name, source)
+    cluster = _named(document, "cluster", str(context.get("cluster")), source)
+    user = _named(document, "user", str(context.get("user")), source) if context.get("user") else {}
+    return _access(_Files(path.parent, f"{source}, context {name}"), cluster, user)
+
+
+class _Files:
+    """Reads what a section has as a file or as base64. Paths are relative to the kubeconfig."""
+
+    def __init__(self, folder: Path, source: str) -> None:
+        self._folder = folder
+        self.source = source
+
+    def path(self, section: Mapping[str, Any], key: str) -> str:
+        value = section.get(key)
+        return str(self._folder / Path(str(value)).expanduser()) if value else ""
+
+    def pem(self, section: Mapping[str, Any], key: str) -> Pem:
+        data = section.get(f"{key}-data")
+        if not data:
+            return Pem(file=self.path(section, key))
+        try:
+            return Pem(text=base64.b64decode(str(data), validate=True).decode("ascii"))
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise StartError(f"{self.source}: {key}-data is not the base64 of a PEM text") from error
+
+
+def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> Access:
+    for key, why in _REFUSED_OF_USER.items():
+        if user.get(key):
+            plugin = _mapping(user[key])
+            command = plugin.get("command") or plugin.get("name")
+            by = f" ({command!r})" if command else ""
+            raise StartError(f"{files.source}: the user {why}{by}; {_INSTEAD}")
+    if cluster.get("proxy-url"):
+        raise StartError(f"{files.source}: the server is behind a proxy (proxy-url), which is not supported")
+    server = urlsplit(str(cluster.get("server") or ""))
+    try:
+        port = server.port
+    except ValueError:
+        port = -1
+    if server.scheme not in ("http", "https") or not server.hostname or port == -1:
+        raise StartError(f"{files.source}: server is not a URL: {cluster.get('server')!r}; write https://host:6443")
+    is_secure = server.scheme == "https"
+    access = Access(
+        host=server.hostname,
+        port=port or (443 if is_secure else 80),
+        source=files.source,
+        base=server.path.rstrip("/"),
+        is_secure=is_secure,
+        authorities=files.pem(cluster, "certificate-authority"),
+        verifies=not cluster.get("insecure-skip-tls-verify"),
+        server_name=str(cluster.get("tls-server-name") or ""),
+        token="" if user.get("tokenFile") else str(user.get("token") or ""),
+        token_file=files.path(user, "tokenFile"),
+        certificate=files.pem(user, "client-certificate"),
+        key=files.pem(user, "client-key"),
+    )
+    if bool(access.certificate) != bool(access.key):
+        raise StartError(f"{files.source}: a client-certificate needs its client-key, and the other way round")
+    return access
+
+
+def _named(document: Mapping[str, Any], kind: str, name: str, source: str) -> Mapping[str, Any]:
+    """Return the cluster, user or context of this name. Raises StartError."""
+    listed = document.get(f"{kind}s")
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and item.get("name") == name:
+            return _mapping(item.get(kind))
+    raise StartError(f"{source}: has no {kind} {name!r}")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,168 @@
+"""Objects of the API, as much of each as the agent uses. An object may be of another version or damaged: whatever is
+not what the API documents counts as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shipper.event import Doc
+
+# The kubelet names the files of a static pod by this annotation, and not by the uid that the API server has.
+STATIC_UID = "kubernetes.io/config.hash"
+_RUNTIME = "://"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """`kind` is container, init or ephemeral. `id` and `runtime` are empty until it was created; `previous` is the id
+    of the one before its last restart. `ports`: number by name, where it has one, else by the number as text."""
+
+    name: str
+    image: str
+    kind: str
+    id: str = ""
+    runtime: str = ""
+    previous: str = ""
+    restarts: int = 0
+    is_running: bool = False
+    ports: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controller of an object: `kind` as ReplicaSet, `name`."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What all objects have; `namespace` is empty for one of the cluster. `version` changes with each change."""
+
+    name: str
+    uid: str
+    namespace: str
+    version: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Named):
+    hostname: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod(Named):
+    """`phase` is Pending, Running, Succeeded, Failed or Unknown; `is_deleting`: it was asked to end."""
+
+    node: str = ""
+    ip: str = ""
+    phase: str = ""
+    is_deleting: bool = False
+    owner: Owner | None = None
+    containers: tuple[Container, ...] = ()
+
+    @property
+    def uids(self) -> tuple[str, ...]:
+        """Return the uids by which its files may be named."""
+        static = self.annotations.get(STATIC_UID, "")
+        return (self.uid, static) if static and static != self.uid else (self.uid,)
+
+    @property
+    def is_terminated(self) -> bool:
+        """True if none of its containers runs, or will."""
+        ends = self.is_deleting or self.phase not in ("Running", "Pending")
+        return ends and not any(container.is_running for container in self.containers)
+
+
+def namespace_of(document: Doc) -> Named:
+    return Named(*_named(document))
+
+
+def node_of(document: Doc) -> Node:
+    addresses = _objects(_object(document.get("status")).get("addresses"))
+    hostnames = (address.get("address") for address in addresses if address.get("type") == "Hostname")
+    return Node(*_named(document), hostname=_text(next(hostnames, "")))
+
+
+def pod_of(document: Doc) -> Pod:
+    metadata, spec, status = (_object(document.get(part)) for part in ("metadata", "spec", "status"))
+    return Pod(
+        *_named(document),
+        node=_text(spec.get("nodeName")),
+        ip=_text(status.get("podIP")),
+        phase=_text(status.get("phase")),
+        is_deleting=bool(metadata.get("deletionTimestamp")),
+        owner=owner_of(document),
+        containers=tuple(_containers(spec, status)),
+    )
+
+
+def owner_of(document: Doc) -> Owner | None:
+    """Return the controller of an object."""
+    for owner in _objects(_object(document.get("metadata")).get("ownerReferences")):
+        if owner.get("controller") is True:
+            return Owner(_text(owner.get("kind")), _text(owner.get("name")))
+    return None
+
+
+def _named(document: Doc) -> tuple[str, str, str, str, Mapping[str, str], Mapping[str, str]]:
+    metadata = _object(document.get("metadata"))
+    name, uid, namespace, version = (
+        _text(metadata.get(key)) for key in ("name", "uid", "namespace", "resourceVersion")
+    )
+    return name, uid, namespace, version, _texts(metadata.get("labels")), _texts(metadata.get("annotations"))
+
+
+def _containers(spec: Doc, status: Doc) -> Iterator[Container]:
+    for kind, listed, statuses in (
+        ("container", "containers", "containerStatuses"),
+        ("init", "initContainers", "initContainerStatuses"),
+        ("ephemeral", "ephemeralContainers", "ephemeralContainerStatuses"),
+    ):
+        states = {_text(state.get("name")): state for state in _objects(status.get(statuses))}
+        for container in _objects(spec.get(listed)):
+            name = _text(container.get("name"))
+            yield _container(kind, container, states.get(name, {}))
+
+
+def _container(kind: str, spec: Doc, status: Doc) -> Container:
+    runtime, _, identity = _text(status.get("containerID")).rpartition(_RUNTIME)
+    ended = _object(_object(status.get("lastState")).get("terminated"))
+    restarts = status.get("restartCount")
+    ports = {
+        _text(port.get("name")) or str(port["containerPort"]): port["containerPort"]
+        for port in _objects(spec.get("ports"))
+        if isinstance(port.get("containerPort"), int)
+    }
+    return Container(
+        name=_text(spec.get("name")),
+        image=_text(status.get("image")) or _text(spec.get("image")),
+        kind=kind,
+        id=identity,
+        runtime=runtime,
+        previous=_text(ended.get("containerID")).rpartition(_RUNTIME)[2],
+        restarts=restarts if isinstance(restarts, int) else 0,
+        is_running="running" in _object(status.get("state")),
+        ports=ports,
+    )
+
+
+def _object(value: Any) -> Doc:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> Iterator[Doc]:
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> Mapping[str, str]:
+    return {name: text for name, text in _object(value).items() if isinstance(text, str)}

@@ -1,0 +1,263 @@
+"""Lists the objects of one kind and watches them: the one way to keep a copy of a part of the cluster.
+
+The list returns a version; the watch brings what changed since then, and ends from time to time. It then continues from
+the last version, which bookmarks keep recent. Only when the server does not know the version any more (410) everything
+is listed again, and what is missing in the list was deleted meanwhile. After an error the next attempt waits, longer
+from time to time and never for the same time on all nodes of a cluster.
+"""
+
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from config.text.units import readable_duration
+from logs.folding import END
+from logs.throttle import Throttle
+from shipper.backoff import Backoff
+from shipper.clock import Clock
+from shipper.event import Doc
+from shipper.kubernetes.api_error import ApiError
+from shipper.kubernetes.client import Client, refusal_of
+from shipper.kubernetes.objects import Named
+
+logger = logging.getLogger(__name__)
+
+PAGE = 250  # objects of a list that are asked for at once
+WATCH_FOR = (240.0, 480.0)  # seconds, within which the server ends a watch
+SILENCE = 60.0  # beyond that: then there is no server any more
+SHORTEST_WATCH = 1.0  # a server that ends each watch immediately must not be asked without a pause
+BACKOFF = Backoff(0.5, 30.0)
+PAUSE_WITHOUT_RIGHT = 60.0  # a person has to grant it
+LONGEST_ASKED_FOR = 300.0  # of the pauses that a server asks for
+
+
+@dataclass(slots=True)
+class WatchCounts:
+    """Counters since the start; of several watches together. Written by their threads, each a number of its own."""
+
+    lists: int = 0
+    events: int = 0
+    errors: dict[str, int] = field(default_factory=dict)  # by ApiError.kind
+
+    @classmethod
+    def together(cls, several: "list[WatchCounts]") -> "WatchCounts":
+        total = cls()
+        for counts in several:
+            total.lists += counts.lists
+            total.events += counts.events
+            for kind, count in counts.errors.copy().items():
+                total.errors[kind] = total.errors.get(kind, 0) + count
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Which objects: `plural` of the core group, in `namespace` or everywhere. `use`: what they are for, for
+    messages."""
+
+    plural: str
+    use: str
+    namespace: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"/api/v1/{self.plural}"
+
+    @property
+    def right(self) -> str:
+        """Return the right that is needed, as a rule of RBAC has it."""
+        where = f"a Role in the namespace {self.namespace}" if self.namespace else "a ClusterRole"
+        return f'{where} with apiGroups: [""], resources: [{self.plural}], verbs: [get, list, watch]'
+
+
+Kept = TypeVar("Kept", bound=Named)
+
+
+class Keeper(Protocol[Kept]):
+    """Keeps the objects. Called by the watch's thread only."""
+
+    def put(self, item: Kept) -> None:
+        """Keep an object that is new or has changed."""
+
+    def delete(self, item: Kept) -> None: ...
+
+    def listed(self, items: list[Kept]) -> None:
+        """Keep these, which are all that there are now, and delete the others."""
+
+
+def everything(client: Client) -> str:
+    """Select all objects."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copying(Generic[Kept]):
+    """How objects get into their keeper: `read` makes one of its document, `select` returns a field selector, as
+    `spec.nodeName=n1`, for which it may ask the server (and raises ApiError)."""
+
+    keeper: Keeper[Kept]
+    read: Callable[[Doc], Kept]
+    select: Callable[[Client], str] = everything
+
+
+class ResourceWatch(Generic[Kept]):
+    """`step` blocks while the server has nothing new."""
+
+    def __init__(self, resource: Resource, client: Client, copying: Copying[Kept], clock: Clock) -> None:
+        self.counts = WatchCounts()
+        self.is_listed = False
+        self.is_refused = False  # the right is missing
+        self.problem = ""
+        self._resource = resource
+        self._client = client
+        self._keeper = copying.keeper
+        self._read = copying.read
+        self._select = copying.select
+        self._fields = ""
+        self._clock = clock
+        self._throttle = Throttle(clock.monotonic)
+        self._is_reported = False
+        self._failed_at_watch = False
+        self._version: str | None = None
+        self._first = True
+        self._page = PAGE
+        self._attempts = 0  # that failed, or ended immediately, in a row
+
+    def step(self) -> float:
+        """List, or watch until the server ends it. Return the seconds to wait before the next step. Never raises an
+        ApiError."""
+        began = self._clock.monotonic()
+        is_watch = self._version is not None
+        try:
+            if self._version is None:
+                self._list()
+            else:
+                self._watch(self._version)
+        except ApiError as error:
+            self._failed_at_watch = is_watch
+            return self._failed(error)
+        if is_watch or not self._failed_at_watch:
+            self._recovered()
+        return 0.0 if not is_watch or self._clock.monotonic() - began >= SHORTEST_WATCH else self._next_pause()
+
+    def _list(self) -> None:
+        """List all objects, from the server's memory at first, which costs it little; later, when what that has may be
+        too old, from the store."""
+        items: list[Kept] = []
+        self._fields = self._select(self._client)
+        parameters = {"limit": str(self._page), **self._selector()}
+        if self._first:
+            parameters["resourceVersion"] = "0"
+        while True:
+            page = self._get_page(parameters)
+            metadata = page.get("metadata")
+            metadata = metadata if isinstance(metadata, dict) else {}
+            listed = page.get("items")
+            items += [self._read(item) for item in listed or () if isinstance(item, dict)]
+            if not metadata.get("continue"):
+                break
+            parameters = {**parameters, "continue": str(metadata["continue"])}
+            parameters.pop("resourceVersion", None)  # the token has it
+        self._keeper.listed(items)
+        self.counts.lists += 1
+        self._version = str(metadata.get("resourceVersion") or "")
+        self._first, self.is_listed = False, True
+
+    def _get_page(self, parameters: dict[str, str]) -> Doc:
+        try:
+            return self._client.get(self._resource.path, parameters)
+        except ApiError as error:
+            if error.kind == "too_large":
+                self._page = max(self._page // 10, 1)
+            raise
+
+    def _watch(self, version: str) -> None:
+        seconds = random.uniform(*WATCH_FOR)
+        parameters = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(int(seconds)),
+            **self._selector(),
+        }
+        for event in self._client.watch(self._resource.path, parameters, seconds + SILENCE):
+            kind, document = event.get("type"), event.get("object")
+            if not isinstance(document, dict):
+                raise ApiError("malformed", f"an event of the watch at {self._resource.path} has no object")
+            if kind == "ERROR":
+                raise _error_of(document)
+            self._take(kind, document)
+            self._recovered()
+            self._attempts = 0
+
+    def _take(self, kind: Any, document: Doc) -> None:
+        item = self._read(document)
+        if kind in ("ADDED", "MODIFIED"):
+            self._keeper.put(item)
+        elif kind == "DELETED":
+            self._keeper.delete(item)
+        if kind != "BOOKMARK":
+            self.counts.events += 1
+        self._version = item.version or self._version
+
+    def _selector(self) -> dict[str, str]:
+        return {"fieldSelector": self._fields} if self._fields else {}
+
+    def _recovered(self) -> None:
+        self.problem, self.is_refused = "", False
+        if self._is_reported:
+            self._is_reported = False
+            self._throttle.reset()
+            logger.info("kubernetes: %s are up to date again", self._resource.plural, extra=END)
+
+    def _failed(self, error: ApiError) -> float:
+        if self._client.is_closed:
+            return 0.0  # that is why
+        self.counts.errors[error.kind] = self.counts.errors.get(error.kind, 0) + 1
+        if error.kind == "expired":
+            self._version = None
+            return self._next_pause()
+        self.is_refused = error.kind == "forbidden"
+        if self.is_refused:
+            self._version = None
+        asked_for = min(error.retry_after, LONGEST_ASKED_FOR)
+        pause = PAUSE_WITHOUT_RIGHT if self.is_refused else max(self._next_pause(), asked_for)
+        # An answer cut off is what a server does that is restarted: the next attempt succeeds.
+        if self.problem or not self.is_listed or self.is_refused:
+            self._warn(error, pause)
+        self.problem = str(error)
+        return pause
+
+    def _warn(self, error: ApiError, pause: float) -> None:
+        self._is_reported = True
+        if not self._throttle.is_due():
+            return
+        resource = self._resource
+        if self.is_refused:
+            logger.warning(
+                "kubernetes: the API server refuses to list and watch %s: %s. Events have no %s until the account may: "
+                "add %s; tried again in %s",
+                resource.plural,
+                error,
+                resource.use,
+                resource.right,
+                readable_duration(pause),
+            )
+        else:
+            logger.warning(
+                "kubernetes: %s are not up to date: %s. Events continue with what is known (%s); tried again",
+                resource.plural,
+                error,
+                resource.use,
+            )
+
+    def _next_pause(self) -> float:
+        self._attempts += 1
+        return BACKOFF.jittered(self._attempts)
+
+
+def _error_of(status: Doc) -> ApiError:
+    code = status.get("code")
+    return refusal_of(code if isinstance(code, int) else 500, str(status.get("message") or "no reason given"))

@@ -1,0 +1,157 @@
+"""Keeps the pods of a node, or of the cluster, with their namespaces and nodes: one thread for each kind."""
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from shipper.clock import Clock
+from shipper.kubernetes.access import Access
+from shipper.kubernetes.api_error import ApiError
+from shipper.kubernetes.cache import Listener, Objects, Pods
+from shipper.kubernetes.client import Client
+from shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
+from shipper.kubernetes.resource_watch import Copying, Resource, ResourceWatch, WatchCounts, everything
+
+logger = logging.getLogger(__name__)
+
+LONGEST_JOIN = 1.0  # seconds, and so below
+PAUSE_AFTER_DEFECT = 60.0
+AnyWatch = ResourceWatch[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchScope:
+    """What is watched. `node`: whose pods; found out when empty, and not used with `whole_cluster`. `namespace`: that
+    of the pods; all when empty. `keep_deleted`: seconds that a deleted object is kept."""
+
+    node: str = ""
+    whole_cluster: bool = False
+    namespace: str = ""
+    with_namespaces: bool = True
+    with_nodes: bool = True
+    keep_deleted: float = 60.0
+
+
+class NodeName:
+    """The node that the agent runs on: as configured, else NODE_NAME, else that of the agent's own pod, else the name
+    of the host."""
+
+    def __init__(
+        self, configured: str, namespace: str, environment: Mapping[str, str] = os.environ, host: str = ""
+    ) -> None:
+        self._host = host or socket.gethostname()
+        self._known = configured or environment.get("NODE_NAME", "")
+        self._namespace = namespace
+        self._lock = threading.Lock()
+
+    def get(self, client: Client) -> str:
+        """Return the name; it is asked for once. Raises ApiError if the server does not answer: the host's name may be
+        another one, and whatever is watched would then be nothing."""
+        with self._lock:
+            if not self._known:
+                self._known = self._of_own_pod(client) or self._host
+                logger.info("kubernetes: this node is %r (set node, or NODE_NAME, if that is wrong)", self._known)
+            return self._known
+
+    def _of_own_pod(self, client: Client) -> str:
+        if not self._namespace:
+            return ""
+        path = f"/api/v1/namespaces/{quote(self._namespace)}/pods/{quote(self._host)}"
+        try:
+            return pod_of(client.get(path)).node
+        except ApiError as error:
+            if error.kind in ("forbidden", "refused"):  # it has no such right; no pod has this name (hostNetwork)
+                return ""
+            raise
+
+
+class ClusterWatcher:
+    """Any thread may read `pods`, `namespaces` and `nodes`. `changed` is called after each change, on a thread of the
+    watcher, and must not block."""
+
+    def __init__(
+        self, scope: WatchScope, access: Access, clock: Clock, changed: Callable[[], None] = lambda: None
+    ) -> None:
+        keep = scope.keep_deleted
+        self.access = access
+        self.pods = Pods(clock, keep)
+        self.namespaces: Objects[Named] = Objects(clock, keep, changed)
+        self.nodes: Objects[Node] = Objects(clock, keep, changed)
+        self.pods.listen(lambda change: changed())
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._clients: list[Client] = []
+        self._threads: list[threading.Thread] = []
+        self.watches: dict[str, AnyWatch] = {}
+        self._add_watches(scope)
+
+    def _add_watches(self, scope: WatchScope) -> None:
+        node = NodeName(scope.node, self.access.namespace)
+
+        def selecting(field: str) -> Callable[[Client], str]:
+            return everything if scope.whole_cluster else lambda client: f"{field}={node.get(client)}"
+
+        pods = Resource("pods", "labels, annotations and owners of pods", scope.namespace)
+        self._add(pods, Copying(self.pods, pod_of, selecting("spec.nodeName")))
+        if scope.with_namespaces:
+            select = (lambda client: f"metadata.name={scope.namespace}") if scope.namespace else everything
+            namespaces = Resource("namespaces", "labels of namespaces")
+            self._add(namespaces, Copying(self.namespaces, namespace_of, select))
+        if scope.with_nodes:
+            self._add(Resource("nodes", "labels of nodes"), Copying(self.nodes, node_of, selecting("metadata.name")))
+
+    def _add(self, resource: Resource, copying: Copying[Any]) -> None:
+        client = Client(self.access, self._clock)
+        self._clients.append(client)
+        self.watches[resource.plural] = ResourceWatch(resource, client, copying, self._clock)
+
+    @property
+    def is_refused(self) -> bool:
+        """True while the right to read pods is missing: then it is useless to wait for one."""
+        return self.watches["pods"].is_refused
+
+    @property
+    def is_listed(self) -> bool:
+        """True once all pods have been listed."""
+        return self.watches["pods"].is_listed
+
+    @property
+    def threads_alive(self) -> int:
+        return sum(thread.is_alive() for thread in self._threads)
+
+    def counts(self) -> WatchCounts:
+        return WatchCounts.together([watch.counts for watch in self.watches.values()])
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call the listener for each change of a pod (Pods.listen). Return what ends that."""
+        return self.pods.listen(listener)
+
+    def start(self) -> None:
+        for (plural, watch), client in zip(self.watches.items(), self._clients, strict=True):
+            thread = threading.Thread(target=self._run, args=(watch, client), name=f"kubernetes-{plural}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def close(self, wait: float = LONGEST_JOIN) -> None:
+        """End the threads; they are waited for that many seconds."""
+        self._stopping.set()
+        for client in self._clients:
+            client.interrupt()
+        deadline = self._clock.monotonic() + wait
+        for thread in self._threads:
+            thread.join(max(deadline - self._clock.monotonic(), 0.0))
+
+    def _run(self, watch: AnyWatch, client: Client) -> None:
+        while not self._stopping.is_set():
+            try:
+                pause = watch.step()
+            except Exception:
+                logger.exception("kubernetes: a watch failed unexpectedly; tried again in a minute")
+                pause = PAUSE_AFTER_DEFECT
+            self._stopping.wait(pause)
+        client.close()

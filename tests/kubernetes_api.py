@@ -1,0 +1,419 @@
+"""A small API server of Kubernetes on localhost: lists in pages, watches with bookmarks, versions that expire, accounts
+and their rights, and everything that may go wrong on the way.
+
+    with KubernetesApi() as api:
+        api.put("pods", pod("web-1", labels={"app": "web"}))
+        ...                        # an agent lists and watches with api.access()
+        api.put("pods", pod("web-2"))         # reaches the watches that are open
+        api.delete("pods", "web-1")
+
+What a watch sends is what happened after its version, as in the real server; so a test needs no pauses.
+"""
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from shipper.event import Doc
+from shipper.kubernetes.access import Access, Pem
+
+KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
+GROUPS = {"jobs": "apis/batch/v1"}
+LONGEST_WAIT = 10.0  # seconds, of a handler that waits for the test
+ID = "ab" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    path: str
+    parameters: dict[str, str]
+    token: str
+    accept: str
+
+    @property
+    def is_watch(self) -> bool:
+        return self.parameters.get("watch") == "true"
+
+
+@dataclass(slots=True)
+class Answer:
+    """What is answered in place of the truth: a status with this message, or bytes as they are."""
+
+    status: int = 200
+    message: str = ""
+    raw: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class KubernetesApi:
+    """`token`: the one that is accepted; any when empty. `answers`: by path, what is answered until it is removed.
+    While `gate` is not set, requests wait. `requests` are all in order; `on_request` is called for each. A
+    `certificate` is the paths of one and its key; clients need one of the authorities in the file `clients`, if there
+    is one. Every object is a document as the API has it."""
+
+    def __init__(self, token: str = "", certificate: tuple[str, str] | None = None, clients: str = "") -> None:
+        self.token = token
+        self.answers: dict[str, Answer] = {}
+        self.gate = threading.Event()
+        self.gate.set()
+        self.requests: list[Request] = []
+        self.on_request: Callable[[], object] = lambda: None
+        self.connections = 0
+        self.most_in_page = 1000
+        self._changed = threading.Condition()
+        self._objects: dict[str, dict[str, Doc]] = {plural: {} for plural in KINDS}
+        self._history: list[tuple[int, str, Doc]] = []  # version, plural, event
+        self._version = 1
+        self._oldest = 0  # versions before this one have expired
+        self._streams = 0  # those of before end
+        self._is_closing = False
+        self._ends_when_idle = self._breaks = False
+        self._server = _Server(self, certificate, clients)
+        self._is_secure = certificate is not None
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "KubernetesApi":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.gate.set()
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def access(self, **changes: Any) -> Access:
+        """Return the access of an account that may do everything."""
+        options: dict[str, Any] = {"token": self.token, "is_secure": self._is_secure, **changes}
+        return Access(host="127.0.0.1", port=self.port, source="the test", **options)
+
+    def put(self, plural: str, document: Doc) -> Doc:
+        """Create or change an object, and send it to the watches. Return it with its version."""
+        with self._changed:
+            known = self._objects[plural]
+            key = _key(document)
+            self._version += 1
+            document = _with_version(document, self._version)
+            self._record(plural, "MODIFIED" if key in known else "ADDED", document)
+            known[key] = document
+        return document
+
+    def delete(self, plural: str, name: str, namespace: str = "shop") -> None:
+        with self._changed:
+            known = self._objects[plural]
+            document = known.pop(name if name in known else f"{namespace}/{name}")
+            self._version += 1
+            self._record(plural, "DELETED", _with_version(document, self._version))
+
+    def bookmark(self, plural: str) -> int:
+        """Send a bookmark with the present version to the watches, and return it."""
+        with self._changed:
+            self._version += 1
+            metadata = {"resourceVersion": str(self._version), "creationTimestamp": None}
+            self._record(plural, "BOOKMARK", {"kind": KINDS[plural], "metadata": metadata})
+            return self._version
+
+    def send(self, plural: str, event: Doc) -> None:
+        """Send any event to the watches."""
+        with self._changed:
+            self._version += 1
+            self._history.append((self._version, plural, event))
+            self._changed.notify_all()
+
+    def expire(self) -> None:
+        """Forget all versions before the present one: a watch from one of them is refused with 410."""
+        with self._changed:
+            self._version += 1
+            self._oldest = self._version
+            self._history.clear()
+            self._changed.notify_all()
+
+    def end_watches(self) -> None:
+        """End the open watches, as the server does from time to time."""
+        with self._changed:
+            self._streams += 1
+            self._changed.notify_all()
+
+    def end_watch_when_idle(self, *, within_a_chunk: bool = False) -> None:
+        """End the next watch when it has sent what there is, or let its connection break off then."""
+        self._ends_when_idle, self._breaks = True, within_a_chunk
+
+    def refuse(self, path: str, verb: str = "list") -> None:
+        """Answer as a server does whose RBAC has no such right for the account."""
+        plural = path.rpartition("/")[2]
+        self.answers[path] = Answer(
+            403, f'{plural} is forbidden: User "shipper" cannot {verb} resource "{plural}" at the cluster scope'
+        )
+
+    def watches(self, plural: str) -> list[Request]:
+        return [request for request in self.requests if request.is_watch and request.path.endswith(plural)]
+
+    def note(self, request: Request) -> None:
+        with self._changed:
+            self.requests.append(request)
+            self._changed.notify_all()
+        self.on_request()
+
+    def wait_for_requests(self, count: int) -> None:
+        """Wait until so many requests have arrived."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.requests) >= count, LONGEST_WAIT)
+
+    def _record(self, plural: str, kind: str, document: Doc) -> None:
+        self._history.append((self._version, plural, {"type": kind, "object": document}))
+        self._changed.notify_all()
+
+    def listed(self, plural: str, request: Request) -> Doc:
+        """Return the page of a list."""
+        with self._changed:
+            chosen = [item for item in self._objects[plural].values() if _is_selected(item, request)]
+            first = int(request.parameters.get("continue", "0"))
+            limit = min(int(request.parameters.get("limit", "1000")), self.most_in_page)
+            metadata = {"resourceVersion": str(self._version)}
+            if first + limit < len(chosen):
+                metadata["continue"] = str(first + limit)
+            return {"kind": f"{KINDS[plural]}List", "metadata": metadata, "items": chosen[first : first + limit]}
+
+    def named(self, plural: str, key: str) -> Doc | None:
+        with self._changed:
+            return self._objects[plural].get(key)
+
+    def events(self, plural: str, request: Request) -> Iterator[Doc | None]:
+        """Yield what happens after the version of the request; None where the connection breaks off."""
+        version, stream = int(request.parameters["resourceVersion"]), self._streams
+        while True:
+            with self._changed:
+                if version < self._oldest:
+                    yield {"type": "ERROR", "object": _status(410, "too old resource version")}
+                    return
+                pending = [
+                    (number, event)
+                    for number, changed, event in self._history
+                    if number > version and changed == plural and _concerns(event, request)
+                ]
+                if not pending:
+                    if self._is_closing or self._streams > stream or self._ends_when_idle:
+                        self._ends_when_idle = False
+                        break
+                    self._changed.wait(LONGEST_WAIT)
+                    continue
+            for number, event in pending:
+                version = number
+                yield event
+        if self._breaks:
+            self._breaks = False
+            yield None
+
+    def is_expired(self, request: Request) -> bool:
+        return int(request.parameters.get("resourceVersion") or 0) < self._oldest
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, api: KubernetesApi, certificate: tuple[str, str] | None, clients: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.api = api
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            if clients:
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.load_verify_locations(clients)
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that closes its connection, or refuses ours, is no error."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.api.connections += 1
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+    def do_GET(self) -> None:
+        api, parts = self.server.api, urlsplit(self.path)
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        request = Request(parts.path, dict(parse_qsl(parts.query)), bearer, self.headers.get("Accept", ""))
+        api.note(request)
+        api.gate.wait(LONGEST_WAIT)
+        if api.token and bearer != api.token:
+            self._answer(Answer(401, "Unauthorized"))
+        elif (answer := api.answers.get(request.path)) is not None:
+            self._answer(answer)
+        else:
+            self._true_answer(api, request)
+
+    def _true_answer(self, api: KubernetesApi, request: Request) -> None:
+        # /api/v1[/namespaces/<namespace>]/<plural>[/<name>]
+        parts = request.path.strip("/").split("/")
+        parts = parts[3:] if parts[0] == "apis" else parts[2:]
+        namespace = parts[1] if parts[0] == "namespaces" and len(parts) > 2 else ""
+        plural, *name = parts[2:] if namespace else parts
+        if plural not in KINDS:
+            self._answer(Answer(404, "the server could not find the requested resource"))
+        elif name:
+            known = api.named(plural, f"{namespace}/{name[0]}" if namespace else name[0])
+            self._json(200, known) if known else self._answer(Answer(404, f'{plural} "{name[0]}" not found'))
+        elif request.is_watch and api.is_expired(request):
+            self._answer(Answer(410, "too old resource version"))
+        elif request.is_watch:
+            self._stream(api.events(plural, request))
+        else:
+            self._json(200, api.listed(plural, request))
+
+    def _answer(self, answer: Answer) -> None:
+        if answer.raw is not None:
+            self.wfile.write(answer.raw)
+            self.close_connection = True
+        else:
+            self._json(answer.status, _status(answer.status, answer.message), answer.headers)
+
+    def _json(self, status: int, document: Doc, headers: dict[str, str] | None = None) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, events: Iterator[Doc | None]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.flush()
+        for event in events:
+            if event is None:
+                self.wfile.write(b'ff\r\n{"type": "ADDED", "obj')
+                self.connection.shutdown(socket.SHUT_RDWR)
+                self.close_connection = True
+                return
+            line = json.dumps(event).encode() + b"\n"
+            # In two chunks: a line may be cut anywhere.
+            for piece in (line[: len(line) // 2], line[len(line) // 2 :]):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def _is_selected(document: Doc, request: Request) -> bool:
+    namespace = request.path.partition("/namespaces/")[2].partition("/")
+    if namespace[1] and document["metadata"].get("namespace") != namespace[0]:
+        return False
+    for selector in filter(None, request.parameters.get("fieldSelector", "").split(",")):
+        path, _, wanted = selector.partition("=")
+        value: Any = document
+        for part in path.split("."):
+            value = value.get(part, {})
+        if value != wanted:
+            return False
+    return True
+
+
+def _concerns(event: Doc, request: Request) -> bool:
+    if event["type"] in ("BOOKMARK", "ERROR") or "metadata" not in event.get("object", {}):
+        return True
+    return _is_selected(event["object"], request)
+
+
+def _key(document: Doc) -> str:
+    metadata = document["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else str(metadata["name"])
+
+
+def _with_version(document: Doc, version: int) -> Doc:
+    return {**document, "metadata": {**document["metadata"], "resourceVersion": str(version)}}
+
+
+def _status(code: int, message: str) -> Doc:
+    return {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code}
+
+
+def pod(name: str, **changes: Any) -> Doc:
+    """Return a running pod with one container. `changes`: uid, namespace, node, ip, labels, annotations, owner (kind
+    and name), containers (those of `container`), phase."""
+    containers: list[tuple[Doc, Doc]] = changes.get("containers") or [container("nginx")]
+    metadata: Doc = {
+        "name": name,
+        "uid": changes.get("uid", f"uid-{name}"),
+        "namespace": changes.get("namespace", "shop"),
+        "labels": changes.get("labels", {}),
+        "annotations": changes.get("annotations", {}),
+    }
+    if "owner" in changes:
+        kind, owner = changes["owner"]
+        metadata["ownerReferences"] = [{"kind": kind, "name": owner, "controller": True}]
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": metadata,
+        "spec": {"nodeName": changes.get("node", "n1"), "containers": [spec for spec, _ in containers]},
+        "status": {
+            "phase": changes.get("phase", "Running"),
+            "podIP": changes.get("ip", "10.1.0.7"),
+            "containerStatuses": [state for _, state in containers],
+        },
+    }
+
+
+def container(name: str, identity: str = ID, runtime: str = "containerd", restarts: int = 0) -> tuple[Doc, Doc]:
+    """Return the specification and the status of a container, which does not run yet without an `identity`."""
+    image = f"registry.example/{name}:1"
+    spec = {"name": name, "image": image, "ports": [{"name": "http", "containerPort": 8080}]}
+    status: Doc = {"name": name, "image": image, "restartCount": restarts, "state": {"waiting": {}}}
+    if identity:
+        status |= {"containerID": f"{runtime}://{identity}", "state": {"running": {}}}
+    return spec, status
+
+
+def namespace(name: str, **labels: str) -> Doc:
+    return {"kind": "Namespace", "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels}}
+
+
+def node(name: str, **labels: str) -> Doc:
+    addresses = [{"type": "InternalIP", "address": "10.0.0.1"}, {"type": "Hostname", "address": f"{name}.example"}]
+    metadata = {"name": name, "uid": f"uid-{name}", "labels": labels}
+    return {"kind": "Node", "metadata": metadata, "status": {"addresses": addresses}}
+
+
+def job(name: str, cron_job: str = "", namespace: str = "shop") -> Doc:
+    owners = [{"kind": "CronJob", "name": cron_job, "controller": True}] if cron_job else []
+    return {"kind": "Job", "metadata": {"name": name, "namespace": namespace, "ownerReferences": owners}}
+
+
+def kubeconfig(api: KubernetesApi, **user: Any) -> Doc:
+    """Return a kubeconfig for this server."""
+    return {
+        "current-context": "test",
+        "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": str(api.access())}}],
+        "users": [{"name": "u", "user": user}],
+    }
+
+
+__all__ = ["Answer", "KubernetesApi", "Pem", "Request", "container", "job", "kubeconfig", "namespace", "node", "pod"]

@@ -1,0 +1,126 @@
+"""Pods by every name that a path may have of them, also after they were deleted."""
+
+from typing import Any
+
+import pytest
+
+from shipper.kubernetes.cache import Change, Objects, Pods
+from shipper.kubernetes.objects import Named, Pod, namespace_of, pod_of
+from tests.fakes import ManualClock
+from tests.kubernetes_api import ID, container, namespace, pod
+
+OTHER = "cd" * 32
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.pods = Pods(self.clock, keep_deleted=60)
+        self.changes: list[Change] = []
+        self.pods.listen(self.changes.append)
+        self._version = 0
+
+    def make(self, name: str = "web", **changes: Any) -> Pod:
+        self._version += 1
+        document = pod(name, **changes)
+        document["metadata"]["resourceVersion"] = str(self._version)
+        return pod_of(document)
+
+    def put(self, name: str = "web", **changes: Any) -> Pod:
+        made = self.make(name, **changes)
+        self.pods.put(made)
+        return made
+
+    @property
+    def kinds(self) -> list[str]:
+        return [change.kind for change in self.changes]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_pod_is_found_by_uid_name_and_container(bench: Bench) -> None:
+    web = bench.put(annotations={"kubernetes.io/config.hash": "static"})
+    pods = bench.pods
+    assert pods.of_uid("uid-web") is pods.of_uid("static") is pods.named("shop", "web") is pods.of_container(ID) is web
+    assert (pods.of_uid("x"), pods.named("shop", "x"), pods.of_container(OTHER)) == (None, None, None)
+
+
+def test_a_deleted_pod_stays_for_its_last_lines(bench: Bench) -> None:
+    web = bench.put()
+    bench.pods.delete(web)
+    bench.clock.advance(59)
+    bench.put("other", containers=[container("x", OTHER)])
+    assert bench.pods.of_container(ID) is web
+    bench.clock.advance(1)
+    bench.put("third", containers=[])
+    pods = bench.pods
+    assert (pods.of_uid("uid-web"), pods.named("shop", "web"), pods.of_container(ID)) == (None, None, None)
+    assert len(pods) == 2
+    assert bench.kinds == ["added", "deleted", "added", "added"]
+
+
+def test_the_pod_that_follows_has_the_name_and_the_one_before_its_uid(bench: Bench) -> None:
+    old = bench.put("db-0", uid="u1")
+    bench.pods.delete(old)
+    new = bench.put("db-0", uid="u2", containers=[container("x", OTHER)])
+    assert bench.pods.named("shop", "db-0") is new
+    assert (bench.pods.of_uid("u1"), bench.pods.of_container(ID)) == (old, old)
+    bench.clock.advance(61)
+    bench.put("z", containers=[])
+    assert bench.pods.named("shop", "db-0") is new
+
+
+def test_a_container_that_was_restarted_is_known_by_both_ids(bench: Bench) -> None:
+    bench.put()
+    spec, status = container("nginx", OTHER, restarts=1)
+    status["lastState"] = {"terminated": {"containerID": f"containerd://{ID}"}}
+    bench.put(containers=[(spec, status)])
+    assert bench.pods.of_container(ID) is bench.pods.of_container(OTHER)
+    bench.put(containers=[container("nginx", OTHER, restarts=1)])
+    assert bench.pods.of_container(ID) is None
+
+
+def test_what_is_listed_again_unchanged_is_no_change(bench: Bench) -> None:
+    web = bench.put()
+    other = bench.put("b", containers=[])
+    bench.pods.listed([web])
+    bench.pods.listed([web])
+    assert bench.kinds == ["added", "added", "deleted"]
+    assert bench.changes[-1].pod is other
+
+
+def test_a_pod_that_is_back_was_never_deleted(bench: Bench) -> None:
+    web = bench.put()
+    bench.pods.listed([])
+    bench.pods.put(web)
+    bench.clock.advance(61)
+    bench.put("b", containers=[])
+    assert bench.kinds == ["added", "deleted", "added", "added"]
+    assert bench.pods.of_uid("uid-web") is web
+
+
+def test_a_listener_that_comes_late_is_not_given_what_was_deleted(bench: Bench) -> None:
+    bench.pods.delete(bench.put())
+    bench.put("b", containers=[])
+    late: list[Change] = []
+    bench.pods.listen(late.append)
+    assert [change.pod.name for change in late] == ["b"]
+
+
+def test_namespaces_are_kept_by_name_and_for_a_while_after_their_end() -> None:
+    clock = ManualClock()
+    changes: list[None] = []
+    objects: Objects[Named] = Objects(clock, 60, lambda: changes.append(None))
+    shop = namespace_of(namespace("shop"))
+    objects.put(shop)
+    objects.listed([shop, namespace_of(namespace("b"))])
+    objects.delete(shop)
+    assert objects.get("shop") is shop
+    clock.advance(60)
+    objects.listed([])
+    assert objects.get("shop") is None
+    assert objects.get("b") is not None
+    assert (len(objects), len(changes)) == (1, 3)

@@ -1,0 +1,173 @@
+"""One step is one list, or one watch until the server ends it; the test is the server."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from shipper.kubernetes.cache import Change, Pods
+from shipper.kubernetes.client import Client, Limits
+from shipper.kubernetes.objects import pod_of
+from shipper.kubernetes.resource_watch import BACKOFF, PAUSE_WITHOUT_RIGHT, Copying, Resource, ResourceWatch
+from tests.fakes import ManualClock
+from tests.kubernetes_api import Answer, KubernetesApi, pod
+
+PODS = "/api/v1/pods"
+
+
+class Bench:
+    def __init__(self, api: KubernetesApi) -> None:
+        self.api = api
+        self.clock = ManualClock()
+        self.pods = Pods(self.clock, keep_deleted=60)
+        self.changes: list[tuple[str, str]] = []
+        self.pods.listen(self._note)
+        copying = Copying(self.pods, pod_of, lambda client: "spec.nodeName=n1")
+        self.client = Client(api.access(), self.clock, Limits(answer=100_000))
+        self.watch = ResourceWatch(Resource("pods", "labels"), self.client, copying, self.clock)
+
+    def _note(self, change: Change) -> None:
+        self.changes.append((change.kind, change.pod.name))
+
+    def list(self) -> None:
+        assert self.watch.step() == 0
+
+    def watch_until_it_ends(self) -> float:
+        """Watch what is there, and end."""
+        self.api.end_watch_when_idle()
+        return self.watch.step()
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name in ("a", "b", "c") if self.pods.named("shop", name)}
+
+
+@pytest.fixture
+def bench(api: KubernetesApi) -> Iterator[Bench]:
+    made = Bench(api)
+    yield made
+    made.client.close()
+
+
+def test_pods_of_the_node_are_listed_in_pages_and_then_watched(api: KubernetesApi, bench: Bench) -> None:
+    api.most_in_page = 2
+    for name in ("a", "b", "c"):
+        api.put("pods", pod(name))
+    api.put("pods", pod("other", node="n2"))
+    bench.list()
+    assert bench.names == {"a", "b", "c"}
+    assert [request.parameters.get("continue") for request in api.requests] == [None, "2"]
+    assert api.requests[0].parameters["resourceVersion"] == "0"
+    assert len(bench.pods) == 3
+    api.put("pods", pod("b", labels={"new": "1"}))
+    api.delete("pods", "a")
+    api.put("pods", pod("elsewhere", node="n2"))
+    bench.watch_until_it_ends()
+    assert bench.changes[3:] == [("changed", "b"), ("deleted", "a")]
+    assert api.requests[-1].parameters["allowWatchBookmarks"] == "true"
+    assert (bench.watch.counts.lists, bench.watch.counts.events, bench.watch.counts.errors) == (1, 2, {})
+
+
+def test_a_watch_that_ended_continues_where_it_was(api: KubernetesApi, bench: Bench) -> None:
+    api.put("pods", pod("a"))
+    bench.list()
+    version = api.bookmark("pods")
+    bench.watch_until_it_ends()
+    api.put("pods", pod("b"))
+    bench.watch_until_it_ends()
+    assert api.watches("pods")[-1].parameters["resourceVersion"] == str(version)
+    assert bench.names == {"a", "b"}
+    assert bench.watch.counts.lists == 1
+
+
+def test_a_version_that_expired_makes_it_list_again_and_notice_what_was_deleted(
+    api: KubernetesApi, bench: Bench
+) -> None:
+    api.put("pods", pod("a"))
+    api.put("pods", pod("b"))
+    bench.list()
+    api.delete("pods", "a")
+    api.put("pods", pod("c"))
+    api.expire()
+    assert 0 < bench.watch.step() <= BACKOFF.init
+    assert bench.watch.counts.errors == {"expired": 1}
+    bench.list()
+    assert "resourceVersion" not in api.requests[-1].parameters  # not from a memory that may be as old
+    assert bench.changes[2:] == [("deleted", "a"), ("added", "c")]
+    assert bench.names == {"a", "b", "c"}  # the deleted one stays for its last lines
+
+
+def test_a_version_that_expires_during_the_watch_does_the_same(api: KubernetesApi, bench: Bench) -> None:
+    bench.list()
+    api.send("pods", {"type": "ERROR", "object": {"code": 410, "message": "too old"}})
+    bench.watch.step()
+    api.put("pods", pod("a"))
+    bench.list()
+    assert bench.names == {"a"}
+
+
+def test_a_connection_that_breaks_within_an_event_loses_nothing(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.list()
+    api.put("pods", pod("a"))
+    api.end_watch_when_idle(within_a_chunk=True)
+    assert bench.watch.step() > 0
+    assert bench.watch.counts.errors == {"connection": 1}
+    api.put("pods", pod("b"))
+    bench.watch_until_it_ends()
+    assert bench.names == {"a", "b"}
+    assert caplog.messages == []  # once is no trouble
+
+
+def test_a_missing_right_is_reported_once_with_what_to_add(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    api.refuse(PODS)
+    assert bench.watch.step() == PAUSE_WITHOUT_RIGHT
+    assert bench.watch.is_refused
+    assert bench.watch.step() == PAUSE_WITHOUT_RIGHT
+    [message] = caplog.messages
+    assert 'cannot list resource "pods" at the cluster scope' in message
+    assert 'a ClusterRole with apiGroups: [""], resources: [pods], verbs: [get, list, watch]' in message
+    del api.answers[PODS]
+    bench.list()
+    assert not bench.watch.is_refused
+    assert caplog.messages[1:] == ["kubernetes: pods are up to date again"]
+
+
+def test_attempts_wait_longer_and_longer_and_as_long_as_the_server_asks(api: KubernetesApi, bench: Bench) -> None:
+    api.answers[PODS] = Answer(500, "etcd is away")
+    pauses = [bench.watch.step() for _ in range(9)]
+    assert pauses[0] < 1 < BACKOFF.max / 2 <= pauses[-1] <= BACKOFF.max
+    api.answers[PODS] = Answer(429, "too many requests", headers={"Retry-After": "44"})
+    assert bench.watch.step() == 44
+    assert bench.watch.counts.errors == {"server": 9, "throttled": 1}
+
+
+def test_a_server_that_ends_each_watch_at_once_is_not_asked_without_a_pause(api: KubernetesApi, bench: Bench) -> None:
+    bench.list()
+    assert 0 < bench.watch_until_it_ends() < bench.watch_until_it_ends() * 2
+
+
+def test_a_list_that_is_too_large_is_asked_for_in_smaller_pages(api: KubernetesApi, bench: Bench) -> None:
+    api.answers[PODS] = Answer(raw=b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 100_001)
+    assert bench.watch.step() > 0
+    assert bench.watch.counts.errors == {"too_large": 1}
+    del api.answers[PODS]
+    bench.list()
+    assert api.requests[-1].parameters["limit"] == "25"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [{"type": "ADDED"}, {"type": "ERROR", "object": {"code": 500, "message": "x"}}, {"type": "ADDED", "object": 1}],
+)
+def test_a_malformed_event_ends_the_watch_with_an_error(
+    api: KubernetesApi, bench: Bench, event: dict[str, object]
+) -> None:
+    bench.list()
+    api.send("pods", event)
+    assert bench.watch.step() > 0
+    assert sum(bench.watch.counts.errors.values()) == 1

@@ -42,7 +42,7 @@ from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import ConfigSource, Reloader, ReplaceInputs
 from shipper.service import Observed, Service
-from shipper.source.base import BatchSource, SourceContext
+from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
 from shipper.source.layers import Crawlers
@@ -290,12 +290,15 @@ def _progress_terminal(
 
 
 def _end(app: App, config: ShipperConfig, environment: Environment) -> int:
-    """Stop reading, wait for acknowledgements, give up what is not acknowledged (it is read again). Return the exit
-    code."""
-    clock, once, service = environment.clock, environment.once, environment.service
+    """Stop reading (where `read_until_eof` is set at the ends of files), wait for acknowledgements, give up what is not
+    acknowledged (it is read again). Return the exit code."""
+    clock, once, service, source = environment.clock, environment.once, environment.service, app.source
     finished = app.loop.finished
     service.stopping()
     deadline = clock.monotonic() + config.shutdown_timeout
+    while not once and isinstance(source, ReadsToEnd) and not source.read_to_end(deadline - clock.monotonic()):
+        app.loop.step(wait=0.05)
+        service.draining()
     while not app.loop.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
         service.draining()

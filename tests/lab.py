@@ -28,6 +28,7 @@ from config.shipper.model import (
 from shipper.app import THREADS, App, Environment, build
 from shipper.output.encode import Encoder
 from shipper.output_context import OutputContext
+from shipper.source.base import ReadsToEnd
 from shipper.source.crawler import Crawler
 from shipper.source.layers import Crawlers
 from shipper.wake import Wake
@@ -36,6 +37,7 @@ from tests.fakes import ManualClock
 
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0
+SHUTDOWN_TIMEOUT = 30.0
 LATE = 1.0  # real seconds that threads may take on a loaded machine
 LONG = 10.0  # real seconds; what has not happened by then never will
 
@@ -204,13 +206,24 @@ class Lab:
         self._end()
         self.data = left_behind
 
-    def stop(self) -> None:
-        """As SIGTERM: stop reading, wait for what is in flight, save."""
+    def stop(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """As SIGTERM: stop reading, wait for what is in flight, save. `meanwhile` is called after each step while files
+        are read to their end."""
+        self.read_to_end(meanwhile)
         deadline = time.monotonic() + LONG
         while not self.running.loop.drained:
             self.running.loop.step(reading=False, wait=0.001)
             assert time.monotonic() < deadline, "does not drain"
         self._end()
+
+    def read_to_end(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Read what `read_until_eof` asks for."""
+        source = self.running.source
+        assert isinstance(source, ReadsToEnd)
+        give_up = self.clock.monotonic() + SHUTDOWN_TIMEOUT
+        while not source.read_to_end(give_up - self.clock.monotonic()):
+            self.step(seconds=0.05, wait=0.001)
+            meanwhile()
 
     def _end(self) -> None:
         app, self.app = self.running, None

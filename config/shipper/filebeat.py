@@ -108,7 +108,6 @@ _PIPELINE = "ingest pipelines belong to Elasticsearch; use processors such as gr
 INPUT_NOT_YET = {
     "pipeline": _PIPELINE,
     "index": _INDEX,
-    "read_until_eof": "what is unread at a stop is read at the next start; 'run --once' reads files to their end",
     "seek_to_tail": "ignore_inactive: since_last_start leaves out files without new lines; type: log has tail_files",
     "legacy_clean_inactive": "set clean_inactive to -1, or to more than ignore_older + check_interval",
     "allow_deprecated_id_duplication": "every input needs its own id",

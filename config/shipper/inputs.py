@@ -11,6 +11,7 @@ from config.shipper import filebeat
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
 from config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
+from config.shipper.read_until_eof import ReadUntilEofConfig
 from config.text.checks import Finding, not_blank, without_blanks
 from config.text.encodings import Encoding, LineTerminator, check_terminator
 from config.text.glob_overlap import PathSets, overlap, path_sets
@@ -270,6 +271,7 @@ class InputConfig(EveryInput):
     clean_removed: bool = field(default=True, metadata=CLEAN_REMOVED)
     delete: DeleteConfig = field(default_factory=DeleteConfig)
     take_over: TakeOverConfig = field(default_factory=TakeOverConfig)
+    read_until_eof: ReadUntilEofConfig = field(default_factory=ReadUntilEofConfig)
     include_file_owner_name: bool = field(
         default=False,
         metadata={

@@ -3,7 +3,7 @@
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from registry.registrar import Registrar
 from shipper.clock import Clock
@@ -73,3 +73,12 @@ class BatchSource(Protocol):
 
     def stop(self) -> None:
         """Close everything, and report what cannot be read again."""
+
+
+@runtime_checkable
+class ReadsToEnd(Protocol):
+    """A source of which a stop may read what there is. Called by the reading thread, beside `step` and `read`."""
+
+    def read_to_end(self, longest: float) -> bool:
+        """Read the files of inputs with `read_until_eof` to their end, in at most `longest` seconds, and no other
+        files. Called again and again while the loop steps; True as soon as that is done, or the time is over."""

@@ -22,6 +22,7 @@ from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.deletion import Deletions
 from shipper.source.lifecycle.input_swap import InputSwap, Rules
 from shipper.source.lifecycle.intake import Intake
+from shipper.source.lifecycle.last_reading import LastReading
 from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.lifecycle.plan import plan
 from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
@@ -97,6 +98,7 @@ class Crawler:
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
         self._deletions.read_on = self._intake.take_removed
         self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, self._copies, rules)
+        self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0
         self._sizes_due = 0.0
@@ -194,7 +196,16 @@ class Crawler:
         self._after_survey()
         self._due = 0.0
 
+    def read_to_end(self, longest: float) -> bool:
+        """As ReadsToEnd has it (base.py)."""
+        if self._last_reading.begins(self._inputs.specs.values(), longest):
+            self._survey.scan_now(full=True)
+            self._after_survey()
+        waits = self._input_swap.blocked or self._copies.suspects or self._open_limits.any_wanted
+        return self._last_reading.step(may_open_more=bool(waits) or self._survey.wants_scan)
+
     def stop(self) -> None:
+        self._last_reading.report()
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
             logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
         self.open_files.stop()
@@ -328,7 +339,7 @@ class Crawler:
             self._entries.note_path(state, candidates[state.device, state.inode][1].path)
 
     def _open(self, wanted: list[Candidate]) -> None:
-        self._intake.open(wanted)
+        self._intake.open([candidate for candidate in wanted if self._last_reading.admits(candidate)])
         if self._open_limits.any_wanted:
             for harvester in self.running.values():
                 self._closer.attend(harvester)  # a file that is at its end is closed for one that waits

@@ -80,6 +80,11 @@ class Crawlers:
         self._layers = layers
         self._layer_of |= _numbers(layers)
 
+    def read_to_end(self, longest: float) -> bool:
+        """As ReadsToEnd has it (base.py)."""
+        done = [crawler.read_to_end(longest) for crawler in self.crawlers]  # each begins at its first call
+        return all(done)
+
     def stop(self) -> None:
         for crawler in self.crawlers:
             crawler.stop()

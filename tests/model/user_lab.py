@@ -17,18 +17,20 @@ DAY = 24 * HOUR
 
 
 class UserLab(Lab):
-    """A Lab whose input is what a user's YAML says: `options`, beside `paths`."""
+    """A Lab whose input is what a user's YAML says: `options`, beside `paths`. `others` are inputs beside it."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self.options: dict[str, Any] = {}
+        self.others: list[dict[str, Any]] = []
         self.queue_events = 0
         self._file = directory / "shipper.yml"
 
     def _config(self) -> ShipperConfig:
         one: dict[str, Any] = {"type": "filestream", "id": "app", "paths": list(self.paths), **self.options}
         queue = {"queue.mem.events": self.queue_events} if self.queue_events else {}
-        self._file.write_text(json.dumps({"shipper.inputs": [one], "output.console": {}, "name": "lab", **queue}))
+        config = {"shipper.inputs": [one, *self.others], "output.console": {}, "name": "lab", **queue}
+        self._file.write_text(json.dumps(config))
         return load(self._file, ShipperConfig)
 
     def until_messages(self, *expected: str) -> None:

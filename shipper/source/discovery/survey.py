@@ -108,11 +108,11 @@ class Survey:
         self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
         return True
 
-    def scan_now(self) -> None:
+    def scan_now(self, *, full: bool = False) -> None:
         """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
-        self.was_full_scan = False
-        self._scan_begins(full=False)
-        self._scan(list(self._due), full=False)
+        self.was_full_scan = full
+        self._scan_begins(full=full)
+        self._scan(list(self._due), full=full)
 
     def _scan_begins(self, *, full: bool) -> None:
         self._is_requested = False

@@ -4,7 +4,7 @@ One read of one file gives one batch, so a big file cannot starve the others. A 
 that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -88,6 +88,11 @@ class BatchReader:
     def wake(self, harvester: Harvester | None) -> None:
         if harvester is not None:
             self._scheduler.wake(harvester)
+
+    def read_only(self, inputs: Collection[str]) -> None:
+        """Read no files of other inputs from now on; `inputs` are ids."""
+        takes_more = self._takes_more
+        self._takes_more = lambda source: source.input_id in inputs and takes_more(source)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester) -> None:
         """Read nothing of the file before that state is on disk."""

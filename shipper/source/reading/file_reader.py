@@ -10,7 +10,7 @@ from operator import itemgetter
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.errors import Disproved, Truncated
-from shipper.event import Source
+from shipper.event import TRUNCATED, Messages, Source
 from shipper.pipeline.acks import Stage
 from shipper.reader.base import RawFile, Reader
 from shipper.source.identity.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
@@ -59,6 +59,7 @@ class FileReader:
         "_content",
         "_ends",
         "_is_confirmed",
+        "_is_flagged",
         "_last_end",
         "_policy",
         "_proving",
@@ -81,6 +82,7 @@ class FileReader:
         self._was = was
         self._is_confirmed = False
         self.is_cut_short = False
+        self._is_flagged = True
         self._ends: list[tuple[int, str, str]] = []  # of batches, with what is known of the bytes before
         self._last_end = state.position
         self.own: RawFile
@@ -169,14 +171,17 @@ class FileReader:
         """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
         return self.own.padding if isinstance(self.own, PlainFile) else 0
 
-    def cut_short(self) -> None:
+    def cut_short(self, *, flagged: bool) -> None:
         """Make the next read end the pending message within its line; the remainder is another message."""
         self.is_cut_short = True
+        self._is_flagged = flagged
         self.file.cut_here()
 
-    def took_cut(self) -> bool:
-        """True, once, if the last read ended a message that was cut short."""
+    def took_cut(self, messages: Messages) -> bool:
+        """True, once, if the last read, which gave `messages`, ended one that was cut short."""
         taken, self.is_cut_short = self.is_cut_short, False
+        if taken and self._is_flagged:
+            messages.flag_last(TRUNCATED)
         return taken
 
     def fingerprint_now(self, known: tuple[int, str]) -> tuple[int, str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from registry.state import FileState
 from shipper.errors import Truncated
-from shipper.event import TRUNCATED, Batch, Messages
+from shipper.event import Batch, Messages
 from shipper.pipeline.acks import Ledger
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.content import Content
@@ -192,9 +192,8 @@ class Harvester:
         if messages is None:
             return None
         self.activity.data_came()
-        if self._file_reader.took_cut():
+        if self._file_reader.took_cut(messages):
             self._save_cut(messages.end)
-            messages.flag_last(TRUNCATED)
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
@@ -211,9 +210,9 @@ class Harvester:
             self._file_reader.resume_alone(self.offset)
         return batch
 
-    def cut_short(self) -> None:
+    def cut_short(self, *, flagged: bool = True) -> None:
         """Make the next read end the pending message within its line; the remainder is another message."""
-        self._file_reader.cut_short()
+        self._file_reader.cut_short(flagged=flagged)
 
     def _save_cut(self, end: int) -> None:
         """Keep the end of a message: a second reading must end it there too, or an offset would have two texts."""

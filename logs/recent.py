@@ -31,7 +31,8 @@ class RecentMessages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            text = self._shown(record.getMessage())
+            # A reload's mistakes have a line each. Here a message is a cell of a table.
+            text = " ".join(self._shown(record.getMessage()).split("\n"))
             key = record.levelname.lower(), self._kind(text)
         except Exception:  # noqa: BLE001 - whatever it is, it must not be raised where it is logged
             self.handleError(record)

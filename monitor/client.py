@@ -6,7 +6,14 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+    RemoteDisconnected,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -21,7 +28,8 @@ MOST_WORDS = 2000  # bytes of an error's text
 
 
 class Refused(Exception):
-    """An answer with another status than 200; the text is the server's."""
+    """An answer with another status than 200. The text is the server's, on one line; empty where it is a page, and not
+    words."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -29,7 +37,7 @@ class Refused(Exception):
 
 
 class NotHttp(OSError):
-    """What answers is no HTTP server, or its answer breaks off."""
+    """What answers is no HTTP server, or its answer breaks off; the text is a part of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +120,24 @@ def opened(place: Place, path: str, timeout: float) -> Iterator[HTTPResponse]:
             connection.request("GET", place.below(path))
             with connection.getresponse() as response:
                 if response.status != 200:
-                    raise Refused(response.status, response.read(MOST_WORDS).decode("utf-8", "replace").strip())
+                    raise Refused(response.status, _words(response))
                 yield response
+        except RemoteDisconnected as error:
+            raise NotHttp("the connection is closed without an answer") from error
+        except IncompleteRead as error:
+            raise NotHttp("the answer is not complete") from error
         except HTTPException as error:
-            raise NotHttp(f"the answer is not complete: {error!r}") from error
+            raise NotHttp("the answer is not one of HTTP") from error
+
+
+def _words(response: HTTPResponse) -> str:
+    """Return the reason for a refusal: the body, or where the answer leads instead."""
+    target = response.getheader("Location")
+    if target is not None:
+        return f"it leads to {target}"
+    if "html" in response.getheader("Content-Type", "").lower():
+        return ""
+    return " ".join(response.read(MOST_WORDS).decode("utf-8", "replace").split())
 
 
 def get(place: Place, path: str, timeout: float = 5.0) -> bytes:

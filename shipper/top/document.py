@@ -71,9 +71,12 @@ class Document:
 
 def parse(body: bytes) -> Document:
     """Raises ValueError if it is not such a document."""
-    status = json.loads(body)
+    try:
+        status = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("/status is not a JSON document") from error
     if not isinstance(status, dict) or not isinstance(status.get("health"), dict):
-        raise ValueError("there is no health in it")
+        raise ValueError("/status has no health")
     health = status["health"]
     return Document(
         program=_text(status, "program"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monitor.client import Place, get
 from shipper.errors import StartError
-from shipper.running_agent import errors_in_words
+from shipper.running_agent import errors_in_words, not_ours
 from shipper.top.document import Document, parse
 
 PATH = "/status"
@@ -29,7 +29,7 @@ def ask(place: Place) -> Document:
     try:
         return parse(body)
     except ValueError as error:
-        raise StartError(f"{place}{PATH} is not what a shipper or sink answers: {error}") from error
+        raise StartError(not_ours(place, str(error))) from error
 
 
 class Watch:

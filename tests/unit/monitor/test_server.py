@@ -400,6 +400,12 @@ def ask_at(path: Path, request: bytes) -> bytes:
         return read_all(client)
 
 
+def test_a_path_that_does_not_exist_is_answered_with_those_that_do(port: int) -> None:
+    head, _, body = ask(port, get("/nothing", "Host: localhost")).partition(b"\r\n\r\n")
+    assert status(head) == 404
+    assert body == b"nothing is served at this path; there is /, /broken, /large, /stats, /stream, /waits\n"
+
+
 def test_a_unix_socket_is_for_its_own_user_and_any_name_may_be_asked(
     at_path: AtPath, tmp_path: Path, site: Site
 ) -> None:

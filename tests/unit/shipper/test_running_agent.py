@@ -3,27 +3,36 @@
 import os
 import pwd
 import socket
-from contextlib import closing
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from monitor.client import Address, NotHttp, Place, get
+from monitor.client import Address, Place, get
 from shipper.cli import main
 from shipper.errors import StartError
 from shipper.running_agent import errors_in_words, socket_of
 from tests.status_documents import serving
 
 
-def problem(place: Place, error: Exception | None = None) -> str:
+def problem(place: Place, error: Exception | None = None, seconds: float = 0.2) -> str:
     try:
         with errors_in_words(place):
             if error is not None:
                 raise error
-            get(place, "/status", 0.2)
+            get(place, "/status", seconds)
     except StartError as caught:
         return str(caught)
     raise AssertionError("it was answered")
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+    error.verify_message = "self-signed certificate"
+    return error
 
 
 @pytest.fixture
@@ -83,19 +92,96 @@ def test_a_path_data_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
     )
 
 
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """A program at the port that is given, which answers whatever it is asked."""
+
+    def serve() -> None:
+        client, _ = listener.accept()
+        with client:
+            client.recv(1000)
+            client.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+PORTS = "`http.port` is 5066 of a shipper and 5067 of a sink unless it is set"
+TAKEN = f"another program has this port, or it speaks TLS (then write https://); {PORTS}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            b"HTTP/1.1 404 Not Found\r\n\r\nnothing is served\nat this path\n",
+            "answers 404: nothing is served at this path; it is another program, of an older release, or the URL has a "
+            f"path too many; {PORTS}",
+        ),
+        (
+            b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<html>\n<h1>404</h1>\n",
+            f"answers 404; it is another program, of an older release, or the URL has a path too many; {PORTS}",
+        ),
+        (
+            b"HTTP/1.1 301 Moved\r\nLocation: https://web-1/\r\n\r\n<html>\n",
+            "answers 301: it leads to https://web-1/; give that URL",
+        ),
+        (
+            b"HTTP/1.1 503 Busy\r\n\r\nthere are 16 connections already\n",
+            "answers 503: there are 16 connections already",
+        ),
+        (
+            b"SSH-2.0-OpenSSH_9.2\r\n",
+            f": the answer is not one of HTTP: {TAKEN}",
+        ),
+        (
+            b"",
+            f": the connection is closed without an answer: {TAKEN}",
+        ),
+    ],
+)
+def test_another_program_at_the_address(answer: bytes, words: str) -> None:
+    with answering(answer) as port:
+        place = Address("127.0.0.1", port)
+        assert problem(place, seconds=5) == f"{place}{'' if words.startswith(':') else ' '}{words}"
+
+
+def test_a_program_that_does_not_speak_tls() -> None:
+    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
+        words = problem(Address("127.0.0.1", port, is_secure=True), seconds=5)
+    assert "): write http://, as shippers and sinks have no TLS of their own" in words
+    assert words.startswith(f"https://127.0.0.1:{port}: TLS failed (")
+    assert "_" not in words
+
+
 def test_an_address_that_cannot_be_reached() -> None:
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         place = Address("127.0.0.1", bound.getsockname()[1])
-        assert problem(place).startswith(
-            f"http://127.0.0.1:{place.port} cannot be reached: Connection refused; is `http"
+        assert problem(place) == (
+            f"http://127.0.0.1:{place.port} cannot be reached: Connection refused: no program listens there. Start it "
+            f"with `http.enabled: true`, and to be asked by other hosts with `http.host: 0.0.0.0`; {PORTS}"
         )
 
 
-def test_what_is_no_http_server() -> None:
-    place = Address("h", 5066)
-    assert "is it the HTTP endpoint of a shipper or sink?" in problem(place, NotHttp("no"))
-    assert "no answer in time" in problem(place, TimeoutError())
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError(), "does not answer in time: its host is down, a firewall drops"),
+        (OSError(113, "No route to host"), "cannot be reached: No route to host: check the address, and the network"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known: correct the host's name"),
+        (
+            ConnectionResetError(104, "Connection reset by peer"),
+            "Connection reset by peer: the program is about to end",
+        ),
+        (untrusted(), "certificate is not trusted: self-signed certificate; it is that of a proxy: ask the program"),
+    ],
+)
+def test_what_the_network_refuses(error: OSError, words: str) -> None:
+    assert words in problem(Address("h", 5066), error)
 
 
 @pytest.fixture

@@ -40,6 +40,13 @@ def test_the_same_words_of_another_level_are_another_line(errors: RecentMessages
     assert [line.level for line in errors.newest_first()] == ["error", "warning"]
 
 
+def test_a_message_of_several_lines_has_one(errors: RecentMessages) -> None:
+    logger.error("the configuration has a mistake:\n%s", "a.yml:2: name: is empty\na.yml:3: tags: is empty")
+    assert errors.newest_first()[0].message == (
+        "the configuration has a mistake: a.yml:2: name: is empty a.yml:3: tags: is empty"
+    )
+
+
 def test_only_the_last_ones_are_kept_and_none_is_endless(errors: RecentMessages) -> None:
     for number in range(MOST + 5):
         logger.warning("%s", chr(ord("a") + number) * 5000)

@@ -51,7 +51,7 @@ def _files(config_input: InputConfig) -> Iterator[str]:
         files |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
         yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now"
-        yield from (f"  {visible(path)}: {problem}" for path, problem in listing.problems.items())
+        yield from (f"  {visible(path)}: {problem}" for path, problem in (listing.unmatched | listing.problems).items())
     if len(config_input.paths) > 1:
         yield f"together {_count(len(files), 'file')}"
 

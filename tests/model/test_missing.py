@@ -20,6 +20,18 @@ def test_bytes_of_a_file_that_was_deleted_while_the_agent_was_down_are_logged_an
     assert lab.running.metrics.bytes_lost == len("behind")
 
 
+def test_bytes_of_a_file_that_its_input_names_without_wildcards_are_counted_when_it_was_deleted(lab: Lab) -> None:
+    lab.paths = (f"{lab.logs}/a.log",)
+    lab.ship("a.log", "one")
+    lab.append("a.log", "behind")
+    lab.step(seconds=20)
+    lab.stop()
+    lab.remove("a.log")
+    lab.start()
+    lab.step()
+    assert lab.running.metrics.bytes_lost == len("behind")
+
+
 def test_a_file_that_was_shipped_to_its_end_is_not_missed(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
     lab.ship("a.log", "one")
     lab.stop()

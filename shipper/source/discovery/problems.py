@@ -7,41 +7,39 @@ from logs.folding import EACH
 
 logger = logging.getLogger(__name__)
 
-NO_MATCH = "no file matches it"  # how the problem of such a pattern begins
-
 
 class Problems:
     def __init__(self) -> None:
         self._of_files: dict[str, str] = {}  # met when opening them
         self._of_reads: dict[str, str] = {}  # met when reading files that could be opened
         self._of_scans: dict[str, dict[str, str]] = {}  # by input id
+        self._unmatched: dict[str, dict[str, str]] = {}  # patterns without a match, by input id
 
     @property
     def now(self) -> dict[str, str]:
         """Return all problems, by path or pattern. Any thread may ask."""
-        current = self._of_reads | self._of_files
-        for problems in list(self._of_scans.values()):
-            current |= problems
-        return current
+        return _together(self._unmatched) | self.unreadable
 
     @property
     def unreadable(self) -> dict[str, str]:
         """Return those of what exists: that no file matches a pattern is well on most hosts. Any thread may ask."""
-        return {path: problem for path, problem in self.now.items() if not problem.startswith(NO_MATCH)}
+        return self._of_reads | self._of_files | _together(self._of_scans)
 
-    def of_scan(self, input_id: str, problems: dict[str, str]) -> None:
-        """Report all problems that a scan of the input met. A problem of the scan before that is not among them is
-        solved."""
-        before = self._of_scans.get(input_id, {})
-        for path, problem in problems.items():
-            if before.get(path) != problem:
-                logger.warning("%s: %s", path, problem, extra=EACH)
-        self._of_scans[input_id] = problems
+    def of_scan(self, input_id: str, problems: dict[str, str], unmatched: dict[str, str]) -> None:
+        """Report all problems that a scan of the input met, and the patterns that matched nothing. What was reported of
+        the scan before, and is not among them, is solved."""
+        for known, now in ((self._of_scans, problems), (self._unmatched, unmatched)):
+            before = known.get(input_id, {})
+            for path, problem in now.items():
+                if before.get(path) != problem:
+                    logger.warning("%s: %s", path, problem, extra=EACH)
+            known[input_id] = now
 
     def forget_scans(self, input_ids: Iterable[str]) -> None:
         """Forget the problems of inputs whose paths are not scanned any more."""
         for input_id in input_ids:
             self._of_scans.pop(input_id, None)
+            self._unmatched.pop(input_id, None)
 
     def of_file(self, path: str, problem: str | None) -> None:
         _note(self._of_files, path, problem)
@@ -65,6 +63,13 @@ class Problems:
             for problems in self._of_scans.values()
             for place in problems
         )
+
+
+def _together(of_inputs: dict[str, dict[str, str]]) -> dict[str, str]:
+    together: dict[str, str] = {}
+    for problems in list(of_inputs.values()):
+        together |= problems
+    return together
 
 
 def _note(problems: dict[str, str], path: str, problem: str | None) -> None:

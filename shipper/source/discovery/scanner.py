@@ -16,7 +16,6 @@ from config.text.patterns import Pattern
 from shipper.source.discovery.directory import Directory, DirectoryEntry, FileKey, Kind, ScannedFile
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
 from shipper.source.discovery.directory_tree import Tree
-from shipper.source.discovery.problems import NO_MATCH
 
 __all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
@@ -36,11 +35,13 @@ class ScanOptions:
 
 @dataclass(slots=True)
 class Listing:
-    """The result of a scan: files by key, so that links to one file count once; `problems` in words, by path; and the
+    """The result of a scan: files by key, so that links to one file count once; `problems` in words, by path, of what
+    cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; and the
     `directories` to watch, in one of which anything new appears first."""
 
     files: dict[FileKey, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
+    unmatched: dict[str, str] = field(default_factory=dict)
     directories: set[str] = field(default_factory=set)
 
 
@@ -137,7 +138,7 @@ class _Search:
             for name, entry in directory.matching(pattern.last):
                 self._take_entry(directory, name, entry, linked)
         if not self._matched:
-            self.listing.problems.setdefault(pattern.path, self._why_nothing(pattern))
+            self.listing.unmatched[pattern.path] = self._why_nothing(pattern)
 
     def _take_entry(self, directory: Directory, name: str, entry: DirectoryEntry, linked: bool) -> None:
         if entry.kind is Kind.FILE:
@@ -201,9 +202,9 @@ class _Search:
 
     def _why_nothing(self, pattern: PathPattern) -> str:
         if self._links:
-            return f"{NO_MATCH}, only symbolic links: {READ_LINKS}"
+            return f"no file matches it, only symbolic links: {READ_LINKS}"
         if self._excluded:
-            return f"{NO_MATCH} that exclude_files and include_files let through"
+            return "no file matches it that exclude_files and include_files let through"
         if not os.path.isdir(pattern.root):
-            return f"{NO_MATCH}: there is no directory {pattern.root}"
-        return NO_MATCH
+            return f"no file matches it: there is no directory {pattern.root}"
+        return "no file matches it"

@@ -124,7 +124,7 @@ class Survey:
             listing = self._scanners[spec].scan(full=full)
             changed = changed or listing is not self._listings.get(spec)
             self._listings[spec] = listing
-            self._problems.of_scan(spec.id, listing.problems)
+            self._problems.of_scan(spec.id, listing.problems, listing.unmatched)
         if not self._once:
             self._watch_directories()
         if changed:

@@ -36,7 +36,11 @@ class Search:
         return sorted(os.path.relpath(file.path, self.place) for file in self.listing(full=full).files.values())
 
     def problems(self) -> dict[str, str]:
-        return {os.path.relpath(path, self.place): text for path, text in self.listing().problems.items()}
+        """Those of what cannot be read, and of patterns without a match."""
+        listing = self.listing()
+        return {
+            os.path.relpath(path, self.place): text for path, text in (listing.problems | listing.unmatched).items()
+        }
 
     def settle(self) -> Listing:
         """Let the listings become reliable, so that nothing is listed again without a reason."""
@@ -261,6 +265,7 @@ def test_exclude_and_include_count_for_the_target_of_a_link_too(tmp_path: Path) 
 def test_a_pattern_without_a_file_is_a_problem_until_there_is_one(tmp_path: Path) -> None:
     search = Search(tmp_path, "*.log", "b.txt")
     assert search.problems() == {"*.log": NONE_MATCHES, "b.txt": NONE_MATCHES}
+    assert search.listing().problems == {}
     write(tmp_path / "a.log")
     write(tmp_path / "b.txt")
     assert search.problems() == {}

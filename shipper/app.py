@@ -167,7 +167,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     input_factory = InputFactory(processor_context, registrar, stage)
     inputs = input_factory.build(config)
     pipeline = Pipeline(Processing(queue, fit_for(config, metrics)), queue, publisher, output)
-    context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more)
+    context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more, lambda: pipeline.has_room)
     source: BatchSource
     replace_inputs: ReplaceInputs | None = None
     if inputs and inputs[0].config.type == "stdin":  # and then it is the only one

@@ -14,13 +14,15 @@ from shipper.metrics import Metrics
 @dataclass(frozen=True, slots=True)
 class SourceContext:
     """The collaborators of every source. `once`: each file ends at the size that it had when it was opened.
-    `takes_more` returns False for a file of which too much waits in the pipeline."""
+    `takes_more` returns False for a file of which too much waits in the pipeline, `has_room` while too much waits of
+    all files together: then nothing is read."""
 
     registrar: Registrar
     clock: Clock
     metrics: Metrics
     once: bool = False
     takes_more: Callable[[Source], bool] = lambda source: True
+    has_room: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,9 @@ from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.scheduler import Scheduler
+from shipper.source.reading.waiting_sizes import WaitingSizes
 
 logger = logging.getLogger(__name__)
-
-# Seconds. While the queue is full nothing is read, and what a truncation takes by then is not known otherwise.
-SIZES_INTERVAL = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,7 @@ class Crawler:
         self._clock = clock
         self._metrics = metrics
         self._once = once
+        self._has_room = context.has_room
         self.problems = Problems()
         entries = registrar.states.values() if states is None else states
         self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once)
@@ -101,7 +100,7 @@ class Crawler:
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0
-        self._sizes_due = 0.0
+        self._sizes = WaitingSizes(clock)
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
@@ -160,9 +159,7 @@ class Crawler:
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
-        if self._sizes_due <= self._clock.monotonic():
-            self._sizes_due = self._clock.monotonic() + SIZES_INTERVAL
-            self._reading.look_at_sizes()
+        self._sizes.look(self._reading.waiting(all_of_them=not self._has_room()))
         if not changed and not self._may_be_due:
             return
         self._due = 0.0  # until it is known again, at the end of the loop's step

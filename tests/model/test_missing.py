@@ -62,3 +62,13 @@ def test_bytes_that_were_not_read_while_the_queue_was_full_are_counted_when_the_
     assert lab.running.metrics.files_truncated == 1
     assert lab.running.metrics.bytes_lost == size - read
     assert f"up to {size - read} bytes from offset {read} on may be lost" in caplog.text
+
+
+def test_what_a_truncation_takes_while_the_agent_is_behind_is_counted(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.append("a.log", "two\n" * 500_000)
+    lab.until(lambda: lab.running.metrics.bytes_read > len("one\n"), seconds=0.001)
+    size, read = (lab.logs / "a.log").stat().st_size, lab.running.metrics.bytes_read
+    lab.truncate("a.log")
+    lab.scan()
+    assert lab.running.metrics.bytes_lost == size - read > 1_000_000

@@ -150,6 +150,89 @@ def test_nothing_of_it_counts_as_behind_or_lost(lab: UserLab, appender: Appender
     assert lab.running.metrics.bytes_lost == 0
 
 
+def fill_queue(lab: UserLab) -> None:
+    """Nothing is acknowledged any more, and there is no room for another batch."""
+    lab.destination.holding = True
+    while lab.running.pipeline.has_room:
+        lab.append("b.log", "x\n" * 10_000)
+        lab.step(seconds=0.1)
+
+
+def test_space_that_was_allocated_while_the_queue_was_full_is_not_lost_by_a_truncation(
+    lab: UserLab, appender: Appender
+) -> None:
+    lab.queue_events = 1000
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    fill_queue(lab)
+    lab.truncate("a.log", 2 * REGION)
+    for _ in range(3):
+        lab.step(seconds=1)
+    assert lab.crawler.status().bytes_behind == (lab.logs / "b.log").stat().st_size
+    lab.truncate("a.log")
+    lab.destination.holding = False
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert (lab.running.metrics.files_truncated, lab.running.metrics.bytes_lost) == (1, 0)
+
+
+def test_space_of_a_file_that_was_not_read_to_its_end_is_not_lost_when_it_is_deleted(
+    lab: UserLab, appender: Appender
+) -> None:
+    lab.queue_events = 1000
+    lab.append("b.log", "x\n")
+    lab.start()
+    lab.until_messages("x")
+    fill_queue(lab)
+    os.utime(lab.logs / "a.log")
+    lab.destination.holding = False
+    lab.stop()
+    lab.remove("a.log")
+    lab.start()
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.running.metrics.bytes_lost == 0
+
+
+def test_what_is_stored_in_a_mapped_file_just_before_it_is_deleted_comes(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.pass_time(1.0)
+    appender.store(b"two\n")
+    lab.remove("a.log")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.messages == ["one", "two"]
+    assert not is_open(lab)
+
+
+def test_what_is_stored_in_a_mapped_file_just_before_it_is_closed_comes(lab: UserLab, appender: Appender) -> None:
+    """Its page was written to already: neither of the file's times shows it, unless the kernel has saved that page."""
+    lab.options = {"close.on_state_change.inactive": "1m", "prospector.scanner.check_interval": "1h"}
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.pass_time(50)
+    appender.store(b"two\n")
+    lab.pass_time(60)
+    assert lab.messages == ["one", "two"]
+
+
+def test_of_a_deleted_file_that_is_given_up_the_content_is_lost_and_not_the_space(
+    lab: UserLab, appender: Appender
+) -> None:
+    lab.queue_events = 1000
+    lab.options = {"close.reader.after_interval": "1m"}
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    fill_queue(lab)
+    appender.store(b"two\n")
+    lab.remove("a.log")
+    lab.pass_time(2 * CLOSE_INACTIVE)
+    assert lab.running.metrics.bytes_lost == len(b"two\n")
+    lab.destination.holding = False
+
+
 def test_a_mapped_file_that_is_deleted_is_let_go(lab: UserLab, appender: Appender) -> None:
     lab.start()
     appender.store(b"one\n")

@@ -11,7 +11,7 @@ from shipper.reader.base import RawFile
 from shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
 from shipper.reader.log_file import TAIL_SIZE, LogFile
 from shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
-from shipper.source.identity.padding import Padding, content_size
+from shipper.source.identity.padding import FIRST_WINDOW, Padding, content_size, end_of_content
 from shipper.source.identity.prefix import Prefix, Trail
 
 
@@ -91,6 +91,11 @@ class PlainFile(LogFile):
         """The number of NULs at the end of the file, behind what was read; 0 where its end was not reached."""
         return max(self._padding.end - self.offset, 0)
 
+    @property
+    def has_filled_padding(self) -> bool:
+        """True if content was stored in the NULs at the end of the file since they were read. Raises OSError."""
+        return self.padding > 0 and any(os.pread(self.fd, FIRST_WINDOW, self.offset))
+
     def expect(self, data: bytes) -> None:
         """Expect `data` before the offset, as another descriptor read it: the file may have been rewritten since."""
         self._tail = data[-TAIL_SIZE:]
@@ -130,6 +135,12 @@ class Plain:
         if head.endswith(b"\0"):
             head = head[: self.size]  # space that will be filled is not part of it
         return len(head), digest(head)
+
+    def is_filled_to(self, size: int) -> bool:
+        """True unless the last character before `size` is NUL: space that its writer may still fill. Raises OSError."""
+        start = max(size - self._unit, 0)
+        last = os.pread(self.fd, size - start, start)
+        return end_of_content(last, start, self._unit) == len(last) if self._unit else True
 
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)
@@ -225,6 +236,14 @@ def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> 
     length = min(file.offset, HEAD_SIZE) if isinstance(file, PlainFile) else None
     longer = content.fingerprint(length)
     return longer if longer[0] >= known[0] and is_as_read(file) else known
+
+
+def size_at_least(content: Content, known: int) -> int:
+    """Return how much content the file has at least: its size, or `known`, that of before, where it is not larger or
+    NULs are at its end. Costs no more than two system calls. Raises OSError."""
+    size = os.fstat(content.fd).st_size
+    is_content = size > known and (not isinstance(content, Plain) or content.is_filled_to(size))
+    return size if is_content else known
 
 
 def is_as_read(file: RawFile) -> bool:

@@ -177,7 +177,7 @@ class Closer:
             if size > harvester.read_to and why == "close.reader.after_interval":
                 self._give_up(harvester, why)
                 return True
-            if size > harvester.read_to or not harvester.is_as_read:
+            if harvester.has_new_data(harvester.status().st_size) or not harvester.is_as_read:
                 self._open_files.wake(harvester)  # its writer still has it open, or truncated it before it was deleted
                 return False
             self._warn_of_incomplete(harvester, size - harvester.state.position)
@@ -209,7 +209,7 @@ class Closer:
                     self._give_up(harvester, "close.removed.max_bytes")
 
     def _give_up(self, harvester: Harvester, option: str) -> None:
-        size = harvester.status().st_size - harvester.padding
+        size = harvester.content.size
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
         logger.warning(

@@ -5,8 +5,8 @@ that a second reading could not reproduce (a new id, a message end that was deci
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from registry.registrar import Registrar, SaveTicket
 from shipper.errors import Truncated
@@ -17,6 +17,7 @@ from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.rotation_links import RotationLinks
 from shipper.source.reading.scheduler import Scheduler
+from shipper.source.reading.waiting_sizes import look_at_size
 
 # So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
 # others wait long enough, the more so if processors work on it.
@@ -71,12 +72,9 @@ class BatchReader:
                 budget -= batch.size
                 yield batch
 
-    def look_at_sizes(self) -> None:
-        """Note how large the files are that wait to be read: should one be truncated by then, this much is lost."""
-        for harvester in (*self._scheduler.awake, *self._paused):
-            if not (harvester.policy.once or harvester.content.compressed):
-                with suppress(OSError):  # the next read reports it
-                    harvester.size = max(harvester.size, harvester.status().st_size - harvester.padding)
+    def waiting(self, *, all_of_them: bool) -> Iterator[Harvester]:
+        """The files of which too much waits in the pipeline; `all_of_them`: also those whose turn will come."""
+        return chain(self._paused, self._scheduler.awake if all_of_them else ())
 
     @property
     def next_read(self) -> float:
@@ -155,6 +153,7 @@ class BatchReader:
         elif harvester.at_end:
             self._reached_end(harvester)
         else:
+            look_at_size(harvester)
             self._scheduler.again(harvester)
         self.wake(self.rotation_links.gave_batch(harvester))
         return [batch] if unsaved is None else []

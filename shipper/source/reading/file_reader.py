@@ -171,6 +171,11 @@ class FileReader:
         """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
         return self.own.padding if isinstance(self.own, PlainFile) else 0
 
+    def has_new_data(self, size: int) -> bool:
+        """True if a file of that size has other bytes than those that were read. Raises OSError."""
+        own = self.own
+        return size != own.offset + self.padding or (isinstance(own, PlainFile) and own.has_filled_padding)
+
     def cut_short(self, *, flagged: bool) -> None:
         """Make the next read end the pending message within its line; the remainder is another message."""
         self.is_cut_short = True

@@ -9,7 +9,7 @@ from shipper.errors import Truncated
 from shipper.event import Batch, Messages
 from shipper.pipeline.acks import Ledger
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.content import Content
+from shipper.source.identity.content import Content, size_at_least
 from shipper.source.identity.fingerprint import HEAD_SIZE
 from shipper.source.reading.activity import Activity
 from shipper.source.reading.continued_file import Continuation
@@ -136,8 +136,8 @@ class Harvester:
         return self._file_reader.continuation is not None
 
     def has_new_data(self, size: int) -> bool:
-        """True if a file of that size has other bytes than those that were read."""
-        return size != self.read_to + self.padding
+        """True if a file of that size has other bytes than those that were read. Raises OSError."""
+        return self._file_reader.has_new_data(size)
 
     @property
     def settled(self) -> bool:
@@ -263,7 +263,7 @@ class Harvester:
         elif self.content.compressed:
             seen = {}
         else:  # should it be deleted before it is read further, this much is lost
-            seen = {"size_seen": max(self.state.size_seen, status.st_size - self.padding)}
+            seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
         self.update(**seen, changed=status.st_ctime_ns if self.is_as_read else 0, modified=self._modified(status))
 
     def end(self, ended: Callable[[FileState], FileState]) -> None:

@@ -42,13 +42,15 @@ class Desk:
         self.disk = CrashingFiles()
         self.store = Store.open(Path("/registry"), self.disk)
         self.registrar = Registrar(self.store, clock=clock.monotonic)
+        self.has_room = True
         self.crawler = self.crawler_of(self.input(), once=once)
 
     def input(self) -> Input:
         return Input(self.config, AGENT, {}, 1000, self.clock, self.registrar.note)
 
     def crawler_of(self, *inputs: Input, once: bool = False) -> Crawler:
-        return Crawler(list(inputs), self.watcher, SourceContext(self.registrar, self.clock, self.metrics, once))
+        context = SourceContext(self.registrar, self.clock, self.metrics, once, has_room=lambda: self.has_room)
+        return Crawler(list(inputs), self.watcher, context)
 
     @property
     def config(self) -> InputConfig:
@@ -139,6 +141,15 @@ def test_a_renamed_file_keeps_its_harvester_and_is_noted_under_its_new_path(desk
     desk.scan()
     assert desk.only() is harvester
     assert harvester.state.path == f"{desk.logs}/b.log"
+
+
+@pytest.mark.parametrize("has_room", [True, False])
+def test_the_size_of_a_file_is_looked_at_while_nothing_is_read(desk: Desk, *, has_room: bool) -> None:
+    desk.crawler.step()
+    (desk.logs / "a.log").write_text("longer\n")
+    desk.has_room = has_room
+    desk.crawler.step()
+    assert desk.only().size == (4 if has_room else 7)
 
 
 def test_the_unread_bytes_of_a_truncated_file_are_counted(desk: Desk) -> None:

@@ -38,8 +38,10 @@ from spark_sink.landing.kafka_reader import OpenReader
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.monitor.document import Program
 from spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
+from spark_sink.monitor.liveness import Liveness
 from spark_sink.monitor.progress import QUERY, BatchProgress
 from spark_sink.monitor.table_sizes import TableSizes
+from spark_sink.platform.running_tasks import RunningTasks
 from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.service import Service
 from spark_sink.spark_session import sink_session
@@ -91,10 +93,12 @@ class Job:
         self._progress = BatchProgress()
         self._views = Views(spark, config)
         self._limit = silence_limit(config.trigger.interval)
-        self._service = Service(Notifier.from_environment(), self._progress.metrics.silent_for, self._limit)
+        self._tasks = RunningTasks(spark)
+        self._service = Service(Notifier.from_environment(), self._progress.metrics.stalled_for, self._limit)
 
     def run(self) -> int:
         with ExitStack() as opened:
+            opened.enter_context(self._liveness())
             if self._config.http.enabled:
                 opened.enter_context(self._server())
             admin = opened.enter_context(Admin(self._client))
@@ -108,6 +112,10 @@ class Job:
         }
         logger.info(f"stopped: {self._progress.summary()}", extra=totals)
         return 1 if self._views.failed() else 0
+
+    def _liveness(self) -> Liveness:
+        service = self._service
+        return Liveness(self._progress.metrics, self._tasks.look, service.watch, service.interval)
 
     def _server(self) -> MonitorServer:
         progress, http = self._progress, self._config.http
@@ -146,7 +154,9 @@ class Job:
         def new_reader() -> OpenReader:
             return OpenReader(self._client(), may_lose)
 
-        writer = Startup(self._spark, self._config, self._checkpoint, kafka, new_reader, time.time, logger.info).run()
+        progressed = self._progress.metrics.progressed
+        startup = Startup(self._spark, self._config, self._checkpoint, kafka, new_reader, time.time, logger.info)
+        writer = replace(startup, progressed=progressed).run()
         limits = bounds.resolve(self._config, admin, partitions)
         if limits is not None:
             limits = replace(limits, ends={**limits.ends, **deleted.ends})  # what is lost is recorded in any case
@@ -163,7 +173,9 @@ class Job:
                 self._progress.observations.tables(sizes.update(writer.tables.written()))
 
         batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, limits)
+        progressed()
         self._views.check()
+        progressed()
         self._catch_up(admin, deleted, batches, limits)
         if limits and limits.reached(writer.marks.ends, admin.earliest(partitions)):
             batches.ended.set()  # no record will come, so no batch would notice that the end is reached
@@ -224,6 +236,8 @@ class Job:
 
     def _query(self, batches: BatchHandler, planner: PlannerOptions) -> None:
         query = self._start(batches, planner)
+        self._tasks.include(str(query.runId))
+        self._progress.metrics.progressed()
         logger.info(f"landing {topics.describe(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
             self._views.supervise()

@@ -1,7 +1,7 @@
-"""What the service manager knows of the sink: ready, alive, stopping, and a line on how it is doing.
+"""What the service manager knows of the sink: starting, ready, alive, stopping, and a line on how it is doing.
 
-The sink is alive as long as its query is healthy by the same rule as `/health`; systemd restarts one that is not.
-Nothing happens here in a sink that no service manager has started.
+The sink is alive as long as it makes progress, by the same rule as `/health` (monitor/liveness.py); systemd restarts
+one that does not. Nothing happens here in a sink that no service manager has started.
 """
 
 import time
@@ -9,28 +9,32 @@ from collections.abc import Callable
 
 from service.notify import Notifier
 
+NEVER = float("inf")
 INTERVAL = 5.0  # seconds between two reports
+# What is asked for at a time while the sink starts, if its unit has a TimeoutStartSec. It asks again long before.
+EXTENSION = 60.0
 WAITING = "waiting for topics that Kafka does not have yet"
 
 
 class Service:
-    """Used by the job's thread only. `silent_for` returns the seconds since the query was last seen alive; more than
-    `limit` is too long."""
+    """Used by the job's thread; `watch` by another one, because that of the job waits for Spark. `stalled_for` returns
+    the seconds since the sink was last seen to make progress; more than `limit` is too long."""
 
     def __init__(
         self,
         notifier: Notifier,
-        silent_for: Callable[[], float],
+        stalled_for: Callable[[], float],
         limit: float,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._notifier = notifier
-        self._silent_for = silent_for
+        self._stalled_for = stalled_for
         self._limit = limit
         self._now = now
-        self._interval = min(INTERVAL, (notifier.watchdog or INTERVAL) / 2)
-        self._due = now() if notifier else float("inf")
+        self.interval = min(INTERVAL, (notifier.watchdog or NEVER) / 2)
+        self._due = now() if notifier else NEVER
         self._is_ready = False
+        self._is_watched = bool(notifier)
         self._status = ""
 
     def waiting(self) -> None:
@@ -41,23 +45,32 @@ class Service:
         """Called repeatedly while the query runs; `describe` returns how it is doing."""
         self._step(describe)
 
+    def watch(self) -> None:
+        """Report that the sink is alive, or still starts, if it makes progress. Called every `interval` seconds."""
+        if not self._is_watched or self._stalled_for() > self._limit:
+            return
+        if self._is_ready:
+            self._notifier.send("WATCHDOG=1")
+        else:
+            self._notifier.extend(EXTENSION)
+
     def stopping(self) -> None:
         """Called when the query has ended, or is to end: the running batch takes as long as it takes."""
+        self._is_watched = False
         self._notifier.send("STOPPING=1", "WATCHDOG_USEC=0")
 
     def ended(self) -> None:
         """Called when the query of a run with an end is done: views may still catch up, and nothing watches them."""
+        self._is_watched = False
         self._notifier.send("WATCHDOG_USEC=0")
 
     def _step(self, describe: Callable[[], str]) -> None:
         now = self._now()
         if now < self._due:
             return
-        self._due = now + self._interval
+        self._due = now + self.interval
         lines = [] if self._is_ready else ["READY=1"]
         self._is_ready = True
-        if self._silent_for() <= self._limit:
-            lines.append("WATCHDOG=1")
         if (status := describe()) != self._status:
             self._status = status
             lines.append(f"STATUS={status}")

@@ -112,7 +112,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "kafka": {"errors", "platform"},
     "views": {"errors", "logs", "platform", "delta", "records", "storage"},
     "landing": {"errors", "platform", "delta", "records", "rows", "storage", "kafka"},
-    "monitor": {"errors", "logs", "kafka", "landing", "storage.table_size", "views.progress"},
+    "monitor": {"errors", "logs", "platform.running_tasks", "kafka", "landing", "storage.table_size", "views.progress"},
     "search": {"storage.locations"},  # without what needs pyspark
     "maintenance": {
         "errors",
@@ -173,6 +173,10 @@ BROAD_EXCEPTS = {
         "shipper/kubernetes/watcher.py",
         "_run",
     ): "the thread of a watch: what it keeps would be out of date without a word",
+    (
+        "spark_sink/monitor/liveness.py",
+        "_run",
+    ): "the thread that reports to the watchdog: without it a sink that works would be taken for one that hangs",
     (
         "shipper/config_reader.py",
         "_run",

@@ -27,6 +27,13 @@ from spark_sink.storage.data_files import DataFile
 NewReader = Callable[[], Callable[[], RecordReader]]
 
 LEAST = 20_000  # offsets of a task: fewer cost less than a second task does
+# The same. The end of a task shows that a batch makes progress, however large it is (monitor/liveness.py).
+MOST = 5_000_000
+
+
+def parts_of(ranges: Sequence[OffsetRange], cores: int) -> list[list[OffsetRange]]:
+    """Return what each task of a batch reads: one for each core, or more of them for a very large batch."""
+    return shares(list(ranges), max(cores, -(-sum(map(len, ranges)) // MOST)), LEAST)
 
 
 @dataclass(slots=True)
@@ -74,7 +81,7 @@ class RangeTasks:
     def write(self, ranges: Sequence[OffsetRange]) -> WrittenBatch:
         """Return what was written of the records in these ranges. Raises Spark's error, with that of the task."""
         context, batch = self.spark.sparkContext, WrittenBatch()
-        parts = shares(list(ranges), context.defaultParallelism, LEAST)
+        parts = parts_of(ranges, context.defaultParallelism)
         if parts:
             tasks = context.parallelize(parts, len(parts)).mapPartitions(partial(run_shares, self._plan()))
             for result in tasks.collect():

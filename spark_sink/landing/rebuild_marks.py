@@ -6,7 +6,7 @@ records in between are read again, and their rows recognised as repeats. Without
 have to do: a bad record of a batch that was killed could be missing below them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import functions as F
 
@@ -17,7 +17,7 @@ from spark_sink.storage.tables import TableSnapshot
 
 
 def rebuild(
-    marks: Marks, lines: Sequence[TableSnapshot], ends: Mapping[Partition, int], seconds: float
+    marks: Marks, lines: Iterable[TableSnapshot], ends: Mapping[Partition, int], seconds: float
 ) -> list[tuple[str, File]]:
     """Fill the marks from the rows of the tables, as of `seconds` of the epoch. Returns the files, with their
     tables."""

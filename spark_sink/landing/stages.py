@@ -22,20 +22,26 @@ STAGES: dict[Stage, str] = {
 
 
 class Stopwatch:
-    """Adds up the seconds of each stage of a batch. Used by one thread."""
+    """Adds up the seconds of each stage of a batch. Used by one thread. `progressed` is called when a stage begins and
+    ends."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, progressed: Callable[[], None] = lambda: None
+    ) -> None:
         self._monotonic = monotonic
+        self._progressed = progressed
         self._seconds: dict[Stage, float] = {}
 
     @contextmanager
     def measure(self, stage: Stage) -> Iterator[None]:
         """Measure the `with` block. Blocks of other stages must not lie within it."""
         began = self._monotonic()
+        self._progressed()
         try:
             yield
         finally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + self._monotonic() - began
+            self._progressed()
 
     def take(self) -> dict[Stage, float]:
         """Return the seconds of each stage since the last call."""

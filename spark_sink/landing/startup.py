@@ -28,8 +28,9 @@ Steps 3, 5, 6 and 7 change nothing; whatever a step changes is in memory, until 
 saved in the marks before its first batch (`BatchWriter.begin_at`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -43,9 +44,12 @@ from spark_sink.landing.marks import File, Marks
 from spark_sink.landing.orphaned_rows import OrphanedRows
 from spark_sink.landing.range_tasks import NewReader, RangeTasks
 from spark_sink.landing.sink_tables import SinkTables
+from spark_sink.landing.stages import Stopwatch
 from spark_sink.rows.options import columns_of, row_options
 from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.tables import Table, TableSnapshot
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,8 @@ class StartupState:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """The steps from a configuration to the writer of its batches."""
+    """The steps from a configuration to the writer of its batches. `progressed` is called after each part of a step
+    that may take long, and at the stages of each batch."""
 
     spark: SparkSession
     config: SinkConfig
@@ -89,6 +94,7 @@ class Startup:
     new_reader: NewReader
     clock: Callable[[], float]
     log: Callable[[str], None]
+    progressed: Callable[[], None] = lambda: None
 
     def run(self) -> BatchWriter:
         """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
@@ -104,13 +110,15 @@ class Startup:
         state = self.create_tables(tables, state)
         rebuilt = self.rebuild_marks(tables, state)
         orphaned = self.find_orphans(state, rebuilt)
-        return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock)
+        return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock, self.progressed)
 
     def read_marks(self, marks_table: Table) -> Marks:
-        return marks.load(marks_table.path, self.clock() - self.config.dedupe.forget_after)
+        known = marks.load(marks_table.path, self.clock() - self.config.dedupe.forget_after)
+        self.progressed()
+        return known
 
     def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
-        snapshots = {table.path: table.snapshot() for table in tables.known(known)}
+        snapshots = {table.path: table.snapshot() for table in self._each(tables.known(known))}
         guard.check_forms(snapshots.values())
         return StartupState(known, snapshots, tables.dead_letter.snapshot())
 
@@ -148,7 +156,7 @@ class Startup:
             changed = tables.log(snapshot.table.path).version != snapshot.version
             return snapshot.table.snapshot() if changed else snapshot
 
-        lines = {path: now(snapshot) for path, snapshot in state.snapshots.items()}
+        lines = {path: now(snapshot) for path, snapshot in self._each(state.snapshots.items())}
         return replace(state, snapshots=lines, dead_letter=now(state.dead_letter))
 
     def rebuild_marks(self, tables: SinkTables, state: StartupState) -> list[tuple[str, File]]:
@@ -169,16 +177,23 @@ class Startup:
         if not ends:
             return []
         self.log("the tables have rows and no marks yet: reading which files the rows came from")
-        return rebuild_marks.rebuild(state.marks, state.lines, ends, self.clock())
+        return rebuild_marks.rebuild(state.marks, self._each(state.lines), ends, self.clock())
 
     def find_orphans(self, state: StartupState, rebuilt: list[tuple[str, File]]) -> OrphanedRows:
-        orphaned = orphaned_rows.find(state.lines, state.dead_letter, state.marks, self.kafka.names, self.clock())
+        lines = self._each(state.lines)
+        orphaned = orphaned_rows.find(lines, state.dead_letter, state.marks, self.kafka.names, self.clock())
         orphaned.files += rebuilt
         if orphaned.rows:
             self.log(
                 f"a batch was begun and not completed: its rows in {', '.join(orphaned.rows)} are not landed again"
             )
         return orphaned
+
+    def _each(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items, and note the progress after each."""
+        for item in items:
+            yield item
+            self.progressed()
 
     def _lowered(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
         if self.checkpoint.last_committed() == NO_BATCH:
@@ -209,7 +224,12 @@ def open_writer(
 
 
 def new_writer(
-    tables: SinkTables, known: Marks, orphaned: OrphanedRows, new_reader: NewReader, clock: Callable[[], float]
+    tables: SinkTables,
+    known: Marks,
+    orphaned: OrphanedRows,
+    new_reader: NewReader,
+    clock: Callable[[], float],
+    progressed: Callable[[], None] = lambda: None,
 ) -> BatchWriter:
     tasks = RangeTasks(tables.spark, new_reader, row_options(tables.config), tables.files())
-    return BatchWriter(tables, tasks, known, orphaned, clock=clock)
+    return BatchWriter(tables, tasks, known, orphaned, clock=clock, stopwatch=Stopwatch(progressed=progressed))

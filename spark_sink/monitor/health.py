@@ -21,20 +21,29 @@ class Health:
     text: str
 
 
-def health(seen: Seen, silent: float, limit: float, lags: Sequence[int | None], now: float) -> Health:
-    """Return the health. `silent`: seconds since the query was last seen alive, at most `limit`; `lags`: of the last
-    ten minutes, oldest first."""
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Seconds since the query ended a batch, or found nothing new (`silent`); since the sink made any progress
+    (`stalled`); and the `limit` of both."""
+
+    silent: float
+    stalled: float
+    limit: float
+
+
+def health(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> Health:
+    """Return the health. `lags`: of the last ten minutes, oldest first."""
     if seen.missing:
         return Health("starting", f"Waiting for {_listed(seen.missing)}. {_WAITING}")
-    if silent > limit:
+    if quiet.stalled > quiet.limit:
         return Health(
             "failing",
-            f"No batch has ended for {spoken(silent)}, and {spoken(limit)} is the limit: nothing is landed. "
-            "The log may have the reason. A restart is safe; if batches take that long, lower max_offsets_per_trigger.",
+            f"The sink has made no progress for {spoken(quiet.stalled)}, and {spoken(quiet.limit)} is the limit: "
+            "nothing is landed. The log may have the reason. A restart is safe.",
         )
     if not seen.streaming:
         return Health("starting", "The tables and what has landed are checked. The first batch follows.")
-    if problems := list(_problems(seen, lags, now)):
+    if problems := list(_problems(seen, quiet, lags, now)):
         return Health("degraded", " ".join(problems))
     return Health("ok", _landing(seen, now))
 
@@ -45,7 +54,12 @@ _WAITING = (
 )
 
 
-def _problems(seen: Seen, lags: Sequence[int | None], now: float) -> Iterator[str]:
+def _problems(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> Iterator[str]:
+    if quiet.silent > quiet.limit:
+        yield (
+            f"No batch has ended for {spoken(quiet.silent)}: the one that runs is large, or slow. Its rows are seen "
+            "when it ends; if batches are to be shorter, lower max_offsets_per_trigger."
+        )
     if _is_recent(seen.last_lost, LOST_SECONDS, now):
         yield (
             f"Kafka deleted {seen.lost:,} offsets before they were read. The dead-letter table names them; the topic's "

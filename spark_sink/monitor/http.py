@@ -1,12 +1,14 @@
 """What the sink serves over HTTP: metrics for Prometheus, its health for a supervisor, and a page for people.
 
 `/metrics`  Prometheus' text format.
-`/health`   200 while the query is healthy, else 503; both with {"status":…,"silent_seconds":…,"limit_seconds":…}.
+`/health`   200 while the sink is healthy, else 503; both with {"status":…,"silent_seconds":…,"stalled_seconds":…,
+            "limit_seconds":…}.
 `/status`   the state as one JSON document (`document`), which the page at `/` draws.
 
-A query is healthy if it ended a batch, or looked and found nothing new, within the limit: ten trigger intervals, and at
-least five minutes, because a batch that catches up, or the first reading of a large table, takes long. Spark reports
-every ten seconds that an idle query is idle.
+A sink is healthy if it made progress within the limit (`stalled_seconds`; `liveness` has what that is): ten trigger
+intervals, and at least five minutes. However long a batch takes, it is healthy while parts of it end: a supervisor
+that restarts it would have it begin again. `silent_seconds` counts from the last batch, or the last look that found
+nothing new: Spark reports every ten seconds that an idle query is idle.
 """
 
 import json
@@ -27,7 +29,7 @@ from monitor.server import Handler, HttpServer, Request, Response
 from spark_sink.errors import SinkError
 from spark_sink.logs import LOGGERS
 from spark_sink.monitor.document import Program, document
-from spark_sink.monitor.health import health
+from spark_sink.monitor.health import Quiet, health
 from spark_sink.monitor.metrics import SinkMetrics
 from spark_sink.monitor.observations import Observations
 from spark_sink.monitor.recent_problems import recent_problems
@@ -38,7 +40,7 @@ INTERVALS = 10
 
 
 def silence_limit(trigger_interval: float) -> float:
-    """Return the seconds after which a silent query counts as stalled."""
+    """Return the seconds without progress after which a sink counts as stalled."""
     return max(LEAST_LIMIT, INTERVALS * trigger_interval)
 
 
@@ -71,18 +73,20 @@ class Monitored:
         return Response(200, CONTENT_TYPE_LATEST, generate_latest(self.metrics.registry))
 
     def health(self, request: Request) -> Response:
-        silent = self.metrics.silent_for()
-        healthy = silent <= self.limit
+        stalled = self.metrics.stalled_for()
+        healthy = stalled <= self.limit
         body = {
             "status": "ok" if healthy else "stalled",
-            "silent_seconds": round(silent, 1),
+            "silent_seconds": round(self.metrics.silent_for(), 1),
+            "stalled_seconds": round(stalled, 1),
             "limit_seconds": self.limit,
         }
         return _json(200 if healthy else 503, body)
 
     def status(self, request: Request) -> Response:
         seen, now = self.observations.seen, self.clock()
-        state = health(seen, self.metrics.silent_for(), self.limit, self.samples.lags(), now)
+        quiet = Quiet(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
+        state = health(seen, quiet, self.samples.lags(), now)
         problems = self.problems.newest_first()
         return _json(200, document(self.program, seen, state, self.samples, problems, now))
 

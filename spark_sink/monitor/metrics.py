@@ -30,7 +30,7 @@ class SinkMetrics:
         # Else each counter has a second series, with the time of its creation.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotation
         self._now = now
-        self.seen_alive = now()  # when the query last ended a batch, or found nothing new
+        self.seen_alive = self._progressed = now()  # the last calls of `alive` and of `progressed`
         self._partitions: set[Partition] = set()  # partitions with a lag
         self._view_failures: dict[str, int] = {}
         self.registry = registry = CollectorRegistry()
@@ -60,6 +60,10 @@ class SinkMetrics:
         self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")
         self.silent = gauge("silent_seconds", "Time since the query ended a batch, or looked and found nothing new.")
         self.silent.set_function(self.silent_for)
+        self.stalled = gauge(
+            "stalled_seconds", "Time since the sink made progress: a part of its start, a task, a batch."
+        )
+        self.stalled.set_function(self.stalled_for)
         self.landed_offset = gauge("landed_offset", "The next offset to land.", PARTITION)
         self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PARTITION)
         self.lag = gauge("lag_offsets", "Offsets between the two.", PARTITION)
@@ -111,6 +115,15 @@ class SinkMetrics:
     def alive(self) -> None:
         """Record that the query has ended a batch, or looked and found nothing new."""
         self.seen_alive = self._now()
+        self.progressed()
+
+    def progressed(self) -> None:
+        """Record that the sink makes progress, also within a batch and while it starts."""
+        self._progressed = self._now()
+
+    def stalled_for(self) -> float:
+        """Return the seconds since the sink was last seen to make progress."""
+        return self._now() - self._progressed
 
     def silent_for(self) -> float:
         """Return the seconds since the query was last seen alive."""

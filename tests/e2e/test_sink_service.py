@@ -23,8 +23,8 @@ def test_the_service_manager_sees_the_wait_for_a_topic_the_query_and_the_stop(
             assert manager.await_report("READY=1", PATIENCE)[-1] == f"STATUS={WAITING}"
             kafka_broker.create_topic(topic_name, 1)
             send(kafka_broker.bootstrap, topic_name, 0, 10)
-            landed = manager.await_report("STATUS=10 rows landed", PATIENCE)
-            assert "WATCHDOG=1" in landed
+            manager.await_report("STATUS=10 rows landed", PATIENCE)
+            assert manager.await_report("WATCHDOG=1", PATIENCE) == ["WATCHDOG=1"]
             sink.ask_to_end()
             assert "WATCHDOG_USEC=0" in manager.await_report("STOPPING=1", PATIENCE)
             assert sink.wait() == 0

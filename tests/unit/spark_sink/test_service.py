@@ -1,28 +1,37 @@
 """When the sink reports to the service manager, and what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from service.notify import Notifier
-from spark_sink.service import INTERVAL, WAITING, Service
+from spark_sink.service import EXTENSION, INTERVAL, WAITING, Service
 from tests.service_manager import ServiceManager
 
 LIMIT = 300.0
+EXTENDED = f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"
 
 
 class Bench:
     def __init__(self, manager: ServiceManager) -> None:
         self._manager = manager
         self._now = 100.0
-        self.silent = 0.0
+        self.stalled = 0.0
         self.text = "10 rows landed"
-        notifier = Notifier.from_environment(manager.environment)
-        self.service = Service(notifier, lambda: self.silent, LIMIT, lambda: self._now)
+        self.service = self._service(manager.environment)
+
+    def _service(self, environ: Mapping[str, str]) -> Service:
+        return Service(Notifier.from_environment(environ), lambda: self.stalled, LIMIT, lambda: self._now)
 
     def step(self, seconds: float = 0.0) -> list[str]:
+        """Return what the job's thread reports, so many seconds later."""
         self._now += seconds
         self.service.step(lambda: self.text)
+        return self.lines()
+
+    def watch(self) -> list[str]:
+        """Return what the thread reports that watches."""
+        self.service.watch()
         return self.lines()
 
     def lines(self) -> list[str]:
@@ -36,31 +45,47 @@ def bench() -> Iterator[Bench]:
 
 
 def test_the_sink_is_ready_when_its_query_runs_and_reports_its_state_when_it_changed(bench: Bench) -> None:
-    assert bench.step() == ["READY=1", "WATCHDOG=1", "STATUS=10 rows landed"]
-    assert bench.step(INTERVAL / 2) == []
-    assert bench.step(INTERVAL / 2) == ["WATCHDOG=1"]
+    assert bench.step() == ["READY=1", "STATUS=10 rows landed"]
     bench.text = "20 rows landed"
-    assert bench.step(INTERVAL) == ["WATCHDOG=1", "STATUS=20 rows landed"]
-
-
-def test_a_query_that_is_silent_for_too_long_is_not_alive(bench: Bench) -> None:
-    bench.step()
-    bench.silent = LIMIT + 1
+    assert bench.step(INTERVAL / 2) == []
+    assert bench.step(INTERVAL / 2) == ["STATUS=20 rows landed"]
     assert bench.step(INTERVAL) == []
-    bench.silent = 0
-    assert bench.step(INTERVAL) == ["WATCHDOG=1"]
 
 
-def test_a_start_that_waits_for_topics_counts_as_done(bench: Bench) -> None:
+def test_a_sink_that_makes_no_progress_for_too_long_is_not_alive(bench: Bench) -> None:
+    bench.step()
+    assert bench.watch() == ["WATCHDOG=1"]
+    bench.stalled = LIMIT + 1
+    assert bench.watch() == []
+    bench.stalled = LIMIT
+    assert bench.watch() == ["WATCHDOG=1"]
+
+
+def test_a_start_asks_for_time_as_long_as_it_makes_progress(bench: Bench) -> None:
+    assert bench.watch() == [EXTENDED]
+    bench.stalled = LIMIT + 1
+    assert bench.watch() == []
+
+
+def test_a_start_that_waits_for_topics_counts_as_done_and_what_follows_is_watched(bench: Bench) -> None:
     bench.service.waiting()
-    assert bench.lines() == ["READY=1", "WATCHDOG=1", f"STATUS={WAITING}"]
+    assert bench.lines() == ["READY=1", f"STATUS={WAITING}"]
+    assert bench.watch() == ["WATCHDOG=1"], "the thread of the job may read tables for as long as it takes"
 
 
 def test_the_last_batch_may_take_its_time(bench: Bench) -> None:
+    bench.step()
     bench.service.ended()
     assert bench.lines() == ["WATCHDOG_USEC=0"]
     bench.service.stopping()
     assert bench.lines() == ["STOPPING=1", "WATCHDOG_USEC=0"]
+    assert bench.watch() == []
+
+
+@pytest.mark.parametrize(("watchdog", "interval"), [(None, INTERVAL), (0.0, INTERVAL), (2.0, 1.0), (120.0, INTERVAL)])
+def test_the_watchdog_gets_two_reports_in_its_time(watchdog: float | None, interval: float) -> None:
+    with ServiceManager(watchdog=watchdog) as manager:
+        assert Bench(manager).service.interval == interval
 
 
 def test_without_a_service_manager_nothing_is_described() -> None:
@@ -70,4 +95,5 @@ def test_without_a_service_manager_nothing_is_described() -> None:
     service = Service(Notifier(), lambda: 0.0, LIMIT)
     service.waiting()
     service.step(refuse)
+    service.watch()
     service.stopping()

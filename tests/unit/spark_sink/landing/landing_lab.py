@@ -128,6 +128,7 @@ class LandingLab:
         self.kafka = KafkaStand()
         self.now = NOON.timestamp()
         self.logged: list[str] = []
+        self.progressed: list[None] = []  # one for each time that it was reported
         self.bounds: Bounds | None = None
         self.stopping = threading.Event()
         self.left_out: set[str] = set()  # topics that are not in the configuration
@@ -186,9 +187,11 @@ class LandingLab:
             lambda: OpenStand(self.kafka),
             lambda: self.now,
             self.logged.append,
+            lambda: self.progressed.append(None),
         )
         writer = startup.run()
         self.writer = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, clock=writer.clock)
+        self.writer.stopwatch = writer.stopwatch
         if self.checkpoint.last_planned() < 0:
             self.writer.begin_at({} if self.config.start == "table" else first)
         self.batches: list[BatchResult] = []

@@ -24,6 +24,15 @@ def test_a_batch_reports_its_stages_and_the_causes_of_bad_records(lab: LandingLa
     }
 
 
+def test_each_part_of_a_start_and_each_stage_of_a_batch_is_progress(lab: LandingLab) -> None:
+    lab.start()
+    assert len(lab.progressed) >= 3, "the marks and the table of lines are read, and it is created"
+    lab.send_lines(0, 10)
+    lab.progressed.clear()
+    stages = lab.land().stages
+    assert len(lab.progressed) >= 2 * len(stages)
+
+
 def test_the_size_of_a_table_is_counted_once_and_own_commits_are_added(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0, 10)

@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 from spark_sink.landing.stages import STAGES, Stopwatch
 from tests.fakes import ManualClock
 
@@ -11,6 +13,15 @@ def test_stages_are_added_up_and_taken_once() -> None:
         clock.advance(10.0)
     assert watch.take() == {"commit": 3.0, "marks": 0.5}
     assert watch.take() == {}
+
+
+def test_the_begin_and_the_end_of_a_stage_are_progress_also_where_it_fails() -> None:
+    progress: list[str] = []
+    watch = Stopwatch(progressed=lambda: progress.append("progress"))
+    with suppress(OSError), watch.measure("commit"):
+        progress.append("the store refuses")
+        raise OSError
+    assert progress == ["progress", "the store refuses", "progress"]
 
 
 def test_every_stage_is_described() -> None:

@@ -3,16 +3,16 @@ from typing import Any
 
 import pytest
 
-from spark_sink.monitor.health import Health, health, is_falling_behind, spoken
+from spark_sink.monitor.health import Health, Quiet, health, is_falling_behind, spoken
 from spark_sink.monitor.observations import Seen
 from spark_sink.views.progress import Figures
 
 NOW = 100_000.0
 
 
-def judged(silent: float = 1.0, lags: Sequence[int | None] = (), **state: Any) -> Health:
+def judged(silent: float = 1.0, stalled: float = 1.0, lags: Sequence[int | None] = (), **state: Any) -> Health:
     seen = Seen(**{"started": 0.0, "streaming": True, "last_batch": NOW - 4, "batch_rows": 1200, **state})
-    return health(seen, silent, 300.0, lags, NOW)
+    return health(seen, Quiet(silent, stalled, 300.0), lags, NOW)
 
 
 def test_a_sink_that_lands_is_ok() -> None:
@@ -25,10 +25,17 @@ def test_a_sink_without_new_records_is_ok() -> None:
     assert judged(last_batch=None) == Health("ok", "The query runs, and Kafka has nothing new.")
 
 
-def test_a_silent_query_is_failing() -> None:
-    state = judged(silent=720.0)
+@pytest.mark.parametrize("streaming", [True, False])
+def test_a_sink_without_progress_is_failing(streaming: bool) -> None:
+    state = judged(silent=720.0, stalled=720.0, streaming=streaming)
     assert state.state == "failing"
-    assert state.text.startswith("No batch has ended for 12 minutes, and 5 minutes is the limit: nothing is landed.")
+    assert state.text.startswith("The sink has made no progress for 12 minutes, and 5 minutes is the limit: nothing")
+
+
+def test_a_batch_that_takes_long_and_makes_progress_is_degraded() -> None:
+    state = judged(silent=720.0, stalled=31.0)
+    assert state.state == "degraded"
+    assert state.text.startswith("No batch has ended for 12 minutes: the one that runs is large, or slow.")
 
 
 def test_a_start_is_starting() -> None:

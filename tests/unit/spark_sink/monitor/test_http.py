@@ -76,14 +76,22 @@ def test_metrics_are_what_prometheus_reads(door: Door) -> None:
     ]
 
 
-def test_a_query_is_healthy_until_it_was_silent_for_longer_than_the_limit(door: Door) -> None:
+def test_a_sink_is_healthy_until_it_made_no_progress_for_longer_than_the_limit(door: Door) -> None:
     door.clock.seconds = 300.0
-    assert door.get("/health") == (200, b'{"status": "ok", "silent_seconds": 300.0, "limit_seconds": 300.0}\n')
+    health = b'{"status": "ok", "silent_seconds": 300.0, "stalled_seconds": 300.0, "limit_seconds": 300.0}\n'
+    assert door.get("/health") == (200, health)
     door.clock.seconds = 301.0
     status, body = door.get("/health")
     assert (status, json.loads(body)["status"]) == (503, "stalled")
     door.metrics.alive()
     assert door.get("/health")[0] == 200
+
+
+def test_a_batch_may_take_longer_than_the_limit_while_parts_of_it_end(door: Door) -> None:
+    door.clock.seconds = 301.0
+    door.metrics.progressed()
+    status, body = door.get("/health")
+    assert (status, json.loads(body)["silent_seconds"], json.loads(body)["stalled_seconds"]) == (200, 301.0, 0.0)
 
 
 def test_a_slow_trigger_may_be_silent_for_ten_intervals() -> None:

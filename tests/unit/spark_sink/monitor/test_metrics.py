@@ -8,6 +8,7 @@ from spark_sink.kafka.offsets import from_json
 from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.monitor.metrics import SinkMetrics, documentation
 from spark_sink.views.progress import Figures
+from tests.fakes import ManualClock
 
 ROOT = Path(__file__).parents[4]
 DONE, THERE = '{"logs":{"0":10,"1":5}}', '{"logs":{"0":12,"1":5,"2":7}}'
@@ -100,3 +101,15 @@ def test_nothing_is_served_that_is_not_on_the_page() -> None:
     metrics.landed(LANDED)
     served = set(re.findall(r"^# TYPE (\w+)", generate_latest(metrics.registry).decode(), re.MULTILINE))
     assert served == set(re.findall(r"`(\w+)`", documentation()))
+
+
+def test_an_idle_look_is_progress_and_a_part_of_a_batch_is_no_end_of_one() -> None:
+    clock = ManualClock()
+    metrics = SinkMetrics(clock.monotonic)
+    clock.advance(10.0)
+    assert (metrics.silent_for(), metrics.stalled_for()) == (10.0, 10.0)
+    metrics.progressed()
+    assert (value(metrics, "silent_seconds"), value(metrics, "stalled_seconds")) == (10.0, 0.0)
+    clock.advance(1.0)
+    metrics.alive()
+    assert (value(metrics, "silent_seconds"), value(metrics, "stalled_seconds")) == (0.0, 0.0)

@@ -185,7 +185,9 @@ class Tap:
         with self._lock:
             self._set([subscription for subscription in self._subscriptions if not subscription.is_abandoned])
             if self._is_closed:
-                raise TooManyTaps("the agent is about to end")
+                raise TooManyTaps(
+                    "the shipper ends or restarts, and tap ends with it; run it again when the shipper runs"
+                )
             if len(self._subscriptions) >= MOST_TAPS:
                 raise TooManyTaps(f"{MOST_TAPS} taps are open, which is the most: end one of them (`shipper tap`)")
             if self._records is None:

@@ -7,14 +7,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TextIO
 from urllib.parse import urlencode
 
 from config.text.units import parse_duration
 from logs.visible import visible
-from monitor.client import NotHttp, Place, opened
+from monitor.client import NotHttp, Place, Refused, get, opened
 from shipper.command_options import add_shared, data_path_alone
 from shipper.errors import StartError
 from shipper.running_agent import errors_in_words, socket_of
@@ -22,13 +22,14 @@ from shipper.running_agent import errors_in_words, socket_of
 MOST_RATE = 100.0
 SILENCE = 10.0  # seconds without any line, after which the agent counts as hanging: it writes one each second
 NO_MATCH = 5.0  # seconds after which a note explains why nothing is shown
+PATIENCE = 2.0  # seconds for an explanation
 NOTE_INTERVAL = 5.0  # seconds between two notes about dropped events
 
 
 def add_tap_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Shows a sample of the events that the running agent sends, as they are sent. It changes nothing:"
-        " what this reader has no time for is dropped and counted."
+        " what this reader has no time for is dropped and counted. It ends when the agent ends or restarts."
     )
     parser.add_argument(
         "targets",
@@ -111,6 +112,7 @@ class Viewer:
     count: int | None = None
     seconds: float = math.inf
     now: Callable[[], float] = time.monotonic
+    explain: Callable[[], str] = str  # which of the wanted inputs and files do not exist, if any
     shown: int = 0
     _dropped_before: int = 0  # in streams before this one
     _counts: Mapping[str, int] = field(default_factory=dict)
@@ -159,10 +161,16 @@ class Viewer:
         if not self._is_connected:
             self._is_connected = True
             self._print("connected; Ctrl-C ends it")
+            if explanation := self.explain():
+                self._print(explanation)
         if self.dropped > self._noted and now >= self._note_due:
             self._print(f"{self.dropped - self._noted:,} events were dropped here: this reader is too slow for them")
             self._noted, self._note_due = self.dropped, now + NOTE_INTERVAL
-        if not self.shown and not self._explained and now - self._began >= NO_MATCH:
+        if now - self._began >= NO_MATCH:
+            self._explain_silence()
+
+    def _explain_silence(self) -> None:
+        if self._is_connected and not self.shown and not self._explained:
             self._explained = True
             self._print(self._silence())
 
@@ -175,6 +183,7 @@ class Viewer:
         return "nothing is sent: no new events, or the output takes none; `shipper top` shows which"
 
     def summarize(self) -> None:
+        self._explain_silence()
         dropped = f"; {self.dropped:,} were dropped: this reader was too slow for them" if self.dropped else ""
         self._print(f"{self.shown:,} event{'s'[: self.shown != 1]} shown{dropped}")
 
@@ -184,20 +193,28 @@ class Viewer:
 
 def tap(options: argparse.Namespace) -> int:
     place = socket_of(data_path_alone(options))
-    terminal = sys.stdout.isatty()
-    form = Format(pretty=options.pretty, keys=options.keys, terminal=terminal)
-    viewer = Viewer(form, sys.stdout.buffer, sys.stderr, options.count, options.seconds)
+    viewer = Viewer(
+        Format(pretty=options.pretty, keys=options.keys, terminal=sys.stdout.isatty()),
+        sys.stdout.buffer,
+        sys.stderr,
+        options.count,
+        options.seconds,
+        explain=lambda: missing_sources(place, options.targets),
+    )
     query = urlencode({"rate": options.rate, "targets": json.dumps(list(_targets(options.targets)))})
     try:
         viewer.show(stream(place, f"/tap?{query}", viewer.note_gap))
     except KeyboardInterrupt:
         pass
-    finally:
-        viewer.summarize()
+    except StartError:
+        if viewer.shown:
+            viewer.summarize()
+        raise
+    viewer.summarize()
     return 0
 
 
-def _targets(words: list[str]) -> Iterator[str]:
+def _targets(words: Iterable[str]) -> Iterator[str]:
     """Yield inputs' ids as they are, and paths as the agent has them."""
     for word in words:
         yield word
@@ -205,9 +222,41 @@ def _targets(words: list[str]) -> Iterator[str]:
             yield os.path.abspath(word)
 
 
+def missing_sources(place: Place, words: Sequence[str]) -> str:
+    """Return which of the inputs and files do not exist, and which do; an empty text if all exist, or the agent does
+    not answer that."""
+    if not words:
+        return ""
+    query = urlencode({"targets": json.dumps(list(_targets(words)))})
+    try:
+        answer = json.loads(get(place, f"/tap/sources?{query}", PATIENCE))
+    except (OSError, Refused, ValueError):
+        return ""
+    unknown = [word for word in words if set(_targets([word])) <= set(answer["unknown"])]
+    if not unknown:
+        return ""
+    return (
+        f"no input and no file that is read is called {_listed(unknown)}; events are shown when one is. "
+        f"Inputs: {_some(answer['inputs'])}. Open files: {_some(answer['files'])}"
+    )
+
+
+def _some(those: Mapping[str, Any]) -> str:
+    some, count = those["some"], those["count"]
+    more = f" and {count - len(some):,} more" if count > len(some) else ""
+    return f"{_listed(some)}{more}" if some else "none"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(visible, names))
+
+
 def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[bytes]:
     """Yield the lines that the agent streams, and after the stream broke off those of another one, which is noted: the
-    agent leaves a reader that pauses for long. Raises StartError."""
+    agent leaves a reader that pauses for long. Raises StartError, also when the agent ends."""
+    ended = StartError(
+        f"{place}: the shipper has ended or restarts, and tap ends with it; run it again when the shipper runs"
+    )
     for number in itertools.count():
         received = False
         with errors_in_words(place):
@@ -218,8 +267,10 @@ def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[by
                             note_gap()
                         received = True
                         yield line
-            except (ConnectionError, NotHttp):
+            except (ConnectionError, FileNotFoundError, NotHttp) as error:
+                if number and not received:
+                    raise ended from error
                 if not received:
                     raise
         if not received:
-            raise StartError(f"{place} answers with nothing")
+            raise ended

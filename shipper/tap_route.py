@@ -4,13 +4,18 @@
 {"counts":{"matching":…,"others":…,"dropped":…}}          at the start and each second
 
 The query has `rate`, events a second, and `targets`: a JSON list of inputs' ids and of files' paths or globs.
+
+`/tap/sources`: one JSON object, for who sees no events. The query has `targets`.
+
+{"inputs":{"count":1,"some":["app"]},"files":{"count":12,"some":["/var/log/app.log",…]},"unknown":["ap"]}
 """
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Self
 
 from monitor.server import Handler, Request, Response
 from shipper.clock import Clock
@@ -20,8 +25,25 @@ from shipper.tap import MOST_RATE, Subscription, Tap, Wanted
 COUNTS_INTERVAL = 1.0  # seconds
 WAIT = 0.25  # seconds after which the server looks whether the client has left
 MOST_TARGETS = 1000
+MOST_LISTED = 10  # inputs, and files
+MOST_EXAMINED = 20  # targets that are compared with each open file
 TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
 LINES = "application/x-ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Tappable:
+    """Of which events may come: the inputs by their ids, each with its paths, and the paths of open files."""
+
+    inputs: Mapping[str, Sequence[str]]
+    files: Sequence[str]
+
+    def is_known(self, target: str) -> bool:
+        """True for an input, a path of one, a file that it reads when there is new data, and an open file."""
+        if target in self.inputs or any(map(partial(Wanted([target]).includes, ""), self.files)):
+            return True
+        return any(paths and Wanted(paths).includes("", target) for paths in self.inputs.values())
 
 
 def tap_route(tap: Tap, clock: Clock) -> Handler:
@@ -30,7 +52,7 @@ def tap_route(tap: Tap, clock: Clock) -> Handler:
 
     def answer(request: Request) -> Response:
         try:
-            wanted, rate = _wanted(request.query), _rate(request.query)
+            wanted, rate = Wanted(_targets(request.query)), _rate(request.query)
         except ValueError as error:
             return _refusal(400, str(error))
         try:
@@ -46,11 +68,32 @@ def no_tap(_: Request) -> Response:
     return _refusal(403, "events are as confidential as the files: /tap answers at shipper.sock in path.data only")
 
 
+def sources_route(tappable: Callable[[], Tappable]) -> Handler:
+    def answer(request: Request) -> Response:
+        try:
+            targets = _targets(request.query)
+        except ValueError as error:
+            return _refusal(400, str(error))
+        now = tappable()
+        members = {
+            "inputs": _some(list(now.inputs)),
+            "files": _some(now.files),
+            "unknown": [target for target in targets[:MOST_EXAMINED] if not now.is_known(target)],
+        }
+        return Response(200, JSON, _line(members))
+
+    return answer
+
+
+def _some(names: Sequence[str]) -> Mapping[str, Any]:
+    return {"count": len(names), "some": names[:MOST_LISTED]}
+
+
 def _refusal(status: int, text: str) -> Response:
     return Response(status, TEXT, f"{text}\n".encode())
 
 
-def _wanted(query: Mapping[str, str]) -> Wanted:
+def _targets(query: Mapping[str, str]) -> list[str]:
     """Raises ValueError."""
     try:
         targets = json.loads(query.get("targets", "[]"))
@@ -60,7 +103,7 @@ def _wanted(query: Mapping[str, str]) -> Wanted:
         raise ValueError("targets must be a JSON list of texts")
     if len(targets) > MOST_TARGETS:
         raise ValueError(f"{len(targets)} inputs and files are more than {MOST_TARGETS}; a glob in quotes is one")
-    return Wanted(targets)
+    return targets
 
 
 def _rate(query: Mapping[str, str]) -> float:

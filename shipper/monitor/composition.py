@@ -28,7 +28,7 @@ from shipper.monitor.snapshot import Snapshot
 from shipper.monitor.status import AgentIdentity
 from shipper.output.base import Remote
 from shipper.tap import Records, Tap
-from shipper.tap_route import no_tap, tap_route
+from shipper.tap_route import Tappable, no_tap, sources_route, tap_route
 from shipper.version import VERSION
 
 
@@ -78,6 +78,7 @@ class Monitor:
         tap = Tap(app.pipeline.publisher, settings.records, settings.clock)
         self._stack.callback(tap.close)
         self._routes["/tap"], self._own_routes["/tap"] = no_tap, tap_route(tap, settings.clock)
+        self._own_routes["/tap/sources"] = sources_route(lambda: _tappable(app))
         space, probe = FreeSpace(settings.data), self._probe(app)
         reloaded = app.reloader.reloads.ok
 
@@ -106,3 +107,8 @@ class Monitor:
         probe.start()
         self._stack.callback(probe.close)
         return probe
+
+
+def _tappable(app: App) -> Tappable:
+    inputs = {active.id: active.config.paths for active in app.reloader.running}
+    return Tappable(inputs, [harvester.state.path for harvester in app.observe().running])

@@ -212,7 +212,7 @@ def test_closing_ends_all_taps_and_refuses_others(desk: Desk) -> None:
     desk.tap.close()
     assert not subscription.is_open
     assert desk.publisher.observer is None
-    with pytest.raises(TooManyTaps, match="about to end"):
+    with pytest.raises(TooManyTaps, match="tap ends with it; run it again"):
         desk.tap.subscribe(ALL, 10)
 
 

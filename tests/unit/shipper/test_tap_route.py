@@ -9,7 +9,7 @@ import pytest
 from monitor.server import Request, Response
 from shipper.event import Batch
 from shipper.tap import MOST_TAPS, Sample, Tap
-from shipper.tap_route import Lines, tap_route
+from shipper.tap_route import MOST_LISTED, Lines, Tappable, sources_route, tap_route
 from tests.builders import batch
 from tests.fakes import ManualClock
 
@@ -111,3 +111,17 @@ def test_a_stream_ends_when_the_agent_does(desk: Desk) -> None:
     desk.tap.close()
     assert list(lines) == []
     assert desk.ask().status == 503
+
+
+def test_what_exists_of_the_wanted_is_answered() -> None:
+    paths = [f"/var/log/{number}.log" for number in range(MOST_LISTED + 2)]
+    route = sources_route(lambda: Tappable({"app": ["/srv/*/log/*.log"], "stdin": []}, paths))
+    targets = ["app", "/cwd/app", "ap", "/var/log/3.log", "/var/*/4.log", "/var/log/*.txt", "/var/log/["]
+    targets += ["/srv/*/log/*.log", "/srv/a/log/quiet.log", "/srv/a/quiet.log"]
+    answer = json.loads(text_of(route(Request("/tap/sources", {"targets": json.dumps(targets)}, ""))))
+    assert answer == {
+        "inputs": {"count": 2, "some": ["app", "stdin"]},
+        "files": {"count": MOST_LISTED + 2, "some": paths[:MOST_LISTED]},
+        "unknown": ["/cwd/app", "ap", "/var/log/*.txt", "/var/log/[", "/srv/a/quiet.log"],
+    }
+    assert route(Request("/tap/sources", {"targets": "app"}, "")).status == 400

@@ -169,6 +169,7 @@ def test_events_are_shown_at_the_socket_in_path_data_only(monitor_of: MakeMonito
     for address, status in ((tmp_path / "h.sock", 403), (port, 403), (tmp_path / SOCKET_FILE, 200)):
         with asked(address, "/tap") as client:
             assert client.recv(12) == b"HTTP/1.1 %d" % status
+    assert document(tmp_path, "/tap/sources")["files"] == {"count": 1, "some": [f"{lab.logs}/a.log"]}
 
 
 def test_a_port_that_is_taken_keeps_the_agent_from_starting(monitor_of: MakeMonitor) -> None:

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 import yaml
 
 from config.text.secrets import MASK, hidden, masked
+from config.yaml.document import Overrides
 from config.yaml.errors import ConfigError
 from config.yaml.load import read
 from config.yaml.maps import RawMaps
@@ -23,7 +24,7 @@ __all__ = ["MASK", "export", "masked"]
 
 def export(
     files: Sequence[Path],
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     env: Mapping[str, str] = os.environ,
     model: Any = None,
 ) -> str:

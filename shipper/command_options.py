@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, ShipperConfig
+from config.yaml.document import Override
 from config.yaml.errors import ConfigError
 from config.yaml.files import check_permissions
 from config.yaml.load import load, variables_of
@@ -68,14 +69,19 @@ def files(options: argparse.Namespace) -> list[Path]:
     return [directory / file for file in options.configs or [DEFAULT]]
 
 
-def written(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
+def written(options: argparse.Namespace) -> tuple[list[Path], list[str | Override]]:
     """Return the configuration files, and what overrides them."""
     # The paths are overrides, because the checks need the data path: an input must not read it.
     given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
-    paths = [f"path.{name}={json.dumps(str(path))}" for name, path in given.items() if path is not None]
-    levels = [f"logging.level={options.level}"] if options.level is not None else []
+    paths = [
+        Override(f"path.{name}={json.dumps(str(path))}", f"--path.{name}")
+        for name, path in given.items()
+        if path is not None
+    ]
+    levels = [Override(f"logging.level={options.level}", "-v")] if options.level is not None else []
     if options.debugged is not None:
-        levels = ["logging.level=debug", f"logging.selectors={json.dumps(options.debugged)}"]
+        selectors = f"logging.selectors={json.dumps(options.debugged)}"
+        levels = [Override("logging.level=debug", "-d"), Override(selectors, "-d")]
     return files(options), [*levels, *options.overrides, *paths]
 
 

@@ -5,8 +5,9 @@ running agent (the output, the queue, the data path ...) stays as it was, and is
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any
 
 from config.shipper.model import ShipperConfig
 from config.yaml.schema import options
@@ -154,9 +155,7 @@ class Reloader:
 
     def _log_changes(self, read: ShipperConfig, inputs: list[Input]) -> None:
         log_findings(read, self._config)
-        fixed = [option for option in options(ShipperConfig) if option.name not in RELOADED]
-        changed = (option for option in fixed if getattr(read, option.name) != getattr(self._config, option.name))
-        late = [option.keys[0] for option in changed]
+        late = changed_options(self._config, read, RELOADED)
         if late:
             logger.warning(
                 "changed in the configuration, and in effect at the next start only: %s", ", ".join(late), extra=EACH
@@ -165,6 +164,20 @@ class Reloader:
             logger.info("reloaded: %s", difference(self._running, inputs), extra=EACH)
         elif not late:
             logger.info("the configuration was read again: nothing changed", extra=EACH)
+
+
+def changed_options(before: Any, after: Any, without: Container[str] = ()) -> list[str]:
+    """Return the dotted names of the options that differ in two values of a model, but for the fields `without`. A
+    section that only one of them has is one name, as a list is."""
+    model: Any = type(before)
+    names: list[str] = []
+    for option in options(model):
+        old, new = getattr(before, option.name), getattr(after, option.name)
+        if old == new or option.name in without:
+            continue
+        below = changed_options(old, new) if is_dataclass(old) and type(old) is type(new) else []
+        names += [f"{option.keys[0]}.{name}" for name in below] or [option.keys[0]]
+    return names
 
 
 def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from config.export import export
 from config.sink.model import SinkConfig
+from config.yaml.document import Override
 from config.yaml.load import load
 from spark_sink import logs
 from spark_sink.version import release
@@ -105,9 +106,10 @@ def _exported(options: argparse.Namespace) -> str:
 
 def config_of(options: argparse.Namespace) -> SinkConfig:
     """Return the configuration of the command line. Raises ConfigError."""
-    levels: list[str] = []
+    levels: list[Override] = []
     if options.debugged is not None:
-        levels = ["logging.level=debug", f"logging.selectors={json.dumps(options.debugged)}"]
+        selectors = f"logging.selectors={json.dumps(options.debugged)}"
+        levels = [Override("logging.level=debug", "-d"), Override(selectors, "-d")]
     config = load(options.files, SinkConfig, [*levels, *options.overrides])
     if getattr(options, "available_now", False):
         return replace(config, stop="available-now", stop_timestamp=None, stop_offsets={})

@@ -21,7 +21,6 @@ from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.report import dotted, given_twice
 from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 
-OVERRIDE = "-E"
 MAX_DEPTH = 64
 MAX_VALUES = 250_000
 _STR = "tag:yaml.org,2002:str"
@@ -207,8 +206,7 @@ class Composer:
         return []
 
     def _place(self, event: Any) -> Place:
-        # Overrides (-E) are not in a file: a line would mean nothing.
-        line = 0 if self._name == OVERRIDE else _line(event)
+        line = 0 if is_option(self._name) else _line(event)
         place = self._places.get(line)
         if place is None:
             place = self._places[line] = Place(self._name, line)
@@ -219,6 +217,11 @@ class Composer:
 
     def _failure(self, line: int, message: str) -> ConfigError:
         return ConfigError([Problem(self._name, line, "", message)])
+
+
+def is_option(name: str) -> bool:
+    """True for an option of the command line in the place of a file (-E): a line would mean nothing there."""
+    return name.startswith("-")
 
 
 def _line(event: Any) -> int:

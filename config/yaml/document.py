@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from config.yaml.composing import OVERRIDE, Budget, Composer
+from config.yaml.composing import Budget, Composer
 from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.files import read_bytes
 from config.yaml.tree import Entry, ListNode, Scalar, Section, is_null
@@ -59,22 +59,34 @@ def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Secti
     raise _failure(node.place, f"must contain options (key: value), not {kind}")
 
 
-def override(root: Section, overrides: Sequence[str], problems: list[Problem]) -> Section:
+@dataclass(frozen=True, slots=True)
+class Override:
+    """An option of the command line that has the effect of `-E key=value`; problems with it name that option."""
+
+    text: str = field(repr=False)  # it may be a secret
+    option: str
+
+
+Overrides = Sequence[str | Override]  # a text is that of an -E
+
+
+def override(root: Section, overrides: Overrides, problems: list[Problem]) -> Section:
     """Return the tree with each `-E key=value` applied; the value is YAML, so that lists can be given; the last one
     wins."""
     entries = list(root.entries)
-    place = Place(OVERRIDE)
-    for rank, text in enumerate(overrides, start=1):
+    for rank, given in enumerate(overrides, start=1):
+        text, option = (given, "-E") if isinstance(given, str) else (given.text, given.option)
+        place = Place(option)
         key, equals, value = text.partition("=")
         key = _INDEX.sub(r".\1", key)
         if not equals or not all(key.strip().split(".")):
             shown = _NAME.match(text)  # no more of it: what was written without '=' may be a password
             named = f"{shown[0]!r}" if shown and shown[0] else "an override"
-            problems.append(Problem(OVERRIDE, 0, "", f"{named} must be key=value, as in name=web-1"))
+            problems.append(Problem(option, 0, "", f"{named} must be key=value, as in name=web-1"))
             continue
         key = key.strip()
         try:
-            node = Composer(OVERRIDE, problems, rank).compose(value, key, key.count(".") + 1)
+            node = Composer(option, problems, rank).compose(value, key, key.count(".") + 1)
         except ConfigError as error:
             problems.extend(replace(problem, line=0, path=key) for problem in error.problems)
             continue

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from config.yaml import document
-from config.yaml.composing import OVERRIDE
+from config.yaml.composing import is_option
+from config.yaml.document import Overrides
 from config.yaml.errors import ConfigError, Problem
 from config.yaml.report import FAILED, Examination, LoadReport, Spot
 from config.yaml.tree import Node, Section
@@ -48,7 +49,7 @@ class RawConfig:
         return None if value is FAILED or has_mistake else value
 
 
-def read(files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str]) -> RawConfig:
+def read(files: Sequence[Path], model: Any, overrides: Overrides, env: Mapping[str, str]) -> RawConfig:
     """Return what is written, merged and overridden, before the model sees it. Raises ConfigError for what is not
     YAML."""
     problems: list[Problem] = []
@@ -61,7 +62,7 @@ def read(files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mappi
     return RawConfig(files[0], root, variables, problems, tolerates(written), frozenset(kept.values()))
 
 
-def variables_of(files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str]) -> Variables:
+def variables_of(files: Sequence[Path], model: Any, overrides: Overrides, env: Mapping[str, str]) -> Variables:
     """Return the variables without secrets: also where the configuration has mistakes. Raises ConfigError for what is
     not YAML."""
     problems: list[Problem] = []
@@ -77,7 +78,7 @@ def _variables(files: Sequence[Path], model: Any, root: Section, env: Mapping[st
 def load(
     files: Path | Sequence[Path],
     model: type[T],
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     env: Mapping[str, str] = os.environ,
     examine: Callable[[T], Examination] | None = None,
 ) -> T:
@@ -128,5 +129,9 @@ def _without_secrets(raw: RawConfig, root: Section) -> Callable[[list[Problem]],
 
 def _in_order(problems: list[Problem], files: Sequence[Path]) -> list[Problem]:
     """Return problems in the order of the files, then of included files, overrides last."""
-    rank = {str(file): index for index, file in enumerate(files)} | {OVERRIDE: len(files) + 1}
-    return sorted(problems, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))
+    ranks = {str(file): index for index, file in enumerate(files)}
+
+    def rank(file: str) -> int:
+        return len(files) + 1 if is_option(file) else ranks.get(file, len(files))
+
+    return sorted(problems, key=lambda problem: (rank(problem.file), problem.file, problem.line))

@@ -373,12 +373,14 @@ def test_what_cannot_change_is_named_and_stays(lab: ReloadingLab, reload_log: Re
     lab.configure(lab.of("a", "a.log"))
     lab.start()
     lab.reload(queue=QueueConfig(mem=MemQueue(events=7)), name="other")
-    assert reload_log.messages == ["changed in the configuration, and in effect at the next start only: queue, name"]
+    assert reload_log.messages == [
+        "changed in the configuration, and in effect at the next start only: queue.mem.events, name"
+    ]
     lab.append("a.log", "one\n")
     lab.reload(replace(lab.configured.inputs[0], tags=("new",)))
     lab.expect_lines("a.log", "one")
     assert reload_log.messages[1:] == [
-        "changed in the configuration, and in effect at the next start only: queue, name",
+        "changed in the configuration, and in effect at the next start only: queue.mem.events, name",
         "reloaded: 1 input changed",
     ]
     assert '"name":"lab"' in lab.records[0]

@@ -168,6 +168,22 @@ def test_v_and_d_set_the_level(typed: list[str], level: str, config: Path) -> No
     assert load_config(cli.parse(["run", "-c", str(config), *typed])).logging.level == level
 
 
+def test_what_is_wrong_with_an_option_of_the_command_line_names_it(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with config.open("a") as file:
+        file.write("logging.levels: {x: info}\n")
+    assert main(["test", "config", "-c", str(config), "-d", "source,typo", "--path.data", " ", "-E", "name"]) == 1
+    assert [line.partition(";")[0].replace(f"{config}", "f") for line in capsys.readouterr().err.splitlines()] == [
+        "f:5: logging.levels.x: 'x' is not a component",
+        "--path.data: path.data: is empty",
+        "-E: 'name' must be key=value, as in name=web-1",
+    ]
+    config.write_text(config.read_text().replace("logging.levels: {x: info}", ""))
+    assert main(["test", "config", "-c", str(config), "-d", "source,typo"]) == 0
+    assert capsys.readouterr().out.startswith("warning: -d: logging.selectors: 'typo' selects nothing here; known: ")
+
+
 @pytest.mark.parametrize(
     ("typed", "environ", "strict"),
     [

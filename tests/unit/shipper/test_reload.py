@@ -1,16 +1,19 @@
 """What is logged of a reload; tests/model/test_reload.py has what it does to files."""
 
+import json
 import logging
 from collections.abc import Callable
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from config.shipper.included import ConfigInputs, ReloadConfig
 from config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
+from config.yaml.load import load
 from shipper.errors import StartError
 from shipper.inputs import InputFactory
-from shipper.reload import ConfigSource, Reloader, difference, log_findings
+from shipper.reload import RELOADED, ConfigSource, Reloader, changed_options, difference, log_findings
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
@@ -36,6 +39,36 @@ A, B, C = map(an_input, "abc")
 )
 def test_the_difference_is_logged_in_numbers(before: list[Input], after: list[Input], words: str) -> None:
     assert difference(before, after) == words
+
+
+KAFKA = {"hosts": ["h:1"], "topic": "t"}
+BASE = {"output.kafka": KAFKA, "http": {"enabled": True}, "tags": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"http": {"enabled": True, "port": 5067, "host": "0.0.0.0"}}, ["http.host", "http.port"]),
+        (
+            {"output.kafka": {**KAFKA, "hosts": ["h:2"], "backoff.init": "2s"}},
+            ["output.kafka.hosts", "output.kafka.backoff.init"],
+        ),
+        (
+            {"output.kafka": {**KAFKA, "enabled": False}, "output.file.path": "/x"},
+            ["output.kafka.enabled", "output.file"],
+        ),
+        ({"queue.mem.events": 7, "shipper.registry.flush": "2s"}, ["queue.mem.events", "shipper.registry.flush"]),
+        ({"tags": ["b"]}, []),
+    ],
+)
+def test_options_that_changed_have_their_whole_names(changes: dict[str, Any], names: list[str], tmp_path: Path) -> None:
+    def read(options: dict[str, Any]) -> ShipperConfig:
+        file = tmp_path / "shipper.yml"
+        inputs = [{"type": "filestream", "id": "a", "paths": ["/x"]}]
+        file.write_text(json.dumps({"shipper.inputs": inputs, **options}))
+        return load(file, ShipperConfig)
+
+    assert changed_options(read(BASE), read(BASE | changes), RELOADED) == names
 
 
 class Made:

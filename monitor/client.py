@@ -1,11 +1,9 @@
 """Asks a running shipper or sink by HTTP, over its unix socket or an address."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import (
     HTTPConnection,
     HTTPException,
@@ -15,13 +13,9 @@ from http.client import (
     RemoteDisconnected,
 )
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from monitor.sockets import check_length
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
 
 MOST_BYTES = 64 * 1024 * 1024  # of an answer that is read as a whole
 MOST_WORDS = 2000  # bytes of an error's text
@@ -56,23 +50,19 @@ class UnixSocket:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`base` is the path below which the server is, without a slash at its end. `tls` decides whom a secure connection
-    trusts: as the system does, if it is None."""
+    """`base` is the path below which the server is, without a slash at its end."""
 
     host: str
     port: int
     base: str = ""
     is_secure: bool = False
-    tls: SSLContext | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.is_secure else 'http'}://{host}:{self.port}{self.base}"
 
     def connection(self, timeout: float) -> HTTPConnection:
-        if self.is_secure:
-            return HTTPSConnection(self.host, self.port, timeout=timeout, context=self.tls)
-        return HTTPConnection(self.host, self.port, timeout=timeout)
+        return (HTTPSConnection if self.is_secure else HTTPConnection)(self.host, self.port, timeout=timeout)
 
     def below(self, path: str) -> str:
         return f"{self.base}{path}"

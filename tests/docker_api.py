@@ -35,6 +35,9 @@ class DockerApi:
         self.refusal: tuple[int, str] | None = None
         self.raw: bytes | None = None
         self._time = int(time * 10**9)
+        self._closing = False
+        self._answers = threading.Event()
+        self._answers.set()
         self._lock = threading.RLock()
         self._containers: dict[str, Document] = {}
         self._events: list[Document] = []
@@ -52,6 +55,7 @@ class DockerApi:
     def start(self) -> None:
         """Start the daemon, whose containers are as they were, and which has forgotten all events."""
         self._events.clear()
+        self._closing = False
         self._server = _Server(str(self.path), self)
         # A shorter interval than the default's half second: `close` waits for it.
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -61,7 +65,10 @@ class DockerApi:
         """Stop the daemon: its streams break off, and its socket is removed."""
         if self._server is None or self._thread is None:
             return
-        self.break_streams()
+        with self._lock:
+            self._closing = True
+            self.break_streams()
+        self._answers.set()
         self._server.shutdown()
         self._thread.join()
         self._server.break_connections()
@@ -137,6 +144,13 @@ class DockerApi:
             for stream in self._streams:
                 stream.put(event)
 
+    def mute(self) -> None:
+        """Take connections, and answer none until the daemon is closed."""
+        self._answers.clear()
+
+    def await_answers(self) -> None:
+        self._answers.wait()
+
     def break_streams(self) -> None:
         """End all streams of events, as a daemon that is stopped does."""
         with self._lock:
@@ -169,6 +183,8 @@ class DockerApi:
             for event in self._events:
                 if event["timeNano"] >= since:
                     stream.put(event)
+            if self._closing:
+                stream.put(None)
             self._streams.append(stream)
         return stream
 
@@ -211,6 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
         query = parse_qs(parts.query)
         api.asked.append(self.path)
         self.close_connection = True
+        api.await_answers()
         try:
             if api.raw is not None:
                 self.wfile.write(api.raw)

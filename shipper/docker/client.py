@@ -91,8 +91,11 @@ class _Stream:
 
     def __init__(self, place: Place, path: str) -> None:
         self._place = place
-        self._connection: HTTPConnection = place.connection(ANSWER_SECONDS)
         self._interrupted = False
+        try:
+            self._connection: HTTPConnection = place.connection(ANSWER_SECONDS)
+        except OSError as error:
+            raise DockerError(f"the files of ssl for Docker at {place} cannot be read: {error}") from error
         try:
             self._connection.connect()
             # http.client hands it over to the answer, and no longer has it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ class DockerContainer:
     id: str
     name: str
     image: str
-    labels: Mapping[str, str]
+    labels: dict[str, str]
     is_running: bool
     addresses: tuple[str, ...] = ()
     ports: tuple[Port, ...] = ()

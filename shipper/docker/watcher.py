@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -39,12 +40,18 @@ class Listener(Protocol):
         possible."""
 
 
-class NoListener:
+class Waking:
+    """A listener that looks at the watcher itself, when it is woken."""
+
+    def __init__(self, wake: Callable[[], None] = lambda: None) -> None:
+        self._wake = wake
+
     def started(self, container: DockerContainer) -> None: ...
 
     def stopped(self, container: DockerContainer) -> None: ...
 
-    def looked(self) -> None: ...
+    def looked(self) -> None:
+        self._wake()
 
 
 @dataclass(slots=True)
@@ -82,7 +89,7 @@ class Watcher:
         self._clock = clock
         self._cleanup = cleanup_timeout
         self._state = _State()
-        self._following = Following(client, clock, self._state, listener or NoListener(), cleanup_timeout)
+        self._following = Following(client, clock, self._state, listener or Waking(), cleanup_timeout)
         # The thread must not have the watcher, or that would never be collected.
         self._thread = threading.Thread(target=self._following.run, args=(backoff,), name="docker", daemon=True)
         self._finalizer = weakref.finalize(self, self._following.stop)
@@ -208,7 +215,9 @@ class Following:
             known = _Known(container)
             self._state.by_short_id[container.id[:SHORT_ID]] = known
             self._state.by_id[container.id] = known
-        known.container, known.removed_at = container, NEVER
+        known.removed_at = NEVER
+        if container != before:  # the same object as long as nothing changes: what is derived from it is cached
+            known.container = container
         was_running = before is not None and before.is_running
         if container.is_running and container != before:
             self._listener.started(container)

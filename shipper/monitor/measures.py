@@ -109,6 +109,11 @@ MEASURES: tuple[Measure | Times, ...] = (
         lambda m: m.messages_cut_short,
     ),
     _counter("processor_failures", "Events that a processor could not process.", lambda m: m.processor_failures),
+    _counter(
+        "metadata_timeouts",
+        "Events that waited for metadata of their container or machine, and were sent without.",
+        lambda m: m.metadata_timeouts,
+    ),
     _counter("bytes_read", "Bytes of files that became events, or were dropped on purpose.", lambda m: m.bytes_read),
     _counter("bytes_acknowledged", "Bytes of files that are acknowledged.", lambda m: m.bytes_acked),
     _counter(

@@ -7,8 +7,9 @@ from typing import Any
 from config.shipper.processors import adding, decoding, moving, parsing, values
 from config.shipper.processors.caching import CacheConfig
 from config.shipper.processors.dns import DnsConfig
+from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
-from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
+from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
 from shipper.processor.base import EventProcessor, Processor, ProcessorContext
 from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags, Now
 from shipper.processor.changing.case import lowercase, uppercase

@@ -92,9 +92,8 @@ class WaitingChain:
         return None if part.done and not split_off else [part, *split_off]
 
     def waits_until(self, batch: Batch) -> float:
-        """Return the monotonic time until which the batch is to wait before the first step; 0 if it is not."""
-        until = max([step.waits_until(batch) for step in self._awaiting], default=0.0)
-        return until if until > 0 and until > self.clock.monotonic() else 0.0
+        """Return the monotonic time until which the batch is to wait before the first step; 0 if it is not to wait."""
+        return max(step.waits_until(batch) for step in self._awaiting)
 
 
 class BatchPart:
@@ -113,18 +112,17 @@ class BatchPart:
     def wait(self) -> None:
         """Let the batch wait before the first step, if it has to. Those behind it in the file wait with it then, and
         nothing is split off from it: metadata of the file is the same for all of them."""
-        self._waits_until = self._chain.waits_until(self.batch)
-        self.keeps_order = self.keeps_order or self._waits_until > 0
+        until = self._chain.waits_until(self.batch)
+        if until > self._chain.clock.monotonic():
+            self._waits_until, self.keeps_order = until, True
 
     @property
     def due(self) -> float:
         return self._pending.due if self._pending is not None else self._waits_until
 
     def resume(self) -> Sequence[BatchPart]:
-        if self._waits_until:
-            self._waits_until = self._chain.waits_until(self.batch)
-            if self._waits_until:
-                return ()
+        if self._waits_until and self._still_waits():
+            return ()
         while True:
             if self._pending is not None:
                 if self._pending.open and self._chain.clock.monotonic() < self._pending.due:
@@ -143,6 +141,14 @@ class BatchPart:
             self._pending = step.look_up(self._events, indices)
             if not self.keeps_order and 0 < len(self._pending.waiting) < len(indices):
                 return self._split(self._pending, indices)
+
+    def _still_waits(self) -> bool:
+        until = self._chain.waits_until(self.batch)
+        waits = until > self._chain.clock.monotonic()
+        if until and not waits:
+            self._chain.metrics.metadata_timeouts += self.batch.events
+        self._waits_until = until if waits else 0.0
+        return waits
 
     def _alive(self) -> Sequence[int]:
         dropped, everything = self._events.dropped, range(len(self._events.texts))

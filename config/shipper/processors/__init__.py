@@ -57,7 +57,7 @@ _MODELS = Deferred(
         "cache": "caching:CacheConfig",
         "add_host_metadata": "host_metadata:AddHostMetadataConfig",
         "add_process_metadata": "host_metadata:AddProcessMetadataConfig",
-        "add_docker_metadata": "runtime_metadata:AddDockerMetadataConfig",
+        "add_docker_metadata": "docker_metadata:AddDockerMetadataConfig",
         "add_kubernetes_metadata": "runtime_metadata:AddKubernetesMetadataConfig",
         "dns": "dns:DnsConfig",
     },

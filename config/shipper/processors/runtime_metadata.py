@@ -1,4 +1,4 @@
-"""Processors that add metadata of the container or pod that a log file belongs to, from the runtime's files."""
+"""The processor that adds metadata of the pod that a log file belongs to, from the container runtime's files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,39 +10,6 @@ from config.text.units import Duration
 from config.yaml.schema import NamedItems
 
 _NO_API = "metadata is read from the container runtime's files on the host; no API is queried"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddDockerMetadataConfig(ProcessorConfig):
-    """Adds metadata of the Docker container that an event belongs to."""
-
-    name: ClassVar = "add_docker_metadata"
-    ignored: ClassVar = dict.fromkeys(
-        ("host", "ssl", "tls", "wait_for_metadata", "wait_for_metadata_timeout", "wait_for_metadata_retry_period"),
-        _NO_API,
-    )
-    match_source: bool = field(
-        default=True, metadata={"doc": "Whether the container's id is taken from the path of the log file."}
-    )
-    match_source_index: int = field(
-        default=4,
-        metadata={"doc": "Which part of the path is the id, from 0; 4 fits Docker's own log files.", "min": 0},
-    )
-    match_short_id: bool = field(
-        default=False, metadata={"doc": "Whether the path may contain only the first 12 characters of the id."}
-    )
-    match_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that may contain the container's id."})
-    match_pids: tuple[str, ...] = field(
-        default=("process.pid", "process.parent.pid"),
-        metadata={"doc": "Fields with the id of a process in the container."},
-    )
-    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
-    cleanup_timeout: Duration = field(
-        default=60.0, metadata={"doc": "How long the metadata of a deleted container is kept after its last event."}
-    )
-    dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

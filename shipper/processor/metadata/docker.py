@@ -1,11 +1,14 @@
-"""add_docker_metadata: the container that a log belongs to."""
+"""add_docker_metadata: the container that a log belongs to, from Docker, or else from the files that it leaves on the
+host."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
-from shipper.event import Doc
+from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
+from shipper.event import Batch, Doc
 from shipper.json_fields import copied
 from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
@@ -14,10 +17,18 @@ from shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
 from shipper.processor.metadata.proc import container_of, last_group
 from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles, labelled
 
+if TYPE_CHECKING:
+    from shipper.docker.containers import DockerContainer
+    from shipper.docker.watcher import Watcher
+
 LOG_PATH: Path = ("log", "file", "path")
 LOG_FILE = frozenset({"log.file"})
 MOST_CACHED = 10_000
 PID_CACHED_FOR = 30.0  # seconds; ids of processes are reused
+# Seconds that events wait: at the start, for the first list of all containers; and then for one that is not known, as
+# its log is there some milliseconds before Docker reports it.
+LIST_PATIENCE = 2.0
+CONTAINER_PATIENCE = 1.0
 
 
 class AddDockerMetadata:
@@ -30,9 +41,26 @@ class AddDockerMetadata:
         self._proc = FilePath(config.hostfs) / "proc"
         self._in_group = last_group()
         self._shape = SHORT_ID if config.match_short_id else FULL_ID
-        self._facts: dict[str, tuple[Container | None, Facts]] = {}
+        self._facts: dict[str, tuple[Container | DockerContainer | None, Facts]] = {}
         self._of_pid: dict[int, tuple[float, str]] = {}
         self._clock = context.clock
+        self._watcher = _watcher(config, context)
+        self._started = self._clock.monotonic()
+        self._unknown: dict[str, float] = {}  # since when, by id
+
+    def waits_until(self, batch: Batch) -> float:
+        watcher = self._watcher
+        if watcher is None:
+            return 0.0
+        if not watcher.attempted:
+            return self._started + LIST_PATIENCE
+        path = batch.source.path
+        identity = self._of_path(path) if watcher.connected else ""
+        if not identity or self._container(identity, path) is not None:
+            return 0.0
+        if len(self._unknown) >= MOST_CACHED:
+            self._unknown.clear()
+        return self._unknown.setdefault(identity, self._clock.monotonic()) + CONTAINER_PATIENCE
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
         path = events.get(indices[0], LOG_PATH)
@@ -52,7 +80,7 @@ class AddDockerMetadata:
         for field in self._fields:
             value = event.get(field)
             if isinstance(value, str):
-                if SHORT_ID.fullmatch(value) and self._files.container(value) is not None:
+                if SHORT_ID.fullmatch(value) and self._container(value, "") is not None:
                     _write(event, self._known(value, ""))
                 return
 
@@ -81,18 +109,25 @@ class AddDockerMetadata:
             self._of_pid[pid] = now + PID_CACHED_FOR, identity
         return identity
 
+    def _container(self, identity: str, path: str) -> Container | DockerContainer | None:
+        """Return what is known of a container: what Docker answers is newer than its files, and an id of a path that
+        another user writes to cannot forge it."""
+        known = self._watcher.container(identity) if self._watcher is not None else None
+        return known or self._files.container(identity, path)
+
     def _known(self, identity: str, path: Any) -> Facts:
-        container = self._files.container(identity, path if isinstance(path, str) else "")
+        container = self._container(identity, path if isinstance(path, str) else "")
         before = self._facts.get(identity)
         if before is not None and before[0] is container:
             return before[1]
         if len(self._facts) >= MOST_CACHED:
             self._facts.clear()
-        facts = Facts(self, self._members(identity, container))
+        members = self._members(identity, container)
+        facts = before[1] if before is not None and before[1].members == members else Facts(self, members)
         self._facts[identity] = container, facts
         return facts
 
-    def _members(self, identity: str, container: Container | None) -> Doc:
+    def _members(self, identity: str, container: Container | DockerContainer | None) -> Doc:
         if container is None:
             return {"id": identity}
         members: Doc = {"id": container.id}
@@ -103,6 +138,24 @@ class AddDockerMetadata:
         if container.labels:
             members["labels"] = labelled(container.labels, dedot=self._config.dedot)
         return members
+
+
+def _watcher(config: AddDockerMetadataConfig, context: ProcessorContext) -> Watcher | None:
+    """Return the watcher of this Docker, started; None if it is not to be asked. Raises StartError."""
+    if not config.host:
+        return None
+    # Imported here: they bring http.client and ssl, and the factory imports this module for every configuration.
+    from shipper.docker.client import DockerClient
+    from shipper.docker.place import place_of
+    from shipper.docker.watcher import Waking, Watcher
+
+    def watch() -> Watcher:
+        client = DockerClient(place_of(config.host, config.ssl), context.clock)
+        watcher = Watcher(client, context.clock, config.cleanup_timeout, Waking(context.wake))
+        watcher.start()
+        return watcher
+
+    return context.services.shared((config.name, config.host, config.ssl, config.cleanup_timeout), watch)
 
 
 def _write(event: Event, facts: Facts) -> None:

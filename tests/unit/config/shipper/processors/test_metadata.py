@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.shipper.docker import DockerHost, DockerTlsConfig, docker_host
 from config.shipper.model import ShipperConfig
 from config.shipper.processors.dns import Nameserver, nameserver
 from config.yaml.errors import ConfigError
@@ -48,6 +49,12 @@ def mistakes(file: Path, processor: str) -> list[str]:
             {"fields": ("process.owner.name", "process.owner.id")},
         ),
         ("add_docker_metadata: {labels.dedot: false}", {"dedot": False, "match_source_index": 4, "match_source": True}),
+        ("add_docker_metadata:", {"host": "unix:///var/run/docker.sock", "ssl": None, "cleanup_timeout": 60.0}),
+        (
+            "add_docker_metadata: {host: 'tcp://h:2376', ssl: {certificate_authority: /ca, certificate: /c, key: /k}}",
+            {"ssl": DockerTlsConfig(certificate_authority="/ca", certificate="/c", key="/k")},
+        ),
+        ("add_docker_metadata: {host: ''}", {"host": ""}),
         ("add_kubernetes_metadata:", {"default_matchers": True, "logs_paths": ()}),
         (
             "add_kubernetes_metadata: {matchers: [{logs_path: {logs_path: /var/log/containers}}]}",
@@ -78,7 +85,8 @@ def test_all_of_dns_that_the_documentation_of_filebeat_shows(file: Path) -> None
 @pytest.mark.parametrize(
     ("processor", "count", "words"),
     [
-        ("add_docker_metadata: {host: 'unix:///x', ssl: {certificate: x}}", 2, "no API is queried"),
+        ("add_docker_metadata: {wait_for_metadata: true, wait_for_metadata_timeout: 1m}", 2, "starts without Docker"),
+        ("add_docker_metadata: {tls: {certificate: x}}", 1, "it is named ssl"),
         ("add_kubernetes_metadata: {kube_config: /x, indexers: [{ip_port: }], scope: node}", 3, "no API is queried"),
         ("add_kubernetes_metadata: {add_resource_metadata: {deployment: true}}", 1, "no API is queried"),
         ("add_kubernetes_metadata: {matchers: [{fields: {lookup_fields: [a]}}]}", 1, "by their path alone"),
@@ -100,6 +108,16 @@ def test_what_asks_an_api_is_accepted_with_a_note(file: Path, processor: str, co
         ("add_process_metadata: {include_fields: [process.env]}", "it needs restricted_fields: true"),
         ("add_process_metadata: {cgroup_regex: '(a)', cgroup_prefixes: [/b]}", "give it or cgroup_prefixes, not both"),
         ("add_process_metadata: {cgroup_regex: '('}", "is not a regular expression"),
+        ("add_docker_metadata: {host: /var/run/docker.sock}", "host: '/var/run/docker.sock' is not where a Docker can"),
+        (
+            "add_docker_metadata: {host: 'npipe:////./pipe/docker_engine'}",
+            "is a pipe of Windows, which is not supported",
+        ),
+        ("add_docker_metadata: {host: 'tcp://h'}", "host: 'tcp://h' is not where a Docker can be; write unix:///var"),
+        ("add_docker_metadata: {host: 'tcp://h:x'}", "host: 'tcp://h:x' has no port that is a number"),
+        ("add_docker_metadata: {host: 'https://h:1'}", "host: https needs a section ssl"),
+        ("add_docker_metadata: {ssl: {}}", "ssl: is for a Docker at tcp://; unix:///var/run/docker.sock is a socket"),
+        ("add_docker_metadata: {host: 'tcp://h:1', ssl: {key: /k}}", "ssl.key: needs certificate, too"),
         ("add_kubernetes_metadata: {matchers: [{odd: {}}]}", "unknown matcher"),
         ("dns: {fields: {a: b}}", "type: missing"),
         ("dns: {type: mx, fields: {a: b}}", "type: 'mx' must be one of: reverse (or PTR), A, AAAA, TXT"),
@@ -141,3 +159,16 @@ def test_a_name_server_may_have_a_port(text: str, expected: Nameserver) -> None:
 def test_what_is_no_name_server_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a name server"):
         nameserver(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("unix:///run/docker.sock", DockerHost(socket="/run/docker.sock")),
+        ("tcp://127.0.0.1:2375", DockerHost(host="127.0.0.1", port=2375)),
+        ("tcp://[::1]:2375/", DockerHost(host="::1", port=2375)),
+        ("https://docker.example:2376", DockerHost(host="docker.example", port=2376)),
+    ],
+)
+def test_docker_is_at_a_socket_or_an_address(text: str, expected: DockerHost) -> None:
+    assert docker_host(text) == expected

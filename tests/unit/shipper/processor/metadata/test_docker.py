@@ -1,4 +1,4 @@
-"""add_docker_metadata: from the files that Docker keeps beside a log."""
+"""add_docker_metadata: from the files that Docker keeps beside a log; from Docker itself in test_docker_daemon."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
+from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.runtime_files import MOST_BYTES, RuntimeFiles, labelled
@@ -37,7 +37,8 @@ class Docker:
         (directory / "config.v2.json").write_text(content)
 
     def step(self, **options: Any) -> AddDockerMetadata:
-        return AddDockerMetadata(AddDockerMetadataConfig(hostfs=str(self.root), **options), self.bench.context)
+        config = AddDockerMetadataConfig(**({"hostfs": str(self.root), "host": ""} | options))
+        return AddDockerMetadata(config, self.bench.context)
 
     def container(self, doc: Doc | None = None, **options: Any) -> Any:
         return self.bench.records(self.step(**options), [doc or {}])[0].get("container")

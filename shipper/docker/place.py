@@ -1,0 +1,45 @@
+"""Where a Docker daemon is, from the options of the configuration."""
+
+import ssl
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+
+from config.shipper.docker import DockerTlsConfig, docker_host
+from monitor.client import Address, Place, UnixSocket
+from shipper.errors import StartError
+
+
+def place_of(host: str, tls: DockerTlsConfig | None) -> Place:
+    """Return the place. Raises StartError if the files of `tls` cannot be used."""
+    where = docker_host(host)
+    if where.socket:
+        return UnixSocket(Path(where.socket))
+    if tls is None:
+        return Address(where.host, where.port)
+    place = TlsAddress(where.host, where.port, is_secure=True, options=tls)
+    try:
+        place.context()
+    except OSError as error:  # ssl.SSLError is one
+        names = ", ".join(filter(None, (tls.certificate_authority, tls.certificate, tls.key)))
+        raise StartError(f"the files of ssl for Docker at {host} cannot be used ({names}): {error}") from error
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class TlsAddress(Address):
+    """An address with the authorities and the certificate of `options`. The files are read for each connection, as they
+    may be renewed."""
+
+    options: DockerTlsConfig = field(default_factory=DockerTlsConfig)
+
+    def connection(self, timeout: float) -> HTTPConnection:
+        return HTTPSConnection(self.host, self.port, timeout=timeout, context=self.context())
+
+    def context(self) -> ssl.SSLContext:
+        """Return what a connection trusts and shows. Raises OSError."""
+        context = ssl.create_default_context(cafile=self.options.certificate_authority)
+        if self.options.certificate:
+            # A key with a passphrase would be asked for on the terminal.
+            context.load_cert_chain(self.options.certificate, self.options.key, password="")
+        return context

@@ -1,0 +1,54 @@
+"""From the options to where Docker is."""
+
+import ssl
+from http.client import HTTPSConnection
+from pathlib import Path
+
+import pytest
+
+from config.shipper.docker import DockerTlsConfig
+from monitor.client import Address, UnixSocket
+from shipper.clock import SystemClock
+from shipper.docker.client import DockerClient, DockerError
+from shipper.docker.place import TlsAddress, place_of
+from shipper.errors import StartError
+from tests.certificates import CertificateDirectory
+
+
+def test_it_is_at_a_socket_or_an_address() -> None:
+    assert place_of("unix:///run/docker.sock", None) == UnixSocket(Path("/run/docker.sock"))
+    assert place_of("tcp://h:2375", None) == Address("h", 2375)
+
+
+def options(files: CertificateDirectory, passphrase: str = "") -> DockerTlsConfig:
+    certificate, key = files.issue(passphrase=passphrase)
+    return DockerTlsConfig(certificate_authority=files.authorities(), certificate=certificate, key=key)
+
+
+def test_tls_trusts_the_named_authority_alone(tmp_path: Path) -> None:
+    place = place_of("tcp://h:2376", options(CertificateDirectory(tmp_path)))
+    assert str(place) == "https://h:2376"
+    assert isinstance(place, TlsAddress)
+    assert isinstance(place.connection(5), HTTPSConnection)
+    context = place.context()
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert len(context.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize("wrong", ["missing", "another", "sealed"])
+def test_files_that_cannot_be_used_end_the_start(tmp_path: Path, wrong: str) -> None:
+    files = CertificateDirectory(tmp_path)
+    tls = options(files, passphrase="secret" if wrong == "sealed" else "")
+    if wrong == "missing":
+        (tmp_path / "authority.pem").unlink()
+    if wrong == "another":
+        Path(str(tls.key)).write_bytes(Path(files.issue("other")[1]).read_bytes())
+    with pytest.raises(StartError, match=r"files of ssl for Docker at tcp://h:2376 cannot be used \(.*authority.pem, "):
+        place_of("tcp://h:2376", tls)
+
+
+def test_a_file_that_disappears_later_is_an_error_of_docker(tmp_path: Path) -> None:
+    place = place_of("tcp://h:2376", options(CertificateDirectory(tmp_path)))
+    (tmp_path / "authority.pem").unlink()
+    with pytest.raises(DockerError, match="files of ssl for Docker at https://h:2376 cannot be read"):
+        DockerClient(place, SystemClock()).containers()

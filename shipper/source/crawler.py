@@ -333,7 +333,7 @@ class Crawler:
         self._open_limits.clear()
         self._open(decided.open)
         for state in moved:
-            self._entries.note_path(state, candidates[state.device, state.inode][1].path)
+            self._resolver.note_path(state, candidates[state.device, state.inode])
 
     def _open(self, wanted: list[Candidate]) -> None:
         self._intake.open([candidate for candidate in wanted if self._last_reading.admits(candidate)])

@@ -157,6 +157,7 @@ class Player:
         if self._lab.app is not None:
             self._lab.kill()
             self._verdict.killed = True
+            self._disk.unseen.agent_was_killed()
             self._agent_ended(killed=True)
 
     def _agent_ended(self, *, killed: bool) -> None:

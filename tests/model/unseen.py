@@ -25,5 +25,9 @@ class Unseen:
         self._cut.clear()
         self.copies.clear()
 
+    def agent_was_killed(self) -> None:
+        """It has forgotten what it did not save."""
+        self._cut = self._cut_unsaved[:]
+
     def agent_saved(self) -> None:
         self._cut_unsaved = self._cut[:]

@@ -22,7 +22,7 @@ from shipper.source.identity.birth import born
 from shipper.source.identity.content import content_for, part_of
 from shipper.source.identity.copy_detector import CopyDetector, FilesAt
 from shipper.source.identity.entries import EntryMatch, RegistryEntries
-from shipper.source.identity.fingerprint import name_of_file, name_of_short_file
+from shipper.source.identity.fingerprint import name_of_entry, name_of_file, name_of_short_file
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.rotated_names import possible_originals
 from shipper.source.identity.touched import is_settled
@@ -110,18 +110,27 @@ class FileResolver:
                 )
         return other == path
 
-    def check_originals(self, opened: list[OpenedFile], candidates: Mapping[FileKey, Candidate]) -> None:
+    def check_originals(
+        self, opened: list[OpenedFile], candidates: Mapping[FileKey, Candidate], files_at: FilesAt
+    ) -> None:
         """Check the possible originals of new files that are not opened together with them. Such an original may wait
-        for its own turn and have been truncated: that must be known first, or its copy is taken for a file of its
-        own."""
+        for its own turn and have been truncated, and renamed since: that must be known first, or its copy is taken for
+        a file of its own."""
         unknown = [file.scanned.path for file in opened if self._entries.is_unknown(file)]
         if not unknown:
             return
         together = {file.scanned.key for file in opened}
-        by_path = {file.path: (spec, file) for spec, file in candidates.values()}
-        for path in dict.fromkeys(original for copy in unknown for original in possible_originals(copy)):
-            if path in by_path and by_path[path][1].key not in together:
-                self._check(*by_path[path])
+        paths = dict.fromkeys(original for copy in unknown for original in possible_originals(copy))
+        for key in dict.fromkeys(key for path in paths for key in files_at(path)):
+            if key in candidates and key not in together:
+                self._check(*candidates[key])
+
+    def note_path(self, state: FileState, candidate: Candidate) -> None:
+        """Note that a file that is not open was renamed. If it waits for its turn, and was truncated before, its entry
+        ends first, with the path by which its copy is recognised."""
+        if self._entries.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
+            self._check(*candidate)
+            self._entries.note_path(state, candidate[1].path)
 
     def reopen(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
         """Return a file that is open already, with a descriptor of its own. `was`: the entry with which it was matched
@@ -143,6 +152,7 @@ class FileResolver:
         if opened is not None:
             with suppress(OSError):  # reported when the file is opened in its turn
                 self._entries.check(opened)
+                self._entries.mark_rewritten(opened)
             os.close(opened.content.fd)
 
     def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:

@@ -71,8 +71,9 @@ class Intake:
 
     def _take(self, opened: list[OpenedFile]) -> None:
         if opened:
-            self._resolver.check_originals(opened, self._survey.candidates)
-            claims = self._resolver.identify(opened, None if self._once or not self._surveyed else self._files_at())
+            files_at = self._files_at()
+            self._resolver.check_originals(opened, self._survey.candidates, files_at)
+            claims = self._resolver.identify(opened, None if self._once or not self._surveyed else files_at)
             for key, suspect in self._copies.suspects.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)

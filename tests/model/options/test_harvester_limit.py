@@ -27,3 +27,31 @@ def test_a_copytruncate_while_down_repeats_nothing_although_only_one_file_may_be
     lab.start()
     lab.pass_time(600)
     assert lab.messages[200:] == ["new", "new"]
+
+
+def test_nor_does_one_while_its_file_waits_and_is_renamed_then(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    for name in "ab":
+        lab.append(f"{name}.log", f"{name}\n")
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 2)
+    lab.pass_time(600)
+    for name in "ab":
+        lab.copytruncate(f"{name}.log", f"{name}.log.1")
+        lab.append(f"{name}.log", "new\n")
+        lab.rotate(f"{name}.log", to=f"{name}.log-old")
+    lab.pass_time(600)
+    assert lab.messages[2:] == ["new", "new"]
+
+
+def test_nor_after_its_file_had_been_moved_away(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.ship("a.log", "one")
+    lab.pass_time(600)
+    lab.rotate("a.log", to="elsewhere")
+    lab.pass_time(60)
+    lab.rotate("elsewhere", to="a.log")
+    lab.copytruncate("a.log", "a.log.1")
+    lab.append("a.log", "new\n")
+    lab.pass_time(600)
+    assert lab.messages == ["one", "new"]

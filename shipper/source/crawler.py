@@ -240,20 +240,23 @@ class Crawler:
     def _last_message(self, harvester: Harvester, error: Truncated) -> Batch | None:
         """Return the message that was pending, as far as it was read, unless a copy of the file has the remainder.
         Otherwise count and log what is lost."""
-        in_copy = self._copies.has_remainder(harvester.state, harvester.key, harvester.offset)
+        size = max(harvester.size, harvester.read_to)
+        copied = self._copies.copied_to(harvester.state, harvester.key, size)
+        in_copy = copied > harvester.offset
         batch = None if in_copy else harvester.end_message()
-        unread = max(harvester.size - harvester.offset, 0)
-        if not in_copy:
-            self._metrics.bytes_lost += unread
+        lost = size - max(copied, harvester.offset)
+        self._metrics.bytes_lost += lost
+        fate = "are read from the copy that was made of it" if in_copy else "may be lost"
         logger.warning(
-            "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s; it "
-            "is read again from its start as a new file",
+            "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s%s; "
+            "it is read again from its start as a new file",
             harvester.state.path,
             harvester.state.id,
             error.size,
-            unread,
+            size - harvester.offset,
             harvester.offset,
-            "are read from the copy that was made of it" if in_copy else "may be lost",
+            fate,
+            f", except the last {lost}, which the copy does not have: they may be lost" if in_copy and lost else "",
             extra=EACH,
         )
         return batch

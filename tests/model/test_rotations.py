@@ -300,3 +300,24 @@ def test_what_is_truncated_unread_is_counted_and_logged_with_path_file_id_and_ra
     assert file_id in warning
     assert "offset 5" in warning
     assert lab.running.metrics.bytes_lost == len("unfinished")
+
+
+def test_what_a_copy_lacks_of_the_file_that_is_then_truncated_is_counted(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    while lab.running.pipeline.has_room:
+        lab.append("a.log", "two\n" * 10_000)
+        lab.step(seconds=0.1)
+    lab.append("a.log", "copied\n")
+    lab.copy("a.log", "a.log.1")
+    lab.append("a.log", "after the copy\n")
+    for _ in range(2):
+        lab.step(seconds=1)
+    lab.truncate("a.log")
+    lab.destination.holding = False
+    lab.scan()
+    assert lab.messages[-1] == "copied"
+    assert lab.running.metrics.bytes_lost == len("after the copy\n")
+    assert "except the last 15, which the copy does not have: they may be lost" in caplog.text

@@ -68,10 +68,18 @@ class PlainFile(LogFile):
                 self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
             if data.endswith(b"\n"):
                 self.line_end = self.offset, self._tail
-            elif whole := data.rfind(b"\n") + 1:
+            elif whole := self._last_line_end(data, offset):
                 self.line_end = offset + whole, (tail + data[max(whole - TAIL_SIZE, 0) : whole])[-TAIL_SIZE:]
         self._paused = not data
         return data
+
+    def _last_line_end(self, data: bytes, offset: int) -> int:
+        """Return how many of these bytes, which are at `offset`, there are up to the end of their last line; 0 without
+        one. In UTF-16 the byte that ends a line may be the first of its character."""
+        end = data.rfind(b"\n") + 1
+        if end and self.unit > 1:
+            end += -(offset + end) % self.unit
+        return end if end <= len(data) else 0
 
     def at_end(self) -> bool:
         """As that of every file. What is read next comes after a pause then."""

@@ -94,14 +94,12 @@ class CopyDetector:
             known.since = now
         return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
 
-    def has_remainder(self, state: FileState, key: FileKey, offset: int) -> bool:
-        """True if a suspected copy has the bytes of this file from `offset` on. Raises OSError."""
-        return any(
-            suspect.original == key
-            and suspect.opened.content.matches(state)
-            and os.fstat(suspect.opened.content.fd).st_size > offset
-            for suspect in self._suspects.values()
-        )
+    def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
+        """Return how many of this file's first `size` bytes a suspected copy has; 0 without one. A compressed one is
+        taken to have all: its size does not show it. Raises OSError."""
+        copies = [suspect.opened.content for suspect in self._suspects.values() if suspect.original == key]
+        sizes = [size if copy.compressed else os.fstat(copy.fd).st_size for copy in copies if copy.matches(state)]
+        return min(max(sizes, default=0), size)
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """Replace originals whose entry another file took over by that file, and return the suspects concerned: they

@@ -8,7 +8,7 @@ import pytest
 
 from registry.state import FileState
 from shipper.errors import Truncated
-from shipper.source.identity.content import Content, Plain, PlainFile, Zipped, content_of, trail_from
+from shipper.source.identity.content import Content, Plain, PlainFile, Zipped, content_of, tail_at, trail_from
 from shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
 from shipper.source.identity.padding import MOST_READ
 from shipper.source.identity.prefix import BLOCK, Prefix, Trail
@@ -237,3 +237,16 @@ def test_of_what_is_read_from_its_start_the_proofs_are_known(file: OpenFile, com
     content, trail = holding(file, b"one\n", compression), trail_from(Plain(file.fd), FileState("f1", "/x", 1, 2))
     content.reader(0, (), trail).next()
     assert trail.proof_at(4) == proof_of(b"one\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("unfinished", ["", "half a line"])
+def test_where_the_last_line_ends_is_known_when_the_file_was_truncated_since(
+    file: OpenFile, encoding: str, unfinished: str
+) -> None:
+    line = "one\n".encode(encoding)
+    file.write(line + unfinished.encode(encoding))
+    reader = PlainFile(file.fd, 0, unit=1 if encoding == "utf-8" else 2)
+    reader.next()
+    file.write(b"")
+    assert tail_at(Plain(file.fd), reader, len(line)) == digest(line)

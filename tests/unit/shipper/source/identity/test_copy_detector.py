@@ -298,15 +298,23 @@ def test_a_suspected_copy_has_the_remainder_of_its_original(store: Store) -> Non
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     state = store.known[key]
-    assert store.copies.has_remainder(state, key, 4)
-    assert not store.copies.has_remainder(state, key, 8)
-    assert not store.copies.has_remainder(state, (0, 0), 4)
+    assert store.copies.copied_to(state, key, 9) == 8
+    assert store.copies.copied_to(state, key, 7) == 7
+    assert store.copies.copied_to(state, (0, 0), 8) == 0
+
+
+def test_the_size_of_a_compressed_one_does_not_show_what_it_has(make_room: MakeRoom) -> None:
+    store = Store(make_room(compression="auto"))
+    content = b"one\ntwo\n" * 1000
+    key = store.original("app.log", content, position=4)
+    store.must_wait(store.meets("app.log.1.gz", gzip.compress(content)))
+    assert store.copies.copied_to(store.known[key], key, 8000) == 8000
 
 
 def test_a_suspected_copy_of_another_file_has_no_remainder_of_this_one(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.must_wait(store.meets("app.log.1", b""))
-    assert not store.copies.has_remainder(store.known[key], key, 4)
+    assert store.copies.copied_to(store.known[key], key, 8) == 0
 
 
 def test_it_gives_the_time_of_the_next_check_of_a_suspected_copy(store: Store) -> None:

@@ -23,7 +23,7 @@ from config.sink.tables import BUILT_IN
 from config.sink.times import Span, parse_span, parse_timestamp, readable_span
 from config.text.encodings import parse_encoding
 from config.text.patterns import parse_pattern
-from config.text.units import Size, parse_duration, parse_duration_or_never, parse_size
+from config.text.units import Size, parse_duration, parse_duration_or_never, parse_size, parse_wait
 from config.yaml.composing import MAX_DEPTH, MAX_VALUES
 from config.yaml.files import MAX_BYTES
 from config.yaml.report import dotted
@@ -35,13 +35,14 @@ _TYPES: dict[Any, str] = {
     parse_size: "size",
     parse_duration: "duration",
     parse_duration_or_never: "duration",
+    parse_wait: "duration",
     parse_ttl: "duration",
     parse_span: "duration",
     parse_timestamp: "time",
     parse_pattern: "pattern",
     parse_encoding: "encoding",
 }
-_SECONDS = (parse_duration, parse_duration_or_never, parse_ttl, parse_span)
+_SECONDS = (parse_duration, parse_duration_or_never, parse_wait, parse_ttl, parse_span)
 _UNITS = {parse_size: "bytes", **dict.fromkeys(_SECONDS, "seconds")}
 Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since, meaning
 

@@ -186,3 +186,21 @@ def copied(value: Any) -> Any:
     if kind is dict:
         return {key: copied(member) for key, member in value.items()}
     return [copied(item) for item in value] if kind is list or kind is tuple else value
+
+
+def labelled(labels: dict[str, str], *, dedot: bool) -> Doc:
+    """Return labels as an object: with underscores for dots, or nested. If a label is the prefix of others, its value
+    is the member `value`."""
+    if dedot:
+        return {name.replace(".", "_"): value for name, value in labels.items()}
+    nested: Doc = {}
+    for name, value in sorted(labels.items()):
+        *above, last = name.split(".")
+        node = nested
+        for part in above:
+            below = node.setdefault(part, {})
+            if not isinstance(below, dict):
+                below = node[part] = {"value": below}
+            node = below
+        node[last] = value
+    return nested

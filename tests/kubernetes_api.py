@@ -25,7 +25,7 @@ from shipper.kubernetes.access import Access, Pem
 
 KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
 GROUPS = {"jobs": "apis/batch/v1"}
-LONGEST_WAIT = 10.0  # seconds, of a handler that waits for the test
+LONGEST_WAIT = 30.0  # seconds, of a handler that waits for the test
 ID = "ab" * 32
 
 
@@ -65,6 +65,7 @@ class KubernetesApi:
         self.requests: list[Request] = []
         self.on_request: Callable[[], object] = lambda: None
         self.connections = 0
+        self.refuse_watches = False  # as a role does that has list alone
         self.most_in_page = 1000
         self._changed = threading.Condition()
         self._objects: dict[str, dict[str, Doc]] = {plural: {} for plural in KINDS}
@@ -277,6 +278,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif name:
             known = api.named(plural, f"{namespace}/{name[0]}" if namespace else name[0])
             self._json(200, known) if known else self._answer(Answer(404, f'{plural} "{name[0]}" not found'))
+        elif request.is_watch and api.refuse_watches:
+            self._answer(Answer(403, f'{plural} is forbidden: User "shipper" cannot watch resource "{plural}"'))
         elif request.is_watch and api.is_expired(request):
             self._answer(Answer(410, "too old resource version"))
         elif request.is_watch:

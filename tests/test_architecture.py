@@ -78,7 +78,7 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "version": set(),
     # What a machine's services know of containers: for the processors of metadata.
     "docker": {"backoff", "clock", "errors"},
-    "kubernetes": {"backoff", "clock", "errors", "event", "version"},
+    "kubernetes": {"backoff", "clock", "errors", "event", "json_fields", "version"},
     "reader": VALUES,
     "output": VALUES | {"append_file"},
     "processor": VALUES | {"docker", "kubernetes"},

@@ -1,7 +1,6 @@
 """Conditions on fields that Filebeat asks an API for, and that nothing here can set: such a condition is the same for
 every event, so that a drop_event drops all of them, or none."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +13,16 @@ from config.shipper.ndjson import NdjsonConfig
 from config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
 from config.text.checks import Finding
 
-_DOCKER = "var/lib/docker/containers"
-_OF_DOCKER = ("kubernetes.labels", "kubernetes.annotations")
-_OF_API = tuple(
+_OF_KUBERNETES = tuple(
     f"kubernetes.{name}"
     for name in (
-        *("namespace_labels", "namespace_annotations", "namespace_uid", "pod.ip", "selectors"),
+        *("labels", "annotations", "pod.ip", "namespace_labels", "namespace_annotations", "namespace_uid"),
         *("node.uid", "node.hostname", "node.labels", "node.annotations"),
         *("deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob"),
     )
 )
 _WHY = {
-    "kubernetes": "add_kubernetes_metadata reads the container runtime's files, where only Docker keeps labels; test "
-    "kubernetes.namespace, kubernetes.pod.name or kubernetes.container.name",
+    "kubernetes": "it needs the processor add_kubernetes_metadata",
     "cloud": "add_cloud_metadata is not supported; set the field by add_fields, or test another one",
 }
 
@@ -65,17 +61,19 @@ def tests_of_unset_fields(
     steps = [step for listed in (processors, *(item.processors for item in inputs)) for step in _flat(listed)]
     parsers = [parser for item in inputs for parser in item.parsers]
     constants = [fields, *(item.fields for item in inputs)]
+    asking: list[Any] = [step for step in steps if step.name == "add_kubernetes_metadata"]
     for where, name in names:
         root = name.partition(".")[0]
         if any(_may_set(step, root) for step in (*steps, *parsers, *constants)):
             continue
-        if name.startswith(_OF_DOCKER) and _reads_docker(steps, inputs):
-            continue
-        yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {_WHY[root]}"
+        missing = [step.option_for(name) for step in asking] if root == "kubernetes" else []
+        if "" not in missing:
+            why = f"set {missing[0]} of add_kubernetes_metadata" if missing else _WHY[root]
+            yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {why}"
 
 
 def _is_of_api(name: str) -> bool:
-    return name.startswith(("cloud.", *_OF_DOCKER, *_OF_API))
+    return name.startswith(("cloud.", *_OF_KUBERNETES))
 
 
 def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
@@ -91,25 +89,19 @@ def _may_set(step: object, root: str) -> bool:
     # Imported here: hardly any configuration has such a condition.
     from config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
     from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
-    from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
 
     match step:
         case DecodeXmlConfig():
             return True
         case DecodeJsonFieldsConfig(target=target) | NdjsonConfig(target=target):
             return target == "" or (target or "").partition(".")[0] == root
-        case DropFieldsConfig() | IncludeFieldsConfig() | AddKubernetesMetadataConfig():
+        case DropFieldsConfig() | IncludeFieldsConfig():
             return False
+        case ProcessorConfig(name="add_kubernetes_metadata"):
+            return False  # it depends on its options
         case ProcessorConfig():
             # The name is in its options: a target, the new name of a field, a key of a pattern.
             return re.search(rf"\b{root}\b", repr(replace(step, when=None))) is not None
         case dict():
             return root in step
     return False
-
-
-def _reads_docker(steps: Iterable[ProcessorConfig], inputs: Iterable[InputConfig]) -> bool:
-    reading: list[Any] = [step for step in steps if step.name == "add_kubernetes_metadata"]
-    if any("docker" in path for item in inputs for path in item.paths):
-        return bool(reading)
-    return any(os.path.isdir(os.path.join(step.hostfs, _DOCKER)) for step in reading)

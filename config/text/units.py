@@ -47,6 +47,12 @@ def readable_duration(seconds: float) -> str:
     return "".join(f"{number:g}{unit}" for number, unit in parts if number)
 
 
+def parse_wait(text: str) -> float:
+    """Return seconds: a duration, or Filebeat's true (30 s) or false (0). Raises ValueError."""
+    known = {"true": 30.0, "false": 0.0}.get(text.strip().lower())
+    return parse_duration(text) if known is None else known
+
+
 def parse_duration_or_never(text: str) -> float:
     """Return the same as `parse_duration`, and 0 for -1. Raises ValueError."""
     return 0.0 if text.strip() in ("-1", "-1s") else parse_duration(text)
@@ -56,3 +62,4 @@ def parse_duration_or_never(text: str) -> float:
 Size = Annotated[int, parse_size]
 Duration = Annotated[float, parse_duration]
 DurationOrNever = Annotated[float, parse_duration_or_never]
+Wait = Annotated[float, parse_wait]

@@ -40,6 +40,11 @@ def find_access(
     )
 
 
+def in_pod(environment: Mapping[str, str] = os.environ) -> bool:
+    """True if the agent runs in a pod of a cluster."""
+    return bool(environment.get("KUBERNETES_SERVICE_HOST"))
+
+
 def own_namespace(account: Path = SERVICE_ACCOUNT) -> str:
     """Return the namespace of the agent's own pod; an empty string if it runs in none."""
     try:

@@ -163,8 +163,8 @@ class Pods:
         before = self._pods.get(uid)
         if before is None or uid in self._deleted:
             return
-        self._replace(before, last)
         self._deleted.add(uid)
+        self._replace(before, last)
         self._report(Change("deleted", last, before))
 
     def _report(self, change: Change) -> None:
@@ -176,7 +176,7 @@ class Pods:
         for uid in pod.uids:
             self._by_uid[uid] = pod
         newest = self._by_name.get((pod.namespace, pod.name))
-        if newest is None or newest.uid in (pod.uid, *self._old(newest)):
+        if newest is None or newest.uid == pod.uid or pod.uid not in self._deleted:
             self._by_name[pod.namespace, pod.name] = pod
         identities = _identities(pod)
         for identity in identities:
@@ -184,9 +184,6 @@ class Pods:
         if before is not None:
             for identity in _identities(before) - identities:
                 self._by_container.pop(identity, None)
-
-    def _old(self, pod: Pod) -> tuple[str, ...]:
-        return (pod.uid,) if pod.uid in self._deleted else ()
 
     def _sweep(self) -> None:
         for uid in self._deleted.expired():

@@ -57,13 +57,15 @@ class Node(Named):
 
 @dataclass(frozen=True, slots=True)
 class Pod(Named):
-    """`phase` is Pending, Running, Succeeded, Failed or Unknown; `is_deleting`: it was asked to end."""
+    """`phase` is Pending, Running, Succeeded, Failed or Unknown; `is_deleting`: it was asked to end. `cron_job`: the
+    owner of the job that owns it, if that was asked for."""
 
     node: str = ""
     ip: str = ""
     phase: str = ""
     is_deleting: bool = False
     owner: Owner | None = None
+    cron_job: str = ""
     containers: tuple[Container, ...] = ()
 
     @property

@@ -13,7 +13,8 @@ from shipper.clock import Clock
 from shipper.kubernetes.access import Access
 from shipper.kubernetes.api_error import ApiError
 from shipper.kubernetes.cache import Listener, Objects, Pods
-from shipper.kubernetes.client import Client
+from shipper.kubernetes.client import Client, Limits
+from shipper.kubernetes.jobs import CronJobs
 from shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
 from shipper.kubernetes.resource_watch import Copying, Resource, ResourceWatch, WatchCounts, everything
 
@@ -21,19 +22,22 @@ logger = logging.getLogger(__name__)
 
 LONGEST_JOIN = 1.0  # seconds, and so below
 PAUSE_AFTER_DEFECT = 60.0
+FOR_ONE_OBJECT = Limits(timeout=5.0, longest=10.0)  # all pods wait for it meanwhile
 AnyWatch = ResourceWatch[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class WatchScope:
     """What is watched. `node`: whose pods; found out when empty, and not used with `whole_cluster`. `namespace`: that
-    of the pods; all when empty. `keep_deleted`: seconds that a deleted object is kept."""
+    of the pods; all when empty. `with_cron_jobs`: pods have `cron_job`. `keep_deleted`: seconds that a deleted object
+    is kept."""
 
     node: str = ""
     whole_cluster: bool = False
     namespace: str = ""
     with_namespaces: bool = True
     with_nodes: bool = True
+    with_cron_jobs: bool = False
     keep_deleted: float = 60.0
 
 
@@ -97,7 +101,12 @@ class ClusterWatcher:
             return everything if scope.whole_cluster else lambda client: f"{field}={node.get(client)}"
 
         pods = Resource("pods", "labels, annotations and owners of pods", scope.namespace)
-        self._add(pods, Copying(self.pods, pod_of, selecting("spec.nodeName")))
+        read = pod_of
+        if scope.with_cron_jobs:
+            asking = Client(self.access, self._clock, FOR_ONE_OBJECT)
+            self._clients.append(asking)
+            read = CronJobs(asking, self._clock).read
+        self._add(pods, Copying(self.pods, read, selecting("spec.nodeName")))
         if scope.with_namespaces:
             select = (lambda client: f"metadata.name={scope.namespace}") if scope.namespace else everything
             namespaces = Resource("namespaces", "labels of namespaces")
@@ -132,8 +141,8 @@ class ClusterWatcher:
         return self.pods.listen(listener)
 
     def start(self) -> None:
-        for (plural, watch), client in zip(self.watches.items(), self._clients, strict=True):
-            thread = threading.Thread(target=self._run, args=(watch, client), name=f"kubernetes-{plural}", daemon=True)
+        for plural, watch in self.watches.items():
+            thread = threading.Thread(target=self._run, args=(watch,), name=f"kubernetes-{plural}", daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -145,8 +154,11 @@ class ClusterWatcher:
         deadline = self._clock.monotonic() + wait
         for thread in self._threads:
             thread.join(max(deadline - self._clock.monotonic(), 0.0))
+        if not self.threads_alive:
+            for client in self._clients:
+                client.close()
 
-    def _run(self, watch: AnyWatch, client: Client) -> None:
+    def _run(self, watch: AnyWatch) -> None:
         while not self._stopping.is_set():
             try:
                 pause = watch.step()
@@ -154,4 +166,4 @@ class ClusterWatcher:
                 logger.exception("kubernetes: a watch failed unexpectedly; tried again in a minute")
                 pause = PAUSE_AFTER_DEFECT
             self._stopping.wait(pause)
-        client.close()
+        watch.close()

@@ -9,7 +9,7 @@ from config.shipper.processors.caching import CacheConfig
 from config.shipper.processors.dns import DnsConfig
 from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
-from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
+from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from shipper.processor.base import EventProcessor, Processor, ProcessorContext
 from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags, Now
 from shipper.processor.changing.case import lowercase, uppercase
@@ -30,7 +30,6 @@ from shipper.processor.decoding.registered_domain import RegisteredDomain
 from shipper.processor.decoding.xml_values import DecodeXml
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.host import AddHostMetadata
-from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
 from shipper.processor.metadata.process import AddProcessMetadata
 from shipper.processor.parsing.dissect import Dissect
 from shipper.processor.parsing.grok import Grok
@@ -38,6 +37,13 @@ from shipper.processor.parsing.redact import Redact
 from shipper.processor.parsing.syslog import Syslog
 from shipper.processor.parsing.timestamp import Timestamp
 from shipper.processor.waiting import AsyncProcessor
+
+
+def _kubernetes(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> Processor:
+    # Imported here: TLS and HTTP are more than all the others together.
+    from shipper.processor.metadata import kubernetes
+
+    return kubernetes.connected(config, context)
 
 
 def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
@@ -94,7 +100,7 @@ OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventPro
     AddHostMetadataConfig: AddHostMetadata,
     AddProcessMetadataConfig: AddProcessMetadata,
     AddDockerMetadataConfig: AddDockerMetadata,
-    AddKubernetesMetadataConfig: AddKubernetesMetadata,
+    AddKubernetesMetadataConfig: _kubernetes,
 }
 # Those that wait for results from elsewhere.
 ASYNC: Mapping[type, Callable[[Any, ProcessorContext], AsyncProcessor]] = {DnsConfig: _dns}

@@ -58,7 +58,7 @@ _MODELS = Deferred(
         "add_host_metadata": "host_metadata:AddHostMetadataConfig",
         "add_process_metadata": "host_metadata:AddProcessMetadataConfig",
         "add_docker_metadata": "docker_metadata:AddDockerMetadataConfig",
-        "add_kubernetes_metadata": "runtime_metadata:AddKubernetesMetadataConfig",
+        "add_kubernetes_metadata": "kubernetes_metadata:AddKubernetesMetadataConfig",
         "dns": "dns:DnsConfig",
     },
 )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from shipper.event import Batch, Doc
-from shipper.json_fields import copied
+from shipper.json_fields import copied, labelled
 from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import Path, path_of
 from shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
 from shipper.processor.metadata.proc import container_of, last_group
-from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles, labelled
+from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles
 
 if TYPE_CHECKING:
     from shipper.docker.containers import DockerContainer

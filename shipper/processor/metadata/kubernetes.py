@@ -1,32 +1,70 @@
-"""add_kubernetes_metadata: the pod that a log belongs to, from its path and from the files of the container runtime."""
+"""add_kubernetes_metadata: the pod that a log belongs to.
 
+What the API server knows of it takes precedence; without that the path and the files of the container runtime reveal
+some of it. A file of a pod that the API server has not shown yet waits for it, once; other files are read meanwhile.
+"""
+
+import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
-from shipper.event import Doc
-from shipper.json_fields import copied
+from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from shipper.event import Batch, Doc
+from shipper.json_fields import copied, labelled
+from shipper.kubernetes.access import NoAccess
+from shipper.kubernetes.account import in_pod
+from shipper.kubernetes.cluster import Cluster
+from shipper.kubernetes.fields import PodFields, container_of
+from shipper.kubernetes.watcher import WatchScope
 from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path
 from shipper.processor.metadata.facts import Facts, Sharing, leaves
-from shipper.processor.metadata.pod_paths import PodPlace, pod_on_disk
-from shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles, labelled
+from shipper.processor.metadata.pod_origins import Origin, PodOrigins
+from shipper.processor.metadata.pod_waits import PodWaits, remember
+from shipper.processor.metadata.runtime_files import Container, RuntimeFiles
+
+logger = logging.getLogger(__name__)
 
 LOG_PATH: Path = ("log", "file", "path")
-LINK_EVERY = 5.0  # seconds between two checks of a path's links, while something is unknown
-MOST_CACHED = 10_000
-# The labels and annotations of runtimes with these values: Docker's (set by the kubelet), and containerd's.
-KEYS = {
-    "pod": ("io.kubernetes.pod.name", "io.kubernetes.cri.sandbox-name"),
-    "uid": ("io.kubernetes.pod.uid", "io.kubernetes.cri.sandbox-uid"),
-    "namespace": ("io.kubernetes.pod.namespace", "io.kubernetes.cri.sandbox-namespace"),
-    "container": ("io.kubernetes.container.name", "io.kubernetes.cri.container-name"),
-}
-SANDBOX = "io.kubernetes.sandbox.id"
 ANNOTATION = "annotation."  # before the name of an annotation among Docker's labels
+# The kubelet names a container's log by the number of restarts before.
+RESTART = re.compile(r".*/(\d+)\.log")
+
+
+def connected(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> "AddKubernetesMetadata":
+    """Return the processor with the cluster that the agent belongs to, or without, where there is none. Raises
+    StartError for a kubeconfig that cannot be used."""
+    resources = config.add_resource_metadata
+    scope = WatchScope(
+        node=config.node or "",
+        whole_cluster=config.scope == "cluster",
+        namespace=config.namespace or "",
+        with_namespaces=resources.namespace.enabled,
+        with_nodes=resources.node.enabled,
+        with_cron_jobs=resources.cronjob,
+        keep_deleted=config.cleanup_timeout,
+    )
+    kube_config = config.kube_config or ""
+    try:
+        cluster = context.services.shared(
+            ("kubernetes", kube_config, scope), lambda: Cluster.open(kube_config, scope, context.clock, context.wake)
+        )
+    except NoAccess as reason:
+        # A configuration as installed has the processor on all machines, and most of them are in no cluster.
+        is_by_default = replace(config, when=None) == AddKubernetesMetadataConfig() and not in_pod()
+        logger.log(
+            logging.INFO if is_by_default else logging.WARNING,
+            "add_kubernetes_metadata: there is no API server to ask: %s. Events have what the paths of their files "
+            "reveal, without labels",
+            reason,
+        )
+        cluster = None
+    return AddKubernetesMetadata(config, context, cluster=cluster)
 
 
 class AddKubernetesMetadata:
@@ -35,15 +73,28 @@ class AddKubernetesMetadata:
         config: AddKubernetesMetadataConfig,
         context: ProcessorContext,
         environment: Mapping[str, str] = os.environ,
+        cluster: Cluster | None = None,
     ) -> None:
         self._config = config
-        self._clock = context.clock
-        self._root = FilePath(config.hostfs)
-        self._files = RuntimeFiles(self._root, context.clock, config.cleanup_timeout)
+        root = FilePath(config.hostfs)
+        files = RuntimeFiles(root, context.clock, config.cleanup_timeout)
+        self._origins = PodOrigins(root, files, cluster, context.clock)
+        self._waits = PodWaits(cluster, config.wait_for_metadata, context.clock, context.metrics) if cluster else None
+        self._fields = PodFields(config.labels, config.add_resource_metadata)
         self._sharing = Sharing(config.name, frozenset({"log.file", "container", "kubernetes"}), context.metrics)
         self._node = config.node or environment.get("NODE_NAME", "")
-        self._places: dict[str, tuple[float, PodPlace]] = {}
-        self._facts: dict[str, Facts] = {}
+        self._facts: dict[str, tuple[Origin, Facts | None]] = {}
+
+    def waits_until(self, batch: Batch) -> float:
+        path = batch.source.path
+        if self._waits is None or self._waits.is_settled(path):
+            return 0.0
+        can_wait = self._waits.can_wait()  # before the look: what changes after that wakes the loop
+        origin = self._origins.of(path) if self._is_matched(path) else None
+        if origin is None or not origin.place.known or _is_foreign(origin):
+            self._waits.settle(path)
+            return 0.0
+        return self._waits.waits_until(path, origin.place, origin.pod) if can_wait else 0.0
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
         if self._sharing.shared(events, indices):
@@ -69,68 +120,45 @@ class AddKubernetesMetadata:
     def _of_path(self, path: Any) -> Facts | None:
         if not isinstance(path, str) or not self._is_matched(path):
             return None
-        place = self._place(path)
-        if not place.known:
-            return None
-        members = self._members(place, self._files.container(place.id, path) if place.id else None)
-        if not members:
-            return None
+        origin = self._origins.of(path)
         before = self._facts.get(path)
-        if before is None or before.members != members:
-            if len(self._facts) >= MOST_CACHED:
-                self._facts.clear()
-            before = self._facts[path] = Facts(self, members)
-        return before
+        if before is not None and before[0] is origin:
+            return before[1]
+        members = self._members(origin, path)
+        facts = Facts(self, members) if members else None
+        if before is not None and before[1] is not None and before[1].members == members:
+            facts = before[1]
+        remember(self._facts, path, (origin, facts))
+        return facts
 
     def _is_matched(self, path: str) -> bool:
         return self._config.default_matchers or path.startswith(self._config.logs_paths)
 
-    def _place(self, path: str) -> PodPlace:
-        expires, place = self._places.get(path, (0.0, PodPlace()))
-        now = self._clock.monotonic()
-        if now >= expires:
-            place = pod_on_disk(path, str(self._root / "var/log/containers"))
-            complete = not place.known or (place.id and place.uid)
-            if len(self._places) >= MOST_CACHED:
-                self._places.clear()
-            self._places[path] = (float("inf") if complete else now + LINK_EVERY), place
-        return place
-
-    def _members(self, place: PodPlace, container: Container | None) -> Doc:
-        pod = place
-        if container is not None:
-            facts = {
-                name: next((container.labels[key] for key in keys if key in container.labels), "")
-                for name, keys in KEYS.items()
+    def _members(self, origin: Origin, path: str) -> Doc:
+        place, pod = origin.place, origin.pod
+        if pod is not None:
+            kubernetes = self._fields.of(pod, origin.namespace, origin.node)
+        elif place.pod or place.uid:
+            kubernetes = {
+                "pod": _present(name=place.pod, uid=place.uid),
+                "namespace": place.namespace,
+                "node": _present(name=self._node),
+                **self._docker_labels(origin.sandbox),
             }
-            pod = place.with_more(PodPlace(**facts))
-        if not pod.pod and not pod.uid:
+        else:
             return {}  # a container that belongs to no pod
-        kubernetes: Doc = {
-            "pod": _present(name=pod.pod, uid=pod.uid),
-            "namespace": pod.namespace,
-            "container": _present(name=pod.container),
-            "node": _present(name=self._node),
-        }
-        kubernetes |= self._labels(container)
+        container, name = _container(origin, path)
+        kubernetes["container"] = _present(name=name)
         members: Doc = {"kubernetes": {name: value for name, value in kubernetes.items() if value}}
-        if pod.id:
-            members["container"] = {"id": pod.id}
-        if container is not None:
-            members["container"] = _present(id=container.id, runtime=container.runtime)
-            if container.image:
-                members["container"]["image"] = {"name": container.image}
-        return members
+        return members | ({"container": container} if container else {})
 
-    def _labels(self, container: Container | None) -> Doc:
+    def _docker_labels(self, sandbox: Container | None) -> Doc:
         """Return labels and annotations of the pod: Docker has them as labels of its sandbox."""
-        sandbox = container.labels.get(SANDBOX, "") if container is not None else ""
-        pod = self._files.container(sandbox) if FULL_ID.fullmatch(sandbox) else None
-        if pod is None:
+        if sandbox is None:
             return {}
         config = self._config
         labels = {
-            name: value for name, value in pod.labels.items() if not name.startswith(("io.kubernetes.", ANNOTATION))
+            name: value for name, value in sandbox.labels.items() if not name.startswith(("io.kubernetes.", ANNOTATION))
         }
         wanted = {
             name: value
@@ -138,14 +166,39 @@ class AddKubernetesMetadata:
             if (not config.include_labels or name in config.include_labels) and name not in config.exclude_labels
         }
         notes = {
-            name: pod.labels[ANNOTATION + name]
+            name: sandbox.labels[ANNOTATION + name]
             for name in config.include_annotations
-            if ANNOTATION + name in pod.labels
+            if ANNOTATION + name in sandbox.labels
         }
         return {
             "labels": labelled(wanted, dedot=config.labels_dedot),
             "annotations": labelled(notes, dedot=config.annotations_dedot),
         }
+
+
+def _is_foreign(origin: Origin) -> bool:
+    """True for a container that its runtime knows, and that belongs to no pod."""
+    return origin.container is not None and not origin.place.pod and not origin.place.uid
+
+
+def _container(origin: Origin, path: str) -> tuple[Doc, str]:
+    """Return the members of `container`, and the container's name."""
+    place, of_files = origin.place, origin.container
+    of_pod = container_of(origin.pod, place.id, place.container) if origin.pod is not None else None
+    identity, runtime, image = place.id, "", ""
+    if of_files is not None:
+        identity, runtime, image = of_files.id, of_files.runtime, of_files.image
+    if of_pod is not None:
+        image = of_pod.image or image
+        restart = RESTART.fullmatch(path)
+        if not identity and restart is not None and int(restart[1]) == of_pod.restarts:
+            identity = of_pod.id
+        if identity == of_pod.id:
+            runtime = of_pod.runtime or runtime
+    members = _present(id=identity, runtime=runtime)
+    if image:
+        members["image"] = {"name": image}
+    return members, place.container or (of_pod.name if of_pod is not None else "")
 
 
 def _present(**values: str) -> Doc:

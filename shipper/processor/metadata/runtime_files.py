@@ -138,21 +138,3 @@ def _containerd(identity: str, document: Any) -> Container:
 
 def _object(value: Any) -> Doc:
     return value if isinstance(value, dict) else {}
-
-
-def labelled(labels: dict[str, str], *, dedot: bool) -> Doc:
-    """Return labels as an object: with underscores for dots, or nested. If a label is the prefix of others, its value
-    is the member `value`."""
-    if dedot:
-        return {name.replace(".", "_"): value for name, value in labels.items()}
-    nested: Doc = {}
-    for name, value in sorted(labels.items()):
-        *above, last = name.split(".")
-        node = nested
-        for part in above:
-            below = node.setdefault(part, {})
-            if not isinstance(below, dict):
-                below = node[part] = {"value": below}
-            node = below
-        node[last] = value
-    return nested

@@ -157,10 +157,6 @@ def test_renaming_to_what_every_event_keeps_is_a_remark(lab: Lab, to: str) -> No
     assert note.endswith(f"every event has {to}, so that this fails for each; choose another name")
 
 
-def test_what_add_kubernetes_metadata_adds_is_a_remark(lab: Lab) -> None:
-    assert "labels only where Docker runs" in only(lab, WHOLE + "processors: [add_kubernetes_metadata: ~]\n")
-
-
 def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: Lab) -> None:
     warning, note = messages(lab, WHOLE + "setup.template.settings: {a: 1}\nsetup.template.settings: {b: 1}\n")
     assert warning == "warning: 4: setup.template.settings: given twice, first on line 3; keep one"

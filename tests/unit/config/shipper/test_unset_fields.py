@@ -1,6 +1,6 @@
 """Conditions on fields that nothing sets; test_messages.py has what is reported about them."""
 
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
 
@@ -11,11 +11,12 @@ MAIN = """\
 filebeat.inputs: [{{type: container, paths: [{path}]{more}}}]
 output.console: {{}}
 processors:
-- add_kubernetes_metadata.hostfs: {hostfs}
+- add_kubernetes_metadata: {options}
 {processor}
 - drop_event.when.{condition}
 """
 LABEL = "equals: {kubernetes.labels.app: web}"
+DEPLOYMENT = "equals: {kubernetes.deployment.name: web}"
 
 
 def mistakes(
@@ -25,12 +26,12 @@ def mistakes(
     path: str = "/var/log/containers/*.log",
     more: str = "",
     processor: str = "",
-    hostfs: str = "",
+    options: str = "{}",
 ) -> list[str]:
     text = MAIN.format(
         path=path,
         more=more,
-        hostfs=hostfs or lab.file.parent,
+        options=options,
         processor=processor and f"- {processor}",
         condition=condition,
     )
@@ -45,67 +46,114 @@ def mistakes(
     "condition",
     [
         LABEL,
-        "not: {has_fields: [kubernetes.annotations.a]}",
-        "or: [{equals: {a: b}}, {regexp: {kubernetes.deployment.name: x}}]",
-        "range: {cloud.instance.gte: 1}",
+        "equals: {kubernetes.namespace: a}",
+        "equals: {kubernetes.namespace_labels.team: a}",
+        "equals: {kubernetes.pod.name: a}",
+        "equals: {kubernetes.node.name: a}",
         "equals: {kubernetes.node.labels.zone: a}",
+        "equals: {kubernetes.job.name: a}",
     ],
 )
-def test_a_field_of_an_api_is_not_set(lab: Lab, condition: str) -> None:
-    (mistake,) = mistakes(lab, condition)
+def test_what_the_api_server_knows_is_set(lab: Lab, condition: str) -> None:
+    assert mistakes(lab, condition) == []
+
+
+@dataclass(frozen=True, slots=True)
+class WithOption:
+    """A condition, the option of which its field depends, and options of the processor that set it."""
+
+    condition: str
+    needs: str
+    options: str
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        WithOption(
+            "not: {has_fields: [kubernetes.annotations.a]}", "include_annotations", "{include_annotations: [a]}"
+        ),
+        WithOption(
+            "or: [{equals: {a: b}}, {regexp: {kubernetes.deployment.name: x}}]",
+            "add_resource_metadata.deployment",
+            "{add_resource_metadata.deployment: true}",
+        ),
+        WithOption(
+            "has_fields: [kubernetes.cronjob.name]",
+            "add_resource_metadata.cronjob",
+            "{add_resource_metadata.cronjob: true}",
+        ),
+        WithOption(
+            "has_fields: [kubernetes.namespace_annotations.a]",
+            "add_resource_metadata.namespace.include_annotations",
+            "{add_resource_metadata.namespace.include_annotations: [a]}",
+        ),
+        WithOption(
+            "has_fields: [kubernetes.node.annotations.a]",
+            "add_resource_metadata.node.include_annotations",
+            "{add_resource_metadata.node.include_annotations: [a]}",
+        ),
+    ],
+)
+def test_what_needs_an_option_is_set_with_it(lab: Lab, case: WithOption) -> None:
+    (mistake,) = mistakes(lab, case.condition)
+    assert mistake.endswith(f"the same for every event: set {case.needs} of add_kubernetes_metadata")
+    assert mistakes(lab, case.condition, options=case.options) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "option"),
+    [
+        ("has_fields: [kubernetes.namespace_uid]", "namespace"),
+        ("has_fields: [kubernetes.node.hostname]", "node"),
+        ("equals: {kubernetes.node.labels.zone: a}", "node"),
+    ],
+)
+def test_what_is_switched_off_is_not_set(lab: Lab, condition: str, option: str) -> None:
+    (mistake,) = mistakes(lab, condition, options=f"{{add_resource_metadata.{option}.enabled: false}}")
+    assert f"set add_resource_metadata.{option}.enabled of add_kubernetes_metadata" in mistake
+
+
+def test_metadata_of_a_cloud_is_not_set(lab: Lab) -> None:
+    (mistake,) = mistakes(lab, "range: {cloud.instance.gte: 1}")
     assert "which nothing sets here" in mistake
 
 
 @pytest.mark.parametrize(
-    "condition",
-    ["equals: {kubernetes.namespace: a}", "equals: {kubernetes.pod.name: a}", "equals: {kubernetes.node.name: a}"],
-)
-def test_what_the_files_of_the_runtime_have_is_set(lab: Lab, condition: str) -> None:
-    assert mistakes(lab, condition) == []
-
-
-def test_docker_keeps_labels(lab: Lab, tmp_path: Path) -> None:
-    assert mistakes(lab, LABEL, path="/var/lib/docker/containers/*/*.log") == []
-    (tmp_path / "host/var/lib/docker/containers").mkdir(parents=True)
-    assert mistakes(lab, LABEL, hostfs=str(tmp_path / "host")) == []
-    assert mistakes(lab, "equals: {kubernetes.job.name: a}", hostfs=str(tmp_path / "host")) != []
-
-
-@pytest.mark.parametrize(
     "processor",
     [
-        "add_fields: {target: kubernetes, fields.labels.app: web}",
-        "rename.fields: [{from: a, to: kubernetes.labels.app}]",
-        "dissect: {tokenizer: '%{kubernetes.labels.app} %{b}', target_prefix: ''}",
+        "add_fields: {target: kubernetes, fields.deployment.name: web}",
+        "rename.fields: [{from: a, to: kubernetes.deployment.name}]",
+        "dissect: {tokenizer: '%{kubernetes.deployment.name} %{b}', target_prefix: ''}",
         "decode_json_fields: {fields: [message], target: ''}",
-        "{if.equals: {a: b}, then: [{add_fields: {target: kubernetes.labels, fields.app: x}}]}",
+        "{if.equals: {a: b}, then: [{add_fields: {target: kubernetes.deployment, fields.name: x}}]}",
     ],
 )
 def test_a_processor_may_set_it(lab: Lab, processor: str) -> None:
-    assert mistakes(lab, LABEL, processor=processor) == []
+    assert mistakes(lab, DEPLOYMENT, processor=processor) == []
 
 
 @pytest.mark.parametrize(
     "processor",
     [
-        "drop_fields.fields: [kubernetes.labels]",
+        "drop_fields.fields: [kubernetes.deployment]",
         "decode_json_fields: {fields: [message], target: json}",
         "add_tags.tags: a",
     ],
 )
 def test_a_processor_that_works_on_other_fields_does_not_set_it(lab: Lab, processor: str) -> None:
-    assert len(mistakes(lab, LABEL, processor=processor)) == 1
+    assert len(mistakes(lab, DEPLOYMENT, processor=processor)) == 1
 
 
 @pytest.mark.parametrize("more", [", json.keys_under_root: true", ", fields.kubernetes: {}, fields_under_root: true"])
 def test_an_input_may_set_it(lab: Lab, more: str) -> None:
-    assert mistakes(lab, LABEL, more=more) == []
+    assert mistakes(lab, DEPLOYMENT, more=more) == []
 
 
-def test_without_the_processor_nothing_sets_it_even_where_docker_runs(lab: Lab) -> None:
+def test_without_the_processor_nothing_sets_it(lab: Lab) -> None:
     text = (
         "filebeat.inputs: [{type: container, paths: [/var/lib/docker/containers/*/*.log]}]\n"
         f"output.console: {{}}\nprocessors: [{{drop_event.when.{LABEL}}}]\n"
     )
     (problem,) = lab.problems(text)
-    assert "which nothing sets here" in problem
+    assert "the same for every event: it needs the processor add_kubernetes_metadata" in problem

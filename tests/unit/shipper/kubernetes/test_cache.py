@@ -67,9 +67,20 @@ def test_the_pod_that_follows_has_the_name_and_the_one_before_its_uid(bench: Ben
     bench.pods.delete(old)
     new = bench.put("db-0", uid="u2", containers=[container("x", OTHER)])
     assert bench.pods.named("shop", "db-0") is new
+    bench.put("db-0", uid="u2", containers=[container("x", OTHER)], labels={"v": "2"})
+    newest = bench.pods.named("shop", "db-0")
+    assert newest is not None
+    assert (newest.uid, newest.labels) == ("u2", {"v": "2"})
     assert (bench.pods.of_uid("u1"), bench.pods.of_container(ID)) == (old, old)
     bench.clock.advance(61)
     bench.put("z", containers=[])
+    assert bench.pods.named("shop", "db-0") is newest
+
+
+def test_an_end_that_is_noticed_late_does_not_take_the_name_from_the_pod_that_follows(bench: Bench) -> None:
+    old = bench.put("db-0", uid="u1")
+    new = bench.put("db-0", uid="u2", containers=[container("x", OTHER)])
+    bench.pods.delete(old)
     assert bench.pods.named("shop", "db-0") is new
 
 

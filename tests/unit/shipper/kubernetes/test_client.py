@@ -121,6 +121,11 @@ def test_a_server_that_does_not_answer_is_given_up(api: KubernetesApi, client: M
     assert problem(client(api, Limits(timeout=0.05))).kind == "timeout"
 
 
+def test_an_answer_that_comes_drop_by_drop_is_given_up(api: KubernetesApi, client: MakeClient) -> None:
+    api.answers[PODS] = Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b" " * 200_000)
+    assert problem(client(api, Limits(longest=-1.0))).kind == "timeout"
+
+
 def test_a_port_without_a_server_is_a_connection_that_failed(client: MakeClient) -> None:
     with KubernetesApi() as api:
         asked = client(api)
@@ -140,6 +145,17 @@ def test_an_event_of_any_size_is_bounded(api: KubernetesApi, client: MakeClient)
     assert raised.value.kind == "too_large"
 
 
+def test_a_watch_may_be_silent_for_longer_than_an_answer(api: KubernetesApi, client: MakeClient) -> None:
+    asked = client(api, Limits(timeout=0.5))
+    events = asked.watch(PODS, {"watch": "true", "resourceVersion": "1"}, 60)
+    threading.Timer(0.8, lambda: api.put("pods", pod("a"))).start()
+    assert next(events)["type"] == "ADDED"
+    events = client(api).watch(PODS, {"watch": "true", "resourceVersion": "9"}, 0.05)
+    with pytest.raises(ApiError) as raised:
+        next(events)
+    assert raised.value.kind == "timeout"
+
+
 def test_a_watch_that_waits_is_ended_by_another_thread(api: KubernetesApi, client: MakeClient) -> None:
     asked = client(api)
     errors: list[str] = []
@@ -156,7 +172,7 @@ def test_a_watch_that_waits_is_ended_by_another_thread(api: KubernetesApi, clien
     api.wait_for_requests(1)
     api.gate.set()
     asked.interrupt()
-    thread.join(5)
+    thread.join(30)
     assert not thread.is_alive()
     assert errors == ["connection"]
     assert problem(asked).kind == "connection"

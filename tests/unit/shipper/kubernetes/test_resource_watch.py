@@ -171,3 +171,34 @@ def test_a_malformed_event_ends_the_watch_with_an_error(
     api.send("pods", event)
     assert bench.watch.step() > 0
     assert sum(bench.watch.counts.errors.values()) == 1
+
+
+def test_a_right_that_is_taken_away_again_is_reported_again(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        api.refuse(PODS)
+        bench.watch.step()
+        api.answers.clear()
+        bench.list()
+    assert len([message for message in caplog.messages if "refuses" in message]) == 2
+
+
+def test_the_right_to_list_without_that_to_watch_is_one_trouble(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    api.refuse_watches = True
+    for _ in range(3):
+        bench.list()
+        assert bench.watch.step() == PAUSE_WITHOUT_RIGHT
+        assert bench.watch.is_refused
+    [message] = caplog.messages
+    assert 'cannot watch resource "pods"' in message
+    assert bench.watch.counts.lists == 3  # once a minute they are up to date
+
+
+def test_a_client_that_is_closed_is_no_trouble(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.client.interrupt()
+    assert bench.watch.step() == 0
+    assert (caplog.messages, bench.watch.counts.errors) == ([], {})

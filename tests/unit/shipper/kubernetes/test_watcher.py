@@ -12,7 +12,7 @@ from shipper.kubernetes.client import Client
 from shipper.kubernetes.watcher import ClusterWatcher, NodeName, WatchScope
 from tests.kubernetes_api import Answer, KubernetesApi, namespace, node, pod
 
-SECONDS = 5.0  # that a change may take
+SECONDS = 30.0  # that a change may take
 
 
 class Watched:

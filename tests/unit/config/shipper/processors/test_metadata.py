@@ -55,7 +55,13 @@ def mistakes(file: Path, processor: str) -> list[str]:
             {"ssl": DockerTlsConfig(certificate_authority="/ca", certificate="/c", key="/k")},
         ),
         ("add_docker_metadata: {host: ''}", {"host": ""}),
-        ("add_kubernetes_metadata:", {"default_matchers": True, "logs_paths": ()}),
+        (
+            "add_kubernetes_metadata:",
+            {"default_matchers": True, "logs_paths": (), "scope": "node", "wait_for_metadata": 2.0, "node": None},
+        ),
+        ("add_kubernetes_metadata: {host: n1, wait_for_metadata: 500ms}", {"node": "n1", "wait_for_metadata": 0.5}),
+        ("add_kubernetes_metadata: {wait_for_metadata: true}", {"wait_for_metadata": 30.0}),
+        ("add_kubernetes_metadata: {wait_for_metadata: false}", {"wait_for_metadata": 0.0}),
         (
             "add_kubernetes_metadata: {matchers: [{logs_path: {logs_path: /var/log/containers}}]}",
             {"logs_paths": ("/var/log/containers/",)},
@@ -87,15 +93,16 @@ def test_all_of_dns_that_the_documentation_of_filebeat_shows(file: Path) -> None
     [
         ("add_docker_metadata: {wait_for_metadata: true, wait_for_metadata_timeout: 1m}", 2, "starts without Docker"),
         ("add_docker_metadata: {tls: {certificate: x}}", 1, "it is named ssl"),
-        ("add_kubernetes_metadata: {kube_config: /x, indexers: [{ip_port: }], scope: node}", 3, "no API is queried"),
-        ("add_kubernetes_metadata: {add_resource_metadata: {deployment: true}}", 1, "no API is queried"),
+        ("add_kubernetes_metadata: {indexers: [{ip_port: }], default_indexers.enabled: false}", 2, "found by its uid"),
+        ("add_kubernetes_metadata: {sync_period: 1m, use_kubeadm: false, in_cluster: true}", 3, "ignored: "),
+        ("add_kubernetes_metadata: {kube_client_options: {qps: 5, burst: 10}}", 2, "a few requests an hour"),
+        ("add_kubernetes_metadata: {scope: cluster, node: n1}", 1, "not used with scope: cluster"),
         ("add_kubernetes_metadata: {matchers: [{fields: {lookup_fields: [a]}}]}", 1, "by their path alone"),
         ("add_kubernetes_metadata: {default_matchers.enabled: false}", 1, "no metadata is added"),
     ],
 )
 def test_what_asks_an_api_is_accepted_with_a_note(file: Path, processor: str, count: int, words: str) -> None:
-    _, all_notes = loaded(file, processor)
-    notes = [note for note in all_notes if "adds pod, namespace and container" not in note]
+    _, notes = loaded(file, processor)
     assert len(notes) == count
     assert all(words in note for note in notes)
 
@@ -119,6 +126,10 @@ def test_what_asks_an_api_is_accepted_with_a_note(file: Path, processor: str, co
         ("add_docker_metadata: {ssl: {}}", "ssl: is for a Docker at tcp://; unix:///var/run/docker.sock is a socket"),
         ("add_docker_metadata: {host: 'tcp://h:1', ssl: {key: /k}}", "ssl.key: needs certificate, too"),
         ("add_kubernetes_metadata: {matchers: [{odd: {}}]}", "unknown matcher"),
+        ("add_kubernetes_metadata: {scope: nodes}", "scope: 'nodes' must be one of: node, cluster"),
+        ("add_kubernetes_metadata: {wait_for_metadata: soon}", "wait_for_metadata: 'soon' is not a duration"),
+        ("add_kubernetes_metadata: {use_regex_include: true}", "use_regex_include: not supported; name the labels"),
+        ("add_kubernetes_metadata: {add_resource_metadata: {node: {includ_labels: [a]}}}", "include_labels"),
         ("dns: {fields: {a: b}}", "type: missing"),
         ("dns: {type: mx, fields: {a: b}}", "type: 'mx' must be one of: reverse (or PTR), A, AAAA, TXT"),
         ("dns: {type: a, fields: {}}", "fields: must not be empty"),

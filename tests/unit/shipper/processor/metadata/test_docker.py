@@ -10,8 +10,9 @@ import pytest
 
 from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
+from shipper.json_fields import labelled
 from shipper.processor.metadata.docker import AddDockerMetadata
-from shipper.processor.metadata.runtime_files import MOST_BYTES, RuntimeFiles, labelled
+from shipper.processor.metadata.runtime_files import MOST_BYTES, RuntimeFiles
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench
 

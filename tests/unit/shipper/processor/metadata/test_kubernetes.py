@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig, LogsPathMatcher, UnsupportedMatcher
+from config.shipper.processors.kubernetes_metadata import (
+    AddKubernetesMetadataConfig,
+    LogsPathMatcher,
+    UnsupportedMatcher,
+)
 from shipper.event import Doc
 from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
 from shipper.processor.metadata.pod_paths import PodPlace, pod_of

@@ -1,0 +1,71 @@
+"""Fields of a pod as Filebeat writes them (elastic-agent-autodiscover, `metadata`)."""
+
+from collections.abc import Iterator
+
+from config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
+from shipper.event import Doc
+from shipper.json_fields import labelled
+from shipper.kubernetes.objects import Container, Named, Node, Pod
+
+OWNERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")
+# A Deployment names its ReplicaSets by its own name and this label of theirs, which their pods have, too.
+TEMPLATE_HASH = "pod-template-hash"
+
+
+class PodFields:
+    """`labels` decides about those of the pod, `resources` about what it belongs to."""
+
+    def __init__(self, labels: LabelsConfig, resources: AddResourceMetadataConfig) -> None:
+        self._labels = labels
+        self._resources = resources
+
+    def of(self, pod: Pod, namespace: Named | None, node: Node | None) -> Doc:
+        """Return the members of `kubernetes`; `namespace` and `node` are those of the pod, if they are known."""
+        resources = self._resources
+        members: Doc = {"pod": _present(name=pod.name, uid=pod.uid, ip=pod.ip), "namespace": pod.namespace}
+        if namespace is not None and resources.namespace.enabled:
+            of_namespace = {"uid": namespace.uid, **_labels_of(namespace, resources.namespace)}
+            members |= {f"namespace_{name}": value for name, value in of_namespace.items()}
+        members["node"] = _present(name=pod.node)
+        if node is not None and resources.node.enabled:
+            members["node"] = _present(name=node.name, uid=node.uid, hostname=node.hostname)
+            members["node"] |= _labels_of(node, resources.node)
+        members |= _labels_of(pod, self._labels)
+        members |= {kind.lower(): {"name": name} for kind, name in self._owners(pod)}
+        return {name: value for name, value in members.items() if value}
+
+    def _owners(self, pod: Pod) -> Iterator[tuple[str, str]]:
+        if pod.owner is None or pod.owner.kind not in OWNERS:
+            return
+        yield pod.owner.kind, pod.owner.name
+        suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
+        if self._resources.deployment and pod.owner.kind == "ReplicaSet" and len(suffix) > 1:
+            deployment = pod.owner.name.removesuffix(suffix)
+            if deployment != pod.owner.name:
+                yield "Deployment", deployment
+        if self._resources.cronjob and pod.cron_job:
+            yield "CronJob", pod.cron_job
+
+
+def container_of(pod: Pod, identity: str, name: str) -> Container | None:
+    """Return the container with this id, else the one with this name; of that the id may be another one's."""
+    by_id = (container for container in pod.containers if identity and container.id == identity)
+    by_name = (container for container in pod.containers if container.name == name)
+    return next(by_id, None) or next(by_name, None)
+
+
+def _labels_of(item: Named, config: LabelsConfig) -> Doc:
+    included = {
+        name: value for name, value in item.labels.items() if not config.include_labels or name in config.include_labels
+    }
+    labels = {name: value for name, value in included.items() if name not in config.exclude_labels}
+    notes = {name: item.annotations[name] for name in config.include_annotations if name in item.annotations}
+    members = {
+        "labels": labelled(labels, dedot=config.labels_dedot),
+        "annotations": labelled(notes, dedot=config.annotations_dedot),
+    }
+    return {name: value for name, value in members.items() if value}
+
+
+def _present(**values: str) -> Doc:
+    return {name: value for name, value in values.items() if value}

@@ -1,0 +1,62 @@
+"""How long files wait for their pods: once for each pod, not for each event."""
+
+from typing import TypeVar
+
+from shipper.clock import Clock
+from shipper.kubernetes.cluster import Cluster
+from shipper.kubernetes.objects import Pod
+from shipper.metrics import Metrics
+from shipper.processor.metadata.pod_paths import PodPlace
+
+MOST_CACHED = 10_000
+OVER = 0.0  # in place of a deadline
+Value = TypeVar("Value")
+
+
+class PodWaits:
+    """`longest` is in seconds."""
+
+    def __init__(self, cluster: Cluster, longest: float, clock: Clock, metrics: Metrics) -> None:
+        self._cluster = cluster
+        self._longest = longest
+        self._clock = clock
+        self._metrics = metrics
+        self._settled: dict[str, None] = {}  # paths that do not wait, or not any more; the oldest first
+        self._deadlines: dict[str, float] = {}  # by pod, likewise
+
+    def is_settled(self, path: str) -> bool:
+        return path in self._settled or not self._longest
+
+    def can_wait(self) -> bool:
+        """Return False where no pod can be awaited. After True the loop is woken by the next change."""
+        return self._cluster.can_be_awaited()
+
+    def settle(self, path: str) -> None:
+        remember(self._settled, path, None)
+
+    def waits_until(self, path: str, place: PodPlace, pod: Pod | None) -> float:
+        """Return the monotonic time until which the file waits for its pod, which is known by now if it is not None;
+        0 if it does not wait."""
+        if pod is not None and self._cluster.has_all_of(pod):
+            self.settle(path)
+            return 0.0
+        key = place.uid or (f"{place.namespace}/{place.pod}" if place.pod else place.id)
+        now = self._clock.monotonic()
+        deadline = self._deadlines.get(key)
+        if deadline is None:
+            deadline = now + self._longest
+            remember(self._deadlines, key, deadline)
+        if now < deadline:
+            return deadline
+        if deadline != OVER:
+            self._metrics.metadata_waits_timed_out += 1
+            self._deadlines[key] = OVER
+        self.settle(path)
+        return 0.0
+
+
+def remember(known: dict[str, Value], key: str, value: Value) -> None:
+    """Keep a value, and no more than so many."""
+    if key not in known and len(known) >= MOST_CACHED:
+        del known[next(iter(known))]
+    known[key] = value

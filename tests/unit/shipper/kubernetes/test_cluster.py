@@ -1,0 +1,53 @@
+"""A cluster that processors share: how its pods are asked for, and how it ends."""
+
+import gc
+import json
+import queue
+import threading
+from pathlib import Path
+
+import pytest
+
+from shipper.clock import SystemClock
+from shipper.kubernetes.cluster import Cluster
+from shipper.kubernetes.watcher import WatchScope
+from tests.kubernetes_api import ID, KubernetesApi, job, kubeconfig, namespace, pod
+
+SECONDS = 30.0
+SCOPE = WatchScope(node="n1", with_cron_jobs=True)
+
+
+@pytest.fixture
+def config(api: KubernetesApi, tmp_path: Path) -> str:
+    path = tmp_path / "config"
+    path.write_text(json.dumps(kubeconfig(api, token="t")))
+    return str(path)
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("kubernetes-")]
+
+
+def test_what_is_awaited_wakes_the_one_who_waits_and_it_ends_with_him(api: KubernetesApi, config: str) -> None:
+    api.token = "t"
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    cluster = Cluster.open(config, SCOPE, SystemClock(), lambda: wakes.put(None))
+    api.put("jobs", job("daily-1", "daily"))
+    api.put("namespaces", namespace("shop"))
+    api.put("pods", pod("web-1", owner=("Job", "daily-1")))
+    while (known := cluster.pod("uid-web-1", "", ("", ""))) is None or not cluster.has_all_of(known):
+        assert cluster.can_be_awaited()
+        if cluster.pod("uid-web-1", "", ("", "")) is None:
+            wakes.get(timeout=SECONDS)
+    assert known.cron_job == "daily"
+    assert cluster.pod("", ID, ("", "")) is cluster.pod("", "", ("shop", "web-1")) is known
+    assert cluster.pod("other", "", ("shop", "web-1")) is None
+    assert cluster.pod("", "", ("", "web-1")) is None
+    assert (cluster.size, cluster.counts().lists >= 1) == (1, True)
+    alive = threads()
+    assert len(alive) == 3
+    del cluster
+    gc.collect()
+    for thread in alive:
+        thread.join(SECONDS)
+    assert threads() == []

@@ -25,6 +25,7 @@ from shipper.clock import Clock, SystemClock
 from shipper.codecs import fit_for
 from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
+from shipper.ending import Ending, left
 from shipper.inputs import InputFactory
 from shipper.loop import LONGEST_WAIT, Loop
 from shipper.memory import keep_freed_blocks
@@ -243,33 +244,29 @@ def run(
     """Run until `stopping`, or with `once` until every file is delivered, for at most `once_timeout` seconds. Return
     the exit code."""
     clock, once, service = environment.clock, environment.once, environment.service
-    give_up = clock.monotonic() + once_timeout
+    ending = Ending(stopping, once_timeout, clock)
 
     def stopping_early() -> bool:
         service.waiting()
-        return stopping() or clock.monotonic() >= give_up
+        return ending.is_due
 
     with ExitStack() as stack:
         observed_by = observer(stack)
         try:
             app = build(config, replace(environment, stopping=stopping_early, opened=observed_by.opened), stack)
         except Stopped:
+            if once:
+                logger.error("not finished: %s, before Kafka sent the committed positions", ending.reason)
             return EXIT_UNFINISHED if once else EXIT_OK
         observed_by.observe(app)
         logger.info(
             "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
         )
-        # Otherwise the collector scans millions of short-lived objects that reference counts free.
-        gc.freeze()
-        gc.set_threshold(200_000, 20, 50)
-        keep_freed_blocks()
-        # The loop's longest wait for the interpreter lock while another thread is busy; the default of 5 ms is
-        # noticeable.
-        sys.setswitchinterval(0.0005)
+        _tune_interpreter()
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
         observed = Observed(app.metrics, app.source)
-        while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
+        while not ending.is_due and not app.loop.finished:
             app.loop.step(wait=service.longest_wait(LONGEST_WAIT))
             app.reloader.step()
             app.summary.step()
@@ -277,7 +274,16 @@ def run(
             service.step(observed)
         progress.close()
         observed_by.stopping()
-        return _end(app, config, environment)
+        return _end(app, config, environment, ending.reason)
+
+
+def _tune_interpreter() -> None:
+    # Otherwise the collector scans millions of short-lived objects that reference counts free.
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 50)
+    keep_freed_blocks()
+    # The loop's longest wait for the interpreter lock while another thread is busy; the default of 5 ms is noticeable.
+    sys.setswitchinterval(0.0005)
 
 
 def _progress_terminal(
@@ -289,9 +295,9 @@ def _progress_terminal(
     return terminal if once and not records else None
 
 
-def _end(app: App, config: ShipperConfig, environment: Environment) -> int:
+def _end(app: App, config: ShipperConfig, environment: Environment, why: str) -> int:
     """Stop reading (where `read_until_eof` is set at the ends of files), wait for acknowledgements, give up what is not
-    acknowledged (it is read again). Return the exit code."""
+    acknowledged (it is read again). Return the exit code. `why` it ends, if it has not finished."""
     clock, once, service, source = environment.clock, environment.once, environment.service, app.source
     finished = app.loop.finished
     service.stopping()
@@ -315,9 +321,7 @@ def _end(app: App, config: ShipperConfig, environment: Environment) -> int:
     for path, problem in status.problems.items():
         logger.error("not finished: %s: %s", path, problem, extra=EACH)
     if not finished:
-        logger.error(
-            "not finished: %d bytes of the files found are not delivered; run it again to continue", status.bytes_behind
-        )
+        logger.error("not finished: %s, and %s; run it again to continue", why, left(status))
     if not finished or status.problems or not saved:
         return EXIT_UNFINISHED
     return EXIT_DEAD_LETTER if app.metrics.events_dead_lettered else EXIT_OK

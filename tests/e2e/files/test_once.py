@@ -27,7 +27,7 @@ def test_an_output_that_does_not_answer_ends_at_the_timeout_with_1_and_what_is_m
         "--once", "--once-timeout", "1s", "-E", "shipper.shutdown_timeout=300ms", before=("prlimit", "--fsize=262145")
     )
     assert agent.wait() == UNFINISHED
-    assert "not finished: 4 bytes of the files found are not delivered" in agent.log
+    assert "not finished: --once-timeout (1 s) is over, and 4 bytes of 1 file are not delivered; run" in agent.log
     assert agent.all == []
     assert agent.once() == FINISHED
     assert agent.all == ["one"]

@@ -245,7 +245,9 @@ def test_a_registry_that_does_not_exist_is_reported(tmp_path: Path, capsys: pyte
 
 def test_a_replay_that_takes_too_long_exits_1(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-c", str(config), "--once", "--once-timeout", "0s"]) == 1
-    assert "not finished" in capsys.readouterr().err
+    assert "not finished: --once-timeout (0 s) is over, and not all files were looked at; run it again" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_directory_that_cannot_be_written_is_reported(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,7 @@ from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import ProcessorContext
 from shipper.processor.caches import Caches
+from shipper.processor.services import Services
 from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import ConfigSource, Reloader, ReplaceInputs
@@ -77,6 +78,7 @@ class App:
     pipeline: Pipeline
     agent: Agent
     observe: Callable[[], Observation]  # what the monitor reads of the source
+    services: Services  # and of what its processors watch
 
 
 class Observer(Protocol):
@@ -190,7 +192,8 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))
-    return App(loop, source, registrar, metrics, summary, reloader, pipeline, agent, observe)
+    services = processor_context.services
+    return App(loop, source, registrar, metrics, summary, reloader, pipeline, agent, observe, services)
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from monitor.histogram import Distribution
 from shipper.metrics import Metrics
-from shipper.monitor.snapshot import Snapshot
+from shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from shipper.record import readable_path
 
 PREFIX = "shipper_"
@@ -87,6 +87,15 @@ def _of_files(snapshot: Snapshot) -> Samples:
     yield from behind.items()
 
 
+def _kubernetes(value: Callable[[KubernetesFigures], int]) -> Callable[[Snapshot], Samples]:
+    return _one(lambda snapshot: value(snapshot.kubernetes) if snapshot.kubernetes is not None else None)
+
+
+def _kubernetes_errors(snapshot: Snapshot) -> Samples:
+    if snapshot.kubernetes is not None:
+        yield from (((kind,), count) for kind, count in snapshot.kubernetes.errors.items())
+
+
 INPUT = ("input",)
 RESULT = ("result",)
 
@@ -153,6 +162,27 @@ MEASURES: tuple[Measure | Times, ...] = (
         "output_errors",
         "Errors of the output, by librdkafka's name.",
         lambda s: (((name,), count) for name, count in s.output.errors.items()),
+        ("kind",),
+    ),
+    Measure("gauge", "kubernetes_pods", "Pods that add_kubernetes_metadata knows now.", _kubernetes(lambda k: k.pods)),
+    Measure(
+        "counter",
+        "kubernetes_lists",
+        "Lists that the API server of Kubernetes gave: at the start, and when it forgot what was watched.",
+        _kubernetes(lambda k: k.lists),
+    ),
+    Measure(
+        "counter",
+        "kubernetes_watch_events",
+        "Changes of pods, namespaces and nodes that it sent.",
+        _kubernetes(lambda k: k.events),
+    ),
+    Measure(
+        "counter",
+        "kubernetes_errors",
+        "Requests to it that failed, by kind: connection, tls, timeout, unauthorized, forbidden (RBAC), expired (the "
+        "version to watch from; it is listed again), throttled, server, refused, malformed, too_large.",
+        _kubernetes_errors,
         ("kind",),
     ),
     Times(

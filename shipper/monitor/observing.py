@@ -5,7 +5,7 @@ which the interpreter does not interrupt.
 """
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from heapq import nlargest
@@ -17,6 +17,7 @@ from shipper.monitor.snapshot import (
     DiskSpace,
     FileLag,
     InputFigures,
+    KubernetesFigures,
     OutputFigures,
     QueueFigures,
     RegistryFigures,
@@ -61,6 +62,7 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         is_reload_refused=reloads.is_refused,
         silent=max(now - app.loop.stepped, 0.0),
         disk=disk,
+        kubernetes=_kubernetes(app),
     )
 
 
@@ -136,3 +138,19 @@ def _queue(queue: MemoryQueue) -> QueueFigures:
 def _registry(app: App) -> RegistryFigures:
     saves = app.registrar.saves
     return RegistryFigures(app.registrar.entries, saves.ok, saves.failed, saves.is_failing, saves.fsync.distribution())
+
+
+def _kubernetes(app: App) -> KubernetesFigures | None:
+    clusters = app.services.running("kubernetes")
+    if not clusters:
+        return None
+    counts = [cluster.counts() for cluster in clusters]
+    errors: Counter[str] = Counter()
+    for count in counts:
+        errors.update(count.errors)
+    return KubernetesFigures(
+        pods=sum(cluster.size for cluster in clusters),
+        lists=sum(count.lists for count in counts),
+        events=sum(count.events for count in counts),
+        errors=errors,
+    )

@@ -64,6 +64,16 @@ class RegistryFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class KubernetesFigures:
+    """What the watches of all API servers did since the start; `pods` are known now, `errors` by kind."""
+
+    pods: int
+    lists: int
+    events: int
+    errors: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class DiskSpace:
     """The file system of path.data, in bytes."""
 
@@ -100,3 +110,4 @@ class Snapshot:
     is_reload_refused: bool
     silent: float
     disk: DiskSpace | None
+    kubernetes: KubernetesFigures | None = None

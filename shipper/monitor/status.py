@@ -82,6 +82,8 @@ def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
         rate = rates.of(figure.value) if figure.counts else None
         yield entry if rate is None else {**entry, "rate": rate}
     yield {**AGE, "value": round(snapshot.oldest or 0.0, 1)}
+    if snapshot.kubernetes is not None:
+        yield {"id": "kubernetes_pods", "label": "Pods known", "value": snapshot.kubernetes.pods, "unit": ""}
 
 
 def _charts(series: Series) -> list[Document]:

@@ -23,3 +23,13 @@ class Services:
         if shared is None:
             shared = self._by_options[options] = make()
         return shared
+
+    def running(self, name: str) -> list[Any]:
+        """Return the services of this name. Any thread may ask."""
+        # One call copies the references, which the interpreter does not interrupt.
+        keyed = [(reference.key, reference()) for reference in self._by_options.valuerefs()]
+        return [
+            service
+            for options, service in keyed
+            if isinstance(options, tuple) and options[0] == name and service is not None
+        ]

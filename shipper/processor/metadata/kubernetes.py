@@ -79,7 +79,7 @@ class AddKubernetesMetadata:
         root = FilePath(config.hostfs)
         files = RuntimeFiles(root, context.clock, config.cleanup_timeout)
         self._origins = PodOrigins(root, files, cluster, context.clock)
-        self._waits = PodWaits(cluster, config.wait_for_metadata, context.clock, context.metrics) if cluster else None
+        self._waits = PodWaits(cluster, config.wait_for_metadata, context.clock) if cluster else None
         self._fields = PodFields(config.labels, config.add_resource_metadata)
         self._sharing = Sharing(config.name, frozenset({"log.file", "container", "kubernetes"}), context.metrics)
         self._node = config.node or environment.get("NODE_NAME", "")

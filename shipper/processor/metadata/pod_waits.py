@@ -5,22 +5,19 @@ from typing import TypeVar
 from shipper.clock import Clock
 from shipper.kubernetes.cluster import Cluster
 from shipper.kubernetes.objects import Pod
-from shipper.metrics import Metrics
 from shipper.processor.metadata.pod_paths import PodPlace
 
 MOST_CACHED = 10_000
-OVER = 0.0  # in place of a deadline
 Value = TypeVar("Value")
 
 
 class PodWaits:
     """`longest` is in seconds."""
 
-    def __init__(self, cluster: Cluster, longest: float, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, cluster: Cluster, longest: float, clock: Clock) -> None:
         self._cluster = cluster
         self._longest = longest
         self._clock = clock
-        self._metrics = metrics
         self._settled: dict[str, None] = {}  # paths that do not wait, or not any more; the oldest first
         self._deadlines: dict[str, float] = {}  # by pod, likewise
 
@@ -35,24 +32,17 @@ class PodWaits:
         remember(self._settled, path, None)
 
     def waits_until(self, path: str, place: PodPlace, pod: Pod | None) -> float:
-        """Return the monotonic time until which the file waits for its pod, which is known by now if it is not None;
-        0 if it does not wait."""
+        """Return the monotonic time until which the file waits for its pod, which is known by now if it is not None:
+        that of all files of the pod, which may be over. 0 if nothing is to be waited for any more."""
         if pod is not None and self._cluster.has_all_of(pod):
             self.settle(path)
             return 0.0
         key = place.uid or (f"{place.namespace}/{place.pod}" if place.pod else place.id)
-        now = self._clock.monotonic()
         deadline = self._deadlines.get(key)
         if deadline is None:
-            deadline = now + self._longest
+            deadline = self._clock.monotonic() + self._longest
             remember(self._deadlines, key, deadline)
-        if now < deadline:
-            return deadline
-        if deadline != OVER:
-            self._metrics.metadata_waits_timed_out += 1
-            self._deadlines[key] = OVER
-        self.settle(path)
-        return 0.0
+        return deadline
 
 
 def remember(known: dict[str, Value], key: str, value: Value) -> None:

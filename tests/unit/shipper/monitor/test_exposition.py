@@ -8,12 +8,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shipper.monitor.exposition import exposition
 from shipper.monitor.measures import MEASURES, documentation
+from shipper.monitor.snapshot import KubernetesFigures
 from shipper.monitor.status import AgentIdentity
 from tests.snapshots import WELL
 
 IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)
 ROOT = Path(__file__).parents[4]
-SHOWN = replace(WELL, output=replace(WELL.output, errors={"_TRANSPORT": 2}))
+KUBERNETES = KubernetesFigures(pods=30, lists=3, events=500, errors={"forbidden": 4})
+SHOWN = replace(WELL, output=replace(WELL.output, errors={"_TRANSPORT": 2}), kubernetes=KUBERNETES)
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,10 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
         ("shipper_events_acknowledged_total", {}, 900),
         ("shipper_input_events_read_total", {"input": "app"}, 1000),
         ("shipper_output_errors_total", {"kind": "_TRANSPORT"}, 2),
+        ("shipper_kubernetes_pods", {}, 30),
+        ("shipper_kubernetes_lists_total", {}, 3),
+        ("shipper_kubernetes_watch_events_total", {}, 500),
+        ("shipper_kubernetes_errors_total", {"kind": "forbidden"}, 4),
         ("shipper_produce_seconds_bucket", {"le": "0.1"}, 2),
         ("shipper_produce_seconds_bucket", {"le": "+Inf"}, 4),
         ("shipper_produce_seconds_count", {}, 4),
@@ -71,6 +77,10 @@ def test_all_of_the_closed_list_is_exposed_and_nothing_else(samples: Samples) ->
 def test_while_it_starts_only_the_process_is_shown() -> None:
     families = text_string_to_metric_families(exposition(IDENTITY, None).decode())
     assert {family.name for family in families} == {"shipper_start_time_seconds", "shipper_info"}
+
+
+def test_without_kubernetes_its_metrics_have_no_value() -> None:
+    assert b"\nshipper_kubernetes" not in exposition(IDENTITY, WELL)
 
 
 def test_a_label_may_have_any_text() -> None:

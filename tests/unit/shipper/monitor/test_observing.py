@@ -1,10 +1,17 @@
 """Snapshots of a real agent, taken between its steps: what a person would count by hand."""
 
+from functools import partial
+
 import pytest
 
+from shipper.kubernetes.access import Access
+from shipper.kubernetes.cluster import Cluster, Waking
+from shipper.kubernetes.objects import pod_of
+from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from shipper.monitor.observing import take_snapshot
 from shipper.monitor.snapshot import Snapshot
 from shipper.source.crawler import Crawler
+from tests.kubernetes_api import pod
 from tests.lab import Lab
 
 
@@ -156,3 +163,23 @@ def test_a_disk_that_refuses_the_output_is_a_failure_in_words(lab: Lab) -> None:
     lab.destination.problem = "cannot write to out.json: No space left on device"
     output = snapshot(lab).output
     assert (output.failing, output.problem) == (True, lab.destination.problem)
+
+
+def test_pods_and_watches_of_all_clusters_are_counted(lab: Lab) -> None:
+    lab.start()
+    assert snapshot(lab).kubernetes is None
+    clusters = []
+    for number in range(2):
+        waking = Waking(lambda: None)
+        watcher = ClusterWatcher(WatchScope(node="n1"), Access("localhost", 1, "the test"), lab.clock, waking)
+        watcher.pods.put(pod_of(pod("web-1")))
+        counts = watcher.watches["pods"].counts
+        counts.lists, counts.events, counts.errors = 1, 10, {"timeout": 1, f"other-{number}": 1}
+        options = ("kubernetes", number)
+        clusters.append(lab.running.services.shared(options, partial(Cluster, watcher, waking)))
+    taken = snapshot(lab).kubernetes
+    assert taken is not None
+    assert (taken.pods, taken.lists, taken.events) == (2, 2, 20)
+    assert taken.errors == {"timeout": 2, "other-0": 1, "other-1": 1}
+    clusters.clear()
+    assert snapshot(lab).kubernetes is None

@@ -9,7 +9,7 @@ from logs.recent import RecentMessage
 from monitor.document import Document
 from shipper.monitor.health import Health
 from shipper.monitor.sampler import Sampler
-from shipper.monitor.snapshot import Snapshot
+from shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from shipper.monitor.status import AgentIdentity, status
 from shipper.pipeline.letter_counts import LetterCount
 from tests.snapshots import WELL, later
@@ -91,6 +91,14 @@ def test_its_rows_are_what_happened(document: Document) -> None:
     assert table(document, "dead_letters")["rows"] == [["too large", 3, WELL.time, "/var/log/app.log", 17]]
     assert table(document, "inputs")["rows"] == [["app", "filestream", 1000, 0.0, 5000, 3]]
     assert table(document, "topics")["rows"] == [["t", "it does not exist"]]
+
+
+def test_the_pods_are_a_figure_where_they_are_watched() -> None:
+    def ids(snapshot: Snapshot) -> list[str]:
+        return [figure["id"] for figure in status(IDENTITY, sampled(snapshot), Health("ok", ""), [], "")["figures"]]
+
+    assert "kubernetes_pods" not in ids(WELL)
+    assert "kubernetes_pods" in ids(replace(WELL, kubernetes=KubernetesFigures(30, 1, 2, {})))
 
 
 def test_while_it_starts_there_are_no_figures_but_all_tables() -> None:

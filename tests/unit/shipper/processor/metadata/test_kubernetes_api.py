@@ -22,6 +22,7 @@ from shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from shipper.processor import chain
 from shipper.processor.metadata.kubernetes import AddKubernetesMetadata, connected
+from shipper.processor.waiting import WaitingChain
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
 from tests.metadata_bench import MetadataBench
@@ -227,17 +228,28 @@ class TestWaits:
         for name in ("web-2", "web-3", "web-4"):
             host.put(pod(name))
         assert host.woken <= 1  # no one waits
-        assert host.bench.metrics.metadata_waits_timed_out == 0
 
     def test_it_waits_once_for_a_pod_and_not_for_each_of_its_files(self, host: Node) -> None:
-        made = host.step()
-        assert self.until(made) > 0
+        made, clock = host.step(), host.bench.clock
+        assert self.until(made) > clock.monotonic()
+        clock.advance(2)
+        sidecar = POD.replace("nginx", "sidecar")
+        assert 0 < self.until(made) == self.until(made, sidecar) <= clock.monotonic()
+        assert self.until(made, POD.replace("web-1", "web-2")) > clock.monotonic()
+
+    def test_events_that_waited_in_vain_are_counted(self, host: Node) -> None:
+        made, metrics = host.step(), host.bench.metrics
+        waiting = WaitingChain([made], metrics, host.bench.clock, awaiting=[made])
+        lines = [Batch(source(path=POD), messages(["x", "y"]), 0.0, nothing) for _ in range(2)]
+        parts = [part for line in lines for part in waiting(line) or ()]
+        assert [part.done for part in parts] == [False, False]
         host.bench.clock.advance(2)
-        assert self.until(made) == 0
-        assert self.until(made, POD.replace("nginx", "sidecar")) == 0
-        assert self.until(made) == 0
-        assert host.bench.metrics.metadata_waits_timed_out == 1
-        assert self.until(made, POD.replace("web-1", "web-2")) > 0
+        for part in parts:
+            part.resume()
+        assert [part.done for part in parts] == [True, True]
+        assert metrics.metadata_timeouts == 4
+        assert waiting(Batch(source(path=POD), messages(["z"]), 0.0, nothing)) is None
+        assert metrics.metadata_timeouts == 4
 
     def test_it_waits_for_the_namespace_and_the_node_too(self, host: Node) -> None:
         host.put(pod("web-1"))

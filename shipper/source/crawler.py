@@ -27,6 +27,7 @@ from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.lifecycle.plan import plan
 from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from shipper.source.lifecycle.touches import Touches
+from shipper.source.lifecycle.unopened import report_unopened
 from shipper.source.observation import Observation
 from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from shipper.source.reading.factory import ActiveInputs, Input
@@ -329,6 +330,8 @@ class Crawler:
             harvester.left_paths()
             self._closer.look_for_removal(harvester)
         if not self._once:
+            waited = self._open_limits.waiting_files
+            report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)

@@ -6,8 +6,9 @@ No file is read before its id is saved.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sized
+from collections.abc import Container, Iterable, Iterator, Sized
 from dataclasses import replace
+from itertools import chain
 
 from registry.state import FileState
 from shipper.clock import Clock
@@ -65,6 +66,10 @@ class OpenLimits:
     def is_wanted(self, input_id: str) -> bool:
         """True if files of the input wait for a place."""
         return bool(self._waiting.get(input_id))
+
+    @property
+    def waiting_files(self) -> Iterator[Candidate]:
+        return chain.from_iterable(files.values() for files in self._waiting.values())
 
     @property
     def waiting(self) -> tuple[int, int]:

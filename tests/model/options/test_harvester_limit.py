@@ -1,5 +1,10 @@
 """Files that wait for others to be closed."""
 
+import gzip
+import os
+
+import pytest
+
 from tests.model.user_lab import UserLab
 
 
@@ -55,3 +60,60 @@ def test_nor_after_its_file_had_been_moved_away(lab: UserLab) -> None:
     lab.append("a.log", "new\n")
     lab.pass_time(600)
     assert lab.messages == ["one", "new"]
+
+
+@pytest.fixture
+def busy(lab: UserLab) -> UserLab:
+    """Only one file may be open, and cannot be closed because its last line is not acknowledged."""
+    lab.options = {"harvester_limit": 1, "compression": "auto"}
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.pass_time(60)
+    lab.append("b.log.1", "waits\n")
+    lab.pass_time(60)
+    assert lab.crawler.status().waiting == 1
+    return lab
+
+
+def test_a_file_that_is_deleted_while_it_waits_is_logged_and_counted(
+    busy: UserLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    busy.remove("b.log.1")
+    busy.pass_time(60)
+    assert busy.running.metrics.bytes_lost == len("waits\n")
+    assert "b.log.1 no longer exists under the paths and was not opened before" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["b.log.1.gz", "b.log.2.gz"])
+def test_one_that_is_compressed_while_it_waits_is_not_lost(busy: UserLab, name: str) -> None:
+    before = (busy.logs / "b.log.1").stat()
+    busy.append(name, gzip.compress(b"waits\n"))
+    os.utime(busy.logs / name, ns=(before.st_atime_ns, before.st_mtime_ns))
+    busy.remove("b.log.1")
+    busy.pass_time(60)
+    busy.rotate(name, to=f"renamed-{name}.log")
+    busy.pass_time(60)
+    busy.destination.holding = False
+    busy.pass_time(600)
+    assert busy.messages == ["one", "two", "waits"]
+    assert busy.running.metrics.bytes_lost == 0
+
+
+def test_what_was_added_to_a_known_file_is_counted_when_it_is_deleted_while_it_waits(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.append("b.log", "b\n")
+    lab.start()
+    lab.until_messages("b")
+    lab.pass_time(600)
+    lab.append("a.log", "a\n")
+    lab.pass_time(60)
+    lab.destination.holding = True
+    lab.append("a.log", "more\n")
+    lab.pass_time(60)
+    lab.append("b.log", "waits\n")
+    lab.pass_time(60)
+    assert lab.crawler.status().waiting == 1
+    lab.remove("b.log")
+    lab.pass_time(60)
+    assert lab.running.metrics.bytes_lost == len("waits\n")

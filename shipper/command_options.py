@@ -97,6 +97,19 @@ def context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
     return config, data_path(options, config)
 
 
+def existing_data(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
+    """Return the same as `context`. Raises StartError where there is no data path: a wrong one must not look like that
+    of a shipper without files and dead letters."""
+    config, data = context(options)
+    if not data.is_dir():
+        what = "is not a directory" if data.exists() else "does not exist"
+        raise StartError(
+            f"path.data {data.absolute()} {what}: the shipper has not run with it yet, or has another one; give its "
+            "configuration (-c FILE), or --path.data DIR"
+        )
+    return config, data
+
+
 def data_path_alone(options: argparse.Namespace) -> Path:
     """Return the data path for a command that needs nothing else of the configuration, whatever mistakes that has
     elsewhere. Raises StartError."""

@@ -10,7 +10,7 @@ from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from logs.visible import visible
 from shipper.clock import SystemClock
-from shipper.command_options import add_shared, context
+from shipper.command_options import add_shared, existing_data
 from shipper.errors import StartError
 from shipper.letter_box import LetterBox, Resending, StoredLetter
 from shipper.pipeline.dead_letter import DeadLetterFile
@@ -26,11 +26,11 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
 
     listing = commands.add_parser("list", help="one line a letter: id, time, topic, file, offset, reason")
     listing.add_argument("--json", action="store_true", help="one JSON object a letter")
-    add_shared(listing, lambda options: _list(options, LetterBox(context(options)[1])))
+    add_shared(listing, lambda options: _list(options, LetterBox(existing_data(options)[1])))
 
     show = commands.add_parser("show", help="all of a letter")
     show.add_argument("ids", metavar="ID", nargs="+", help="or the first characters of it")
-    add_shared(show, lambda options: _show(options, LetterBox(context(options)[1])))
+    add_shared(show, lambda options: _show(options, LetterBox(existing_data(options)[1])))
 
     sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
     sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
@@ -43,7 +43,7 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
     sending.add_argument(
         "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
     )
-    add_shared(sending, lambda options: _resend(options, *context(options)))
+    add_shared(sending, lambda options: _resend(options, *existing_data(options)))
 
 
 def _list(options: argparse.Namespace, box: LetterBox) -> int:

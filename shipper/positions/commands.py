@@ -6,7 +6,7 @@ from pathlib import Path
 
 from config.shipper.model import ShipperConfig
 from registry.files import DiskFiles
-from shipper.command_options import add_shared, context
+from shipper.command_options import add_shared, context, existing_data
 from shipper.positions.heads import Fingerprinting
 
 FAILED = 1
@@ -62,21 +62,21 @@ def _at_least(least: int) -> Callable[[str], int]:
 def _list(options: argparse.Namespace) -> int:
     from shipper.positions.view import list_registry
 
-    list_registry(_directory(*context(options)), as_json=options.json)
+    list_registry(_directory(*existing_data(options)), as_json=options.json)
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
     from shipper.positions.view import show_entry
 
-    show_entry(_directory(*context(options)), options.name, as_json=options.json)
+    show_entry(_directory(*existing_data(options)), options.name, as_json=options.json)
     return 0
 
 
 def _forget(options: argparse.Namespace) -> int:
     from shipper.positions.forget import confirm_at_terminal, forget
 
-    config, data = context(options)
+    config, data = existing_data(options)
     confirm = (lambda question: True) if options.yes else confirm_at_terminal
     return 0 if forget(_directory(config, data), options.names, _files(config), confirm) else FAILED
 

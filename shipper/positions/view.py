@@ -31,7 +31,8 @@ def list_registry(directory: Path, *, as_json: bool) -> None:
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())  # noqa: T201
     if not states:
-        print(f"no files: {directory} is empty or does not exist")  # noqa: T201
+        known = directory.exists()
+        print(f"no files in {directory}" if known else f"no files: the shipper has not run yet, {directory} is missing")  # noqa: T201
 
 
 def show_entry(directory: Path, name: str, *, as_json: bool) -> None:

@@ -240,7 +240,38 @@ def test_a_second_replay_sends_nothing_again(config: Path) -> None:
 
 def test_a_registry_that_does_not_exist_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["registry", "list", "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path)]) == 0
-    assert "no files" in capsys.readouterr().out
+    assert capsys.readouterr().out.endswith(f"no files: the shipper has not run yet, {tmp_path}/registry is missing\n")
+    (tmp_path / "registry").mkdir()
+    assert main(["registry", "list", "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith(f"no files in {tmp_path}/registry\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["registry", "list"],
+        ["registry", "list", "--json"],
+        ["registry", "show", "x"],
+        ["registry", "forget", "x"],
+        ["dead-letter", "list"],
+        ["dead-letter", "list", "--json"],
+        ["dead-letter", "show", "x"],
+        ["dead-letter", "resend"],
+    ],
+)
+def test_a_data_path_that_does_not_exist_is_an_error(
+    command: list[str], config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = config.parent / "data"
+    for words in ("does not exist", "is not a directory"):
+        assert main([*command, "-c", str(config)]) == 1
+        assert capsys.readouterr() == (
+            "",
+            f"path.data {data} {words}: the shipper has not run with it yet, or has another one; give its "
+            "configuration (-c FILE), or --path.data DIR\n",
+        )
+        data.touch()
+    assert data.is_file()
 
 
 def test_a_replay_that_takes_too_long_exits_1(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,17 +67,22 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
 
 
 def _lags(observation: Observation, now: float, *, all_files: bool) -> Iterator[FileLag]:
-    """Yield the files of which something is not acknowledged. Of an idle file, which was read to its end, only
-    `all_files` looks at the size: while the loop reads, it is the first to see new data."""
+    """Yield the files of which something is not acknowledged. Of an idle file, which was read to its end with nothing
+    pending, only `all_files` looks at the size: while the loop reads, it is the first to see new data."""
     for harvester in chain(observation.running, observation.draining):
         # Thousands of files are idle: of them nothing else is looked at.
-        if harvester.at_end and not harvester.ledger.open_batches and not all_files:
+        if _is_idle(harvester) and not all_files:
             continue
         oldest = harvester.ledger.oldest
         behind = _behind(harvester)
         if behind or oldest is not None:
             age = None if oldest is None else max(now - oldest, 0.0)
             yield FileLag(harvester.state.path, harvester.source.input_id, behind, age)
+
+
+def _is_idle(harvester: Harvester) -> bool:
+    # What the readers keep back, as a message that may have another line, is read and belongs to no batch.
+    return harvester.at_end and not harvester.ledger.open_batches and harvester.read_to <= harvester.offset
 
 
 def _behind(harvester: Harvester) -> int:

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from config.shipper.model import MultilineConfig
 from shipper.kubernetes.access import Access
 from shipper.kubernetes.cluster import Cluster, Waking
 from shipper.kubernetes.objects import pod_of
@@ -49,6 +50,18 @@ def test_what_is_in_flight_is_behind_and_grows_older(lab: Lab) -> None:
     assert (taken.queue.events, taken.output.batches_in_flight) == (1, 1)
     lab.destination.holding = False
     lab.until(lambda: snapshot(lab).behind == 0)
+
+
+def test_a_message_that_waits_for_its_next_line_is_behind(lab: Lab) -> None:
+    lab.parsers = (MultilineConfig(pattern="^ ", match="after"),)
+    lab.append("a.log", "one\nthe last\n with two lines\n")
+    lab.append("b.log", "no end")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_acked == 1)
+    assert {lag.path.rpartition("/")[2]: lag.behind for lag in snapshot(lab).files} == {"a.log": 25, "b.log": 6}
+    lab.clock.advance(6)
+    lab.until(lambda: lab.running.metrics.events_acked == 2)
+    assert snapshot(lab).behind == len("no end")
 
 
 def test_the_oldest_batch_counts_until_it_is_acknowledged(lab: Lab) -> None:

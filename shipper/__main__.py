@@ -15,7 +15,8 @@ YOUNG_OBJECTS = 200_000  # how many are created before the collector looks at th
 
 def main() -> int:
     replace_closed_streams()
-    if sys.argv[1:2] == ["run"]:
+    # As Filebeat's command lines: without a command it runs. The first process of a container would ignore SIGTERM.
+    if sys.argv[1:2] in ([], ["run"]) or sys.argv[1].startswith("-"):
         end_at_once(once="--once" in sys.argv)
     # Modules and options are created once and live to the end: there is nothing in them to collect.
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)

@@ -14,6 +14,8 @@ from shipper.command_options import add_shared, load_config, written
 from shipper.errors import StartError
 from shipper.static_fields import check_fields
 
+HEALTH_TIMEOUT = 3.0  # seconds; those who probe wait for five, or less
+
 
 def add_tests(parser: argparse.ArgumentParser) -> None:
     tests = parser.add_subparsers(required=True, metavar="WHAT")
@@ -36,6 +38,9 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     pipeline.add_argument("--whole", action="store_true", help="show whole records, host and agent included")
     add_shared(pipeline, _test_pipeline)
     add_shared(tests.add_parser("output", help="connect to the output, step by step"), _test_output)
+    health = tests.add_parser("health", help="ask the running agent whether it is alive")
+    health.add_argument("--ready", action="store_true", help="whether it has reached its output, too")
+    add_shared(health, _test_health)
 
 
 def add_exports(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +107,20 @@ def _test_output(options: argparse.Namespace) -> int:
     from shipper.output_check import check_output
 
     return check_output(load_config(options).output.chosen)
+
+
+def _test_health(options: argparse.Namespace) -> int:
+    from monitor.client import get
+    from shipper.command_options import data_path, data_path_alone, files
+    from shipper.running_agent import errors_in_words, socket_of
+
+    # As in a container, whose working directory has the data, and the configuration is elsewhere.
+    unnamed = not options.configs and not files(options)[0].exists()
+    place = socket_of(data_path(options, None) if unnamed else data_path_alone(options))
+    with errors_in_words(place):
+        answer = get(place, "/readyz" if options.ready else "/healthz", HEALTH_TIMEOUT)
+    print(answer.decode().strip())  # noqa: T201
+    return 0
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -34,6 +34,14 @@ def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
     assert process.returncode == code, errors
 
 
+def test_a_signal_while_the_program_is_loaded_ends_a_command_line_of_filebeat_cleanly() -> None:
+    process = starting("-e", "-c", "missing.yml")
+    await_module(process, "orjson")
+    process.terminate()
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+
+
 def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(agent: LocalAgent) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the caller of the tests may ignore it (nohup)
     process = starting("run", "-c", str(agent.logs / "missing.yml"))

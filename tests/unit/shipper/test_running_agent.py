@@ -230,3 +230,28 @@ def test_where_path_data_cannot_be_read_the_error_ends_with_the_way_out(
     assert error.endswith("; so path.data is not known: give --path.data DIR\n")
     assert main([command, "-c", str(config), "--path.data", str(config.parent)]) == 1
     assert f"there is no {config.parent}/shipper.sock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "path"), [((), "/healthz"), (("--ready",), "/readyz")])
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
+def test_health_is_an_exit_code(
+    arguments: tuple[str, ...], path: str, status: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def answer(asked_for: str) -> tuple[int, bytes | Iterator[bytes]]:
+        asked.append(asked_for)
+        return status, iter([b'{"status": "as it is"}'])
+
+    with serving(tmp_path / "shipper.sock", answer):
+        assert main(["test", "health", *arguments, "--path.data", str(tmp_path)]) == code
+    assert asked == [path]
+    printed = capsys.readouterr()
+    assert "as it is" in (printed.out if code == 0 else printed.err)
+
+
+def test_health_of_an_agent_that_does_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "shipper.yml"
+    config.write_text(f"shipper.inputs: [{{type: stdin}}]\noutput.console: {{}}\npath.data: {tmp_path}/here\n")
+    assert main(["test", "health", "-c", str(config)]) == 1
+    assert f"there is no {tmp_path}/here/shipper.sock" in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""The manifests of deploy/kubernetes: what Kubernetes accepts, and that what they name exists."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from config.shipper.model import ShipperConfig
+from config.text.units import parse_duration
+from config.yaml.load import load
+from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
+
+KUBERNETES = Path(__file__).parents[3] / "deploy" / "kubernetes"
+IMAGE_CONFIG = KUBERNETES.parent / "container" / "shipper.yml"
+BASES = ("daemonset", "sidecar")
+Document = dict[str, Any]
+
+
+def documents(base: str) -> list[Document]:
+    """Return what the kustomization of a directory consists of."""
+    kustomization = yaml.safe_load((KUBERNETES / base / "kustomization.yaml").read_text())
+    files = [KUBERNETES / base / name for name in kustomization["resources"]]
+    return [document for file in files for document in yaml.safe_load_all(file.read_text())]
+
+
+def pods() -> Iterator[Document]:
+    for base in BASES:
+        for document in documents(base):
+            if "template" in document.get("spec", {}):
+                yield document["spec"]["template"]["spec"]
+
+
+def containers(pod: Document) -> list[Document]:
+    return [*pod.get("initContainers", []), *pod["containers"]]
+
+
+def shipper_of(pod: Document) -> Document:
+    (container,) = (container for container in containers(pod) if container["image"] == "log-shipper")
+    return container
+
+
+@needs_schemas
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("base", BASES)
+def test_kubernetes_accepts_every_manifest(base: str, release: str) -> None:
+    assert [problem for document in documents(base) for problem in mistakes(document, release)] == []
+
+
+@needs_schemas
+def test_a_misspelt_field_and_a_wrong_type_are_found() -> None:
+    (daemonset,) = (document for document in documents("daemonset") if document["kind"] == "DaemonSet")
+    pod = daemonset["spec"]["template"]["spec"]
+    pod["terminationGracePeriod"] = 30
+    pod["containers"][0]["readinessProbe"]["periodSeconds"] = "ten"
+    problems = "\n".join(mistakes(daemonset, RELEASES[-1]))
+    assert "'terminationGracePeriod' was unexpected" in problems
+    assert "'ten' is not" in problems
+
+
+def test_there_are_pods() -> None:
+    assert len(list(pods())) == 3
+
+
+def test_what_a_container_mounts_and_probes_is_in_its_pod() -> None:
+    for pod in pods():
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        for container in containers(pod):
+            assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
+            ports = {port["name"] for port in container.get("ports", [])}
+            probes = [probe["httpGet"] for name, probe in container.items() if name.endswith("Probe")]
+            assert {probe["port"] for probe in probes} <= ports
+            assert {probe["path"] for probe in probes} <= {"/healthz", "/readyz"}
+
+
+def test_the_shipper_may_write_to_its_data_only() -> None:
+    for pod in pods():
+        shipper = shipper_of(pod)
+        rights = pod.get("securityContext", {}) | shipper["securityContext"]
+        assert rights["readOnlyRootFilesystem"] is True
+        assert rights["allowPrivilegeEscalation"] is False
+        assert (rights["capabilities"], rights["seccompProfile"]) == ({"drop": ["ALL"]}, {"type": "RuntimeDefault"})
+        writable = [mount["mountPath"] for mount in shipper["volumeMounts"] if not mount.get("readOnly")]
+        assert writable == [load(IMAGE_CONFIG, ShipperConfig, env={"KAFKA_HOSTS": "k", "KAFKA_TOPIC": "t"}).path.data]
+
+
+def test_a_sidecar_starts_before_its_program_and_is_not_root() -> None:
+    for document in documents("sidecar"):
+        pod = document["spec"]["template"]["spec"]
+        (sidecar,) = pod["initContainers"]
+        assert (sidecar["image"], sidecar["restartPolicy"]) == ("log-shipper", "Always")
+        assert "startupProbe" in sidecar
+        assert pod["securityContext"]["runAsNonRoot"] is True
+
+
+def test_a_sidecar_is_configured_by_variables_that_the_image_knows() -> None:
+    known = set(re.findall(r"\$\{(\w+):", IMAGE_CONFIG.read_text()))
+    for document in documents("sidecar"):
+        variables = shipper_of(document["spec"]["template"]["spec"])["env"]
+        environ = {variable["name"]: variable.get("value", "set") for variable in variables}
+        assert set(environ) <= known
+        config = load(IMAGE_CONFIG, ShipperConfig, env=environ)
+        assert config.inputs[0].read_until_eof.enabled
+
+
+def test_a_pod_is_given_more_time_than_a_stop_takes() -> None:
+    (node_agent, *sidecars) = pods()
+    config = load(KUBERNETES / "daemonset" / "shipper.yml", ShipperConfig, env={"KAFKA_HOSTS": "kafka:9092"})
+    assert node_agent["terminationGracePeriodSeconds"] > 2 * config.shutdown_timeout
+    for pod in sidecars:
+        variables = {variable["name"]: variable.get("value", "") for variable in shipper_of(pod)["env"]}
+        timeout = parse_duration(variables["SHIPPER_SHUTDOWN_TIMEOUT"])
+        assert pod["terminationGracePeriodSeconds"] > 2 * timeout
+
+
+def test_the_configuration_of_the_node_agent_is_accepted() -> None:
+    config = load(KUBERNETES / "daemonset" / "shipper.yml", ShipperConfig, env={"KAFKA_HOSTS": "kafka:9092"})
+    assert (config.notes, config.warnings) == ((), ())
+    (pod,) = (document for document in documents("daemonset") if document["kind"] == "DaemonSet")
+    mounts = {mount["mountPath"] for mount in shipper_of(pod["spec"]["template"]["spec"])["volumeMounts"]}
+    assert {config.path.data, "/var/log"} <= mounts
+
+
+def test_the_account_may_look_up_what_the_metadata_need() -> None:
+    role, binding, account, daemonset = (
+        next(document for document in documents("daemonset") if document["kind"] == kind)
+        for kind in ("ClusterRole", "ClusterRoleBinding", "ServiceAccount", "DaemonSet")
+    )
+    allowed = {resource for rule in role["rules"] for resource in rule["resources"]}
+    assert allowed == {"pods", "namespaces", "nodes", "replicasets", "jobs"}
+    assert all(rule["verbs"] == ["get", "list", "watch"] for rule in role["rules"])
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    assert daemonset["spec"]["template"]["spec"]["serviceAccountName"] == account["metadata"]["name"]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+@pytest.mark.parametrize("base", BASES)
+def test_kustomize_makes_manifests_of_it(base: str) -> None:
+    done = subprocess.run(["kubectl", "kustomize", KUBERNETES / base], capture_output=True, text=True, check=True)
+    made = list(yaml.safe_load_all(done.stdout))
+    assert len(made) >= len(documents(base))
+    images = [container["image"] for pod in _pods_of(made) for container in containers(pod)]
+    assert all(image.startswith(("registry.example/log-shipper:", "docker.io/")) for image in images)
+    names = {document["metadata"]["name"] for document in made if document["kind"] == "ConfigMap"}
+    used = {v["configMap"]["name"] for pod in _pods_of(made) for v in pod["volumes"] if "configMap" in v}
+    assert used == names
+
+
+def _pods_of(made: list[Document]) -> list[Document]:
+    return [document["spec"]["template"]["spec"] for document in made if "template" in document.get("spec", {})]

@@ -11,6 +11,7 @@
     ├── ConflictError           dotted keys that cannot become objects (json_fields)
     ├── ProcessorError          a processor cannot work on an event (processor/fields)
     │   └── FieldError          a field cannot be written where it was wanted
+    ├── NoMetadata              a cloud's metadata service does not answer as it documents (cloud/service)
     ├── DockerError             Docker does not answer, or refuses (docker/client)
     ├── PositionRefused         a foreign position cannot be taken over (positions/heads)
     ├── NoAccess                nothing says where an API server of Kubernetes is (kubernetes/account)

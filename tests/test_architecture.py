@@ -77,11 +77,12 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "append_file": set(),
     "version": set(),
     # What a machine's services know of containers: for the processors of metadata.
+    "cloud": {"clock", "errors", "event"},
     "docker": {"backoff", "clock", "errors"},
     "kubernetes": {"backoff", "clock", "errors", "event", "json_fields", "version"},
     "reader": VALUES,
     "output": VALUES | {"append_file"},
-    "processor": VALUES | {"docker", "kubernetes"},
+    "processor": VALUES | {"cloud", "docker", "kubernetes"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},

@@ -162,7 +162,7 @@ PROCESSOR_NOT_YET = {
     "add_session_metadata": "it belongs to Auditbeat",
 }
 PROCESSOR_IGNORED = dict.fromkeys(
-    ("add_cloud_metadata", "add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),
+    ("add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),
     "no cloud service is queried; set fixed values with add_fields",
 )
 NDJSON_NOT_YET = {"field": "the message is always the field that is decoded"}

@@ -23,7 +23,7 @@ _OF_KUBERNETES = tuple(
 )
 _WHY = {
     "kubernetes": "it needs the processor add_kubernetes_metadata",
-    "cloud": "add_cloud_metadata is not supported; set the field by add_fields, or test another one",
+    "cloud": "it needs the processor add_cloud_metadata",
 }
 
 
@@ -87,12 +87,15 @@ def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
 def _may_set(step: object, root: str) -> bool:
     """True if a processor, a parser or custom fields could set a field below this name."""
     # Imported here: hardly any configuration has such a condition.
+    from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
     from config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
     from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
 
     match step:
         case DecodeXmlConfig():
             return True
+        case AddCloudMetadataConfig():
+            return root == "cloud"
         case DecodeJsonFieldsConfig(target=target) | NdjsonConfig(target=target):
             return target == "" or (target or "").partition(".")[0] == root
         case DropFieldsConfig() | IncludeFieldsConfig():

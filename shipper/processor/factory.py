@@ -6,6 +6,7 @@ from typing import Any
 
 from config.shipper.processors import adding, decoding, moving, parsing, values
 from config.shipper.processors.caching import CacheConfig
+from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
 from config.shipper.processors.dns import DnsConfig
 from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
@@ -28,6 +29,7 @@ from shipper.processor.decoding.mime_type import DetectMimeType
 from shipper.processor.decoding.network_direction import AddNetworkDirection
 from shipper.processor.decoding.registered_domain import RegisteredDomain
 from shipper.processor.decoding.xml_values import DecodeXml
+from shipper.processor.metadata.cloud import AddCloudMetadata
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.host import AddHostMetadata
 from shipper.processor.metadata.process import AddProcessMetadata
@@ -99,6 +101,7 @@ OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventPro
     CacheConfig: cached,
     AddHostMetadataConfig: AddHostMetadata,
     AddProcessMetadataConfig: AddProcessMetadata,
+    AddCloudMetadataConfig: AddCloudMetadata,
     AddDockerMetadataConfig: AddDockerMetadata,
     AddKubernetesMetadataConfig: _kubernetes,
 }

@@ -15,13 +15,16 @@ class Services:
 
     def __init__(self) -> None:
         self._by_options: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+        self._kept: list[object] = []
 
-    def shared(self, options: Hashable, make: Callable[[], Service]) -> Service:
+    def shared(self, options: Hashable, make: Callable[[], Service], *, keep: bool = False) -> Service:
         """Return the service of these options, which `make` makes where there is none. They begin with the service's
-        name, and have all that makes it differ from others."""
+        name, and have all that makes it differ from others. With `keep` it is there as long as the agent."""
         shared: Service | None = self._by_options.get(options)
         if shared is None:
             shared = self._by_options[options] = make()
+            if keep:
+                self._kept.append(shared)
         return shared
 
     def running(self, name: str) -> list[Any]:

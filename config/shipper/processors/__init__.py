@@ -57,6 +57,7 @@ _MODELS = Deferred(
         "cache": "caching:CacheConfig",
         "add_host_metadata": "host_metadata:AddHostMetadataConfig",
         "add_process_metadata": "host_metadata:AddProcessMetadataConfig",
+        "add_cloud_metadata": "cloud_metadata:AddCloudMetadataConfig",
         "add_docker_metadata": "docker_metadata:AddDockerMetadataConfig",
         "add_kubernetes_metadata": "kubernetes_metadata:AddKubernetesMetadataConfig",
         "dns": "dns:DnsConfig",

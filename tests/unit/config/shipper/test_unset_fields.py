@@ -145,6 +145,12 @@ def test_a_processor_that_works_on_other_fields_does_not_set_it(lab: Lab, proces
     assert len(mistakes(lab, DEPLOYMENT, processor=processor)) == 1
 
 
+def test_add_cloud_metadata_sets_the_fields_of_the_cloud(lab: Lab) -> None:
+    assert mistakes(lab, "equals: {cloud.region: a}", processor="add_cloud_metadata: ~") == []
+    (mistake,) = mistakes(lab, "equals: {cloud.region: a}")
+    assert "it needs the processor add_cloud_metadata" in mistake
+
+
 @pytest.mark.parametrize("more", [", json.keys_under_root: true", ", fields.kubernetes: {}, fields_under_root: true"])
 def test_an_input_may_set_it(lab: Lab, more: str) -> None:
     assert mistakes(lab, DEPLOYMENT, more=more) == []

@@ -1,4 +1,5 @@
-"""The options of add_host_metadata, add_process_metadata, add_docker_metadata, add_kubernetes_metadata and dns."""
+"""The options of add_host_metadata, add_process_metadata, add_cloud_metadata, add_docker_metadata,
+add_kubernetes_metadata and dns."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ import pytest
 
 from config.shipper.docker import DockerHost, DockerTlsConfig, docker_host
 from config.shipper.model import ShipperConfig
+from config.shipper.processors.cloud_metadata import CloudTlsConfig
 from config.shipper.processors.dns import Nameserver, nameserver
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
@@ -47,6 +49,16 @@ def mistakes(file: Path, processor: str) -> list[str]:
         (
             "add_process_metadata: {include_fields: [process.owner]}",
             {"fields": ("process.owner.name", "process.owner.id")},
+        ),
+        ("add_cloud_metadata:", {"timeout": 3.0, "providers": (), "overwrite": False, "host": None}),
+        (
+            "add_cloud_metadata: {timeout: 500ms, providers: [aws, huawei, nova-ssl], overwrite: true, host: 'h:1'}",
+            {"timeout": 0.5, "providers": ("aws", "huawei", "nova-ssl"), "overwrite": True, "host": "h:1"},
+        ),
+        ("add_cloud_metadata: {providers: aws}", {"providers": ("aws",)}),
+        (
+            "add_cloud_metadata: {ssl: {verification_mode: none, certificate_authorities: [/ca.pem]}}",
+            {"ssl": CloudTlsConfig(verification_mode="none", certificate_authorities=("/ca.pem",))},
         ),
         ("add_docker_metadata: {labels.dedot: false}", {"dedot": False, "match_source_index": 4, "match_source": True}),
         ("add_docker_metadata:", {"host": "unix:///var/run/docker.sock", "ssl": None, "cleanup_timeout": 60.0}),
@@ -115,6 +127,9 @@ def test_what_asks_an_api_is_accepted_with_a_note(file: Path, processor: str, co
         ("add_process_metadata: {include_fields: [process.env]}", "it needs restricted_fields: true"),
         ("add_process_metadata: {cgroup_regex: '(a)', cgroup_prefixes: [/b]}", "give it or cgroup_prefixes, not both"),
         ("add_process_metadata: {cgroup_regex: '('}", "is not a regular expression"),
+        ("add_cloud_metadata: {providers: [aws, gce]}", "providers[1]: 'gce' must be one of: aws, ec2, azure, gcp"),
+        ("add_cloud_metadata: {timeout: 0}", "timeout: must be more than 0"),
+        ("add_cloud_metadata: {host: 'h:x'}", "host: 'h:x' must be host:port"),
         ("add_docker_metadata: {host: /var/run/docker.sock}", "host: '/var/run/docker.sock' is not where a Docker can"),
         (
             "add_docker_metadata: {host: 'npipe:////./pipe/docker_engine'}",

@@ -1,0 +1,50 @@
+"""From the options to the services that are asked."""
+
+import ssl
+from collections.abc import Collection
+
+from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
+from shipper.clock import Clock
+from shipper.cloud.providers import PROVIDERS, Provider
+from shipper.cloud.search import MakeService
+from shipper.cloud.service import NoMetadata, Service
+from shipper.errors import StartError
+
+
+def wanted(names: Collection[str]) -> list[Provider]:
+    """Return the providers with these names, in the order in which one wins over another."""
+    return [provider for provider in PROVIDERS if provider.name in names]
+
+
+def services(config: AddCloudMetadataConfig, clock: Clock) -> MakeService:
+    """Return what makes the service of a provider. Raises StartError if the authorities cannot be read."""
+    if config.ssl.certificate_authorities:
+        try:
+            _context(config.ssl)
+        except OSError as error:  # ssl.SSLError is one
+            names = ", ".join(config.ssl.certificate_authorities)
+            raise StartError(f"add_cloud_metadata: ssl.certificate_authorities ({names}): {error}") from error
+
+    def service(provider: Provider, deadline: float) -> Service:
+        try:
+            # The system's authorities are 20 ms to read, on the thread of the provider.
+            tls = _context(config.ssl) if provider.is_secure else None
+        except OSError as error:
+            raise NoMetadata(f"ssl: {error}") from error
+        return Service(config.host or provider.host, deadline, clock, tls)
+
+    return service
+
+
+def _context(tls: CloudTlsConfig) -> ssl.SSLContext:
+    if tls.verification_mode == "none":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if not tls.certificate_authorities:
+        return ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for file in tls.certificate_authorities:
+        context.load_verify_locations(file)
+    return context

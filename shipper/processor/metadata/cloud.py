@@ -1,0 +1,80 @@
+"""add_cloud_metadata: the cloud instance that the agent runs on.
+
+Its services are asked once, on threads of their own, when the processor is made. The first events wait for the answer
+before their first processor, no longer than `timeout`; then it is the same for all events, and costs them nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from config.shipper.processors.cloud_metadata import LOCAL, SERVICES, AddCloudMetadataConfig
+from shipper.event import Batch
+from shipper.json_fields import copied
+from shipper.processor.base import ProcessorContext
+from shipper.processor.events import Event, Events
+from shipper.processor.fields import MISSING
+from shipper.processor.metadata.facts import Facts, Sharing
+
+if TYPE_CHECKING:
+    from shipper.cloud.search import CloudSearch
+
+CHOSEN = "BEATS_ADD_CLOUD_METADATA_PROVIDERS"
+ROOTS = frozenset({"cloud", "orchestrator", "aws"})
+
+
+class AddCloudMetadata:
+    def __init__(
+        self,
+        config: AddCloudMetadataConfig,
+        context: ProcessorContext,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Raises StartError if the files of `ssl` cannot be used."""
+        self._overwrites = config.overwrite
+        self._search = _search(config, context, environment)
+        self._sharing = Sharing(config.name, ROOTS, context.metrics)
+        self._facts: Facts | None = None
+
+    def waits_until(self, batch: Batch) -> float:
+        return 0.0 if self._search.is_done() else self._search.until
+
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        if self._facts is None:
+            if not self._search.members:
+                return
+            self._facts = Facts(self, self._search.members)
+        self._sharing.run(events, indices, self._facts, self._apply)
+
+    def _apply(self, event: Event) -> None:
+        """Write each object as a whole, as Filebeat does: parts of two clouds make no instance."""
+        for name, value in self._search.members.items():
+            if self._overwrites or event.get((name,)) is MISSING:
+                event.put((name,), copied(value))
+
+
+def chosen(config: AddCloudMetadataConfig, environment: Mapping[str, str]) -> frozenset[str]:
+    """Return the services that are asked. In the environment variable unknown names are left out, as in Filebeat."""
+    written = environment.get(CHOSEN)
+    names = config.providers if written is None else [name.strip() for name in written.split(",")]
+    if not names:
+        return frozenset(LOCAL)
+    return frozenset(SERVICES[name] for name in names if name in SERVICES)
+
+
+def _search(config: AddCloudMetadataConfig, context: ProcessorContext, environment: Mapping[str, str]) -> CloudSearch:
+    names = chosen(config, environment)
+    # Imported here: it brings http.client and ssl, and the factory imports this module for every configuration.
+    from shipper.cloud.search import CloudSearch
+    from shipper.cloud.start import services, wanted
+
+    def begin() -> CloudSearch:
+        search = CloudSearch(wanted(names), config.timeout, context.clock, context.wake)
+        search.start(services(config, context.clock))
+        return search
+
+    # Kept, so that inputs that are changed by a reload do not ask again.
+    options = (config.name, names, config.timeout, config.host, config.ssl)
+    return context.services.shared(options, begin, keep=True)

@@ -17,9 +17,11 @@ from config.shipper.model import (
     CloseConfig,
     ConsoleOutputConfig,
     InputConfig,
+    MemQueue,
     OutputConfig,
     ParserConfig,
     ProspectorConfig,
+    QueueConfig,
     RegistryConfig,
     ScannerConfig,
     ShipperConfig,
@@ -43,7 +45,8 @@ LONG = 10.0  # real seconds; what has not happened by then never will
 
 
 class Lab:
-    """`scanner` and `input` are options of the input beyond the Lab's own; `flush` is the registry's, in seconds.
+    """`scanner` and `input` are options of the input beyond the Lab's own; `flush` is the registry's, in seconds;
+    `queue_events` is the queue's room, 0 for the default.
 
     `bytes_lost` is what the agents that have ended counted, all of them together.
     """
@@ -57,6 +60,7 @@ class Lab:
         self.scanner: dict[str, Any] = {}
         self.input: dict[str, Any] = {}
         self.flush = 1.0
+        self.queue_events = 0
         self.bytes_lost = 0
         self.records: list[str] = []
         self.refuse: str | None = None  # a message that the destination will never take
@@ -142,6 +146,7 @@ class Lab:
             ),
             output=OutputConfig(console=ConsoleOutputConfig()),
             registry=RegistryConfig(flush=self.flush),
+            queue=QueueConfig(mem=MemQueue(events=self.queue_events)) if self.queue_events else QueueConfig(),
             name="lab",
         )
 

@@ -214,4 +214,13 @@ FAILED_ONCE = [
         ],
         "twice",
     ),
+    Program(
+        "truncated after it was copied, and renamed, while it waited to be opened",
+        LINES | {"symlinks": True, "header": True, "flush_at_once": True, "disk": True, "few": True},
+        [
+            *[("write", "b.log", (0,)), ("write", "a.log", (0,)), ("run", (90, 0.005, 90, 0.1))],
+            *[("copytruncate", "b.log"), ("copytruncate", "a.log"), ("write", "a.log", (7,)), ("rename", "a.log", 0)],
+            ("run", (0.001, 90)),
+        ],
+    ),
 ]

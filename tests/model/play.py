@@ -18,6 +18,8 @@ from tests.model.verdict import Verdict, Wrong
 from tests.still_lab import StillLab
 
 SHORT = 200  # bytes: some files have their fingerprint at once, others later, others never
+QUEUE = 3  # events: it is full nearly always
+FEW = 2  # files that may be open at once
 LATE = 30.0  # seconds in which nothing is flushed: a kill loses many positions
 LONGEST = 400  # steps of three seconds: what has not happened by then never will
 
@@ -82,6 +84,10 @@ class Player:
             lab.scanner["resend_on_touch"] = True
         if options.get("growing"):
             lab.input["file_identity"] = FileIdentityConfig("fingerprint", length=SHORT, growing=True)
+        if options.get("full"):
+            lab.queue_events = QUEUE
+        if options.get("few"):
+            lab.input["harvester_limit"] = FEW
         if options["gzip"]:
             lab.input["compression"] = "auto"
         lab.flush = 0.0 if options["flush_at_once"] else LATE

@@ -65,6 +65,8 @@ def generate(seed: int) -> Program:
         actions += _burst(dice, options)
     read_as = dice.choice(list(READINGS)) if seed >= OTHERWISE else None
     own_dice = random.Random(f"recognition {seed}")  # so that the programs of other options stay what they are
+    bounds_dice = random.Random(f"bounds {seed}")  # for the same reason
+    options |= {"full": bounds_dice.random() < 0.2, "few": bounds_dice.random() < 0.15}
     options |= {"resend": own_dice.random() < 0.15, "growing": own_dice.random() < 0.2}
     if options["resend"]:
         for _ in range(own_dice.randrange(1, 8)):

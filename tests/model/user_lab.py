@@ -23,7 +23,6 @@ class UserLab(Lab):
         super().__init__(directory)
         self.options: dict[str, Any] = {}
         self.others: list[dict[str, Any]] = []
-        self.queue_events = 0
         self._file = directory / "shipper.yml"
 
     def _config(self) -> ShipperConfig:

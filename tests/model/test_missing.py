@@ -72,3 +72,26 @@ def test_what_a_truncation_takes_while_the_agent_is_behind_is_counted(lab: Lab) 
     lab.truncate("a.log")
     lab.scan()
     assert lab.running.metrics.bytes_lost == size - read > 1_000_000
+
+
+def test_what_is_cut_off_behind_the_position_is_counted_and_the_file_is_read_on(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.queue_events = 100
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    while lab.running.pipeline.has_room:
+        lab.append("a.log", "two\n" * 100)
+        lab.step(seconds=0.1)
+    lab.append("a.log", "three\nfour\n")
+    lab.step(seconds=1)
+    lab.truncate("a.log", (lab.logs / "a.log").stat().st_size - len("four\n"))
+    lab.destination.holding = False
+    lab.scan()
+    lab.append("a.log", "five\n")
+    lab.scan()
+    assert lab.messages[-2:] == ["three", "five"]
+    assert len(lab.file_ids) == 1
+    assert lab.running.metrics.bytes_lost == len("four\n")
+    assert lab.crawler.status().bytes_behind == 0
+    assert "was cut to" in caplog.text

@@ -1,11 +1,13 @@
 """The open files: what happens when one is opened or closed, whatever the reason."""
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from logs.folding import EACH
 from registry.state import REMOVED, FileState
 from shipper.metrics import Metrics
 from shipper.source.discovery.scanner import FileKey, ScannedFile
@@ -16,6 +18,8 @@ from shipper.source.identity.fingerprint import BY_PATH, name_of_entry
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,25 @@ class OpenFiles:
             self._padded[harvester] = None
         else:
             self._padded.pop(harvester, None)
+        if harvester.size > harvester.read_to and not (harvester.policy.once or harvester.content.compressed):
+            self._look_for_cut(harvester)
+
+    def _look_for_cut(self, harvester: Harvester) -> None:
+        """Count and log what was cut off behind the bytes that were read: such a file is read on."""
+        size = max(harvester.status().st_size, harvester.read_to)
+        lost, harvester.size = harvester.size - size, min(harvester.size, size)
+        if lost > 0:
+            harvester.state = replace(harvester.state, size_seen=size)  # else it would be counted once more
+            self._metrics.bytes_lost += lost
+            logger.warning(
+                "%s (file id %s) was cut to %d bytes before all of it was read: %d bytes from offset %d on are lost",
+                harvester.state.path,
+                harvester.state.id,
+                size,
+                lost,
+                size,
+                extra=EACH,
+            )
 
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""

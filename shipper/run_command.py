@@ -98,6 +98,7 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> MakeObserve
         lambda: records_of(config),
         configured.text,
         configured.read_again,
+        once=options.once,
     )
     return partial(Monitor, settings)
 

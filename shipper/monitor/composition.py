@@ -16,6 +16,7 @@ from monitor.server import Handler
 from shipper.agent_socket import socket_path
 from shipper.app import App
 from shipper.clock import Clock
+from shipper.errors import StartError
 from shipper.monitor.errors_log import errors_log
 from shipper.monitor.free_space import FreeSpace
 from shipper.monitor.health import StartProgress
@@ -31,11 +32,14 @@ from shipper.tap import Records, Tap
 from shipper.tap_route import Tappable, no_tap, sources_route, tap_route
 from shipper.version import VERSION
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class MonitorSettings:
     """`name` is the agent's, `data` its path.data; `records` makes events as the output sends them, for `shipper tap`.
-    `configuration` returns the text of the one in effect, and `read_again` is called when another one is."""
+    `configuration` returns the text of the one in effect, and `read_again` is called when another one is. `once`: the
+    run ends by itself, and is not refused because a port is taken, perhaps by the agent whose files it sends again."""
 
     http: HttpConfig
     name: str
@@ -44,6 +48,7 @@ class MonitorSettings:
     records: Callable[[], Records]
     configuration: Callable[[], str] = str
     read_again: Callable[[], None] = lambda: None
+    once: bool = False
 
 
 class Monitor:
@@ -64,7 +69,12 @@ class Monitor:
         self._own_routes = dict(self._routes)
         self._server = Serving(self._routes, self._own_routes, settings.http, names=(settings.name, host))
         stack.callback(self._server.close)
-        self._server.listen()
+        try:
+            self._server.listen()
+        except StartError as error:
+            if not settings.once:
+                raise
+            logger.warning("%s; this run with --once continues without it", error)
 
     def opened(self) -> None:
         """Note that path.data and the registry are open, and serve at the socket in path.data."""

@@ -24,9 +24,11 @@ MakeMonitor = Callable[..., Monitor]
 def monitor_of(lab: Lab, tmp_path: Path) -> Iterator[MakeMonitor]:
     with ExitStack() as stack:
 
-        def make(**options: Any) -> Monitor:
+        def make(*, once: bool = False, **options: Any) -> Monitor:
             http = HttpConfig(**options)
-            settings = MonitorSettings(http, "web-1", tmp_path, lab.clock, no_records, lambda: "name: web-1\n")
+            settings = MonitorSettings(
+                http, "web-1", tmp_path, lab.clock, no_records, lambda: "name: web-1\n", once=once
+            )
             return Monitor(settings, stack)
 
         yield make
@@ -172,15 +174,20 @@ def test_events_are_shown_at_the_socket_in_path_data_only(monitor_of: MakeMonito
     assert document(tmp_path, "/tap/sources")["files"] == {"count": 1, "some": [f"{lab.logs}/a.log"]}
 
 
-def test_a_port_that_is_taken_keeps_the_agent_from_starting(monitor_of: MakeMonitor) -> None:
+def test_a_port_that_is_taken_keeps_the_agent_from_starting_and_not_a_run_with_once(
+    monitor_of: MakeMonitor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(StartError) as raised:
             monitor_of(enabled=True, port=port)
+        monitor_of(enabled=True, port=port, once=True).opened()
     assert str(raised.value) == (
         f"http.port: localhost:{port} is taken by another process, perhaps a second shipper, or this one "
         "twice: stop it, or set another http.port"
     )
+    assert caplog.messages == [f"{raised.value}; this run with --once continues without it"]
+    assert ask(tmp_path, "/healthz")[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from shipper.processor.services import Services
 from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import ConfigSource, Reloader, ReplaceInputs
-from shipper.service import Observed, Service
+from shipper.service import Observed, Pulse, Service
 from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
@@ -79,6 +79,11 @@ class App:
     agent: Agent
     observe: Callable[[], Observation]  # what the monitor reads of the source
     services: Services  # and of what its processors watch
+    pulse: Pulse
+
+    def silent_for(self, now: float) -> float:
+        """Return the seconds since the reading thread began a step, or made progress within one. Any thread may ask."""
+        return max(now - max(self.loop.stepped, self.pulse.last), 0.0)
 
 
 class Observer(Protocol):
@@ -150,7 +155,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     Raises StartError, Stopped, RegistryError, OSError; nothing has been read by then.
     """
     data, wake, clock, once = environment.data, environment.wake, environment.clock, environment.once
-    metrics = Metrics()
+    metrics, pulse = Metrics(), Pulse(clock, environment.service.working)
     agent, first_start, store = _open_data(config, data, clock)
     registrar = _start_registrar(store, config, environment, stack)
     environment.opened()
@@ -170,7 +175,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     input_factory = InputFactory(processor_context, registrar, stage)
     inputs = input_factory.build(config)
     pipeline = Pipeline(Processing(queue, fit_for(config, metrics)), queue, publisher, output)
-    context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more, lambda: pipeline.has_room)
+    context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more, lambda: pipeline.has_room, pulse.beat)
     source: BatchSource
     replace_inputs: ReplaceInputs | None = None
     if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
@@ -193,7 +198,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))
     services = processor_context.services
-    return App(loop, source, registrar, metrics, summary, reloader, pipeline, agent, observe, services)
+    return App(loop, source, registrar, metrics, summary, reloader, pipeline, agent, observe, services, pulse)
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:

@@ -4,6 +4,7 @@ systemd shows the line (`systemctl status`), and restarts an agent whose loop do
 happens here in an agent that no service manager has started.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.notify import MICROSECONDS, Notifier
@@ -14,6 +15,7 @@ from shipper.source.base import BatchSource
 
 NEVER = float("inf")
 STATUS_INTERVAL = 5.0
+PULSE_INTERVAL = 1.0
 # A start that waits for Kafka counts as done after this: what waits for the service (a boot, an upgrade of the package)
 # must not wait as long as Kafka is down. The same outage does not keep a start without transactions from being ready.
 START_PATIENCE = 20.0
@@ -30,8 +32,29 @@ class Observed:
     source: BatchSource
 
 
+class Pulse:
+    """Shows that the reading thread makes progress within one step, which may take minutes: at the first scan, or at a
+    full one, of a network file system with many directories. What calls the system once hangs if that takes long; what
+    calls it for each of many files does not. `report` is called when it beats, at most once in PULSE_INTERVAL."""
+
+    def __init__(self, clock: Clock, report: Callable[[], None] = lambda: None) -> None:
+        self._clock = clock
+        self._report = report
+        self.last = clock.monotonic()  # when it beat last; any thread may look
+        self._due = self.last
+
+    def beat(self) -> None:
+        """Note that one of many things is done: a directory listed, a file looked at. Costs as much as a look at the
+        clock."""
+        self.last = now = self._clock.monotonic()
+        if now >= self._due:
+            self._due = now + PULSE_INTERVAL
+            self._report()
+
+
 class Service:
-    """Used by the reading thread only, which reports as the loop steps: an agent whose loop hangs is not alive."""
+    """Used by the reading thread only, which reports as the loop steps, and from within a long step: an agent whose
+    reading thread hangs is not alive."""
 
     def __init__(self, notifier: Notifier, clock: Clock) -> None:
         self._notifier = notifier
@@ -39,7 +62,10 @@ class Service:
         self._started = clock.monotonic()
         self._interval = min(STATUS_INTERVAL, (notifier.watchdog or NEVER) / 2)
         self._due = self._started if notifier else NEVER
-        self._is_ready = False
+        self._working_due = self._due + self._interval
+        # For one call of the system, while the agent starts or stops: as long as the watchdog gives it later.
+        self._patience = max(EXTENSION, notifier.watchdog or 0.0)
+        self._is_ready = self._is_stopping = False
         self._status = ""
         self._status_due = self._started
         self._sampled = self._started, 0  # time and acknowledged events at the line before
@@ -58,6 +84,18 @@ class Service:
             self._notifier.extend(EXTENSION)
         else:
             self._notifier.send(*self._ready(), "WATCHDOG=1", *self._changed(WAITING))
+
+    def working(self) -> None:
+        """Called from within a step that takes long, when it has done one of many things: at the start there may be
+        millions of files, on a slow file system, and no unit can know how long that takes."""
+        now = self._clock.monotonic()
+        if now < self._working_due:
+            return
+        self._working_due = now + self._interval
+        if self._is_ready:
+            self._notifier.send("WATCHDOG=1")
+        if not self._is_ready or self._is_stopping:
+            self._notifier.extend(self._patience)
 
     def step(self, observed: Observed) -> None:
         """Called after each step of the loop. The first one has scanned all inputs, so the agent is ready then."""
@@ -80,6 +118,7 @@ class Service:
             self._notifier.send("READY=1")
 
     def stopping(self) -> None:
+        self._is_stopping = True
         self._notifier.send("STOPPING=1", *self._changed("stopping: waiting for acknowledgements"))
         self._due = self._clock.monotonic() if self._notifier else NEVER
 

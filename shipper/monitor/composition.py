@@ -100,7 +100,7 @@ class Monitor:
                 settings.read_again()
             return take_snapshot(app, settings.clock, space.space, reached=lambda: probe is None or probe.reached)
 
-        sources.silent_for = lambda: max(settings.clock.monotonic() - app.loop.stepped, 0.0)
+        sources.silent_for = lambda: app.silent_for(settings.clock.monotonic())
         sources.sampler = sampler = Sampler(take)
         sampler.start()
         self._stack.callback(sampler.close)

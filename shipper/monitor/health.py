@@ -40,7 +40,7 @@ def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | 
     if snapshot.silent > MOST_SILENT:
         return Health(
             "failing",
-            f"The reading loop has not stepped for {snapshot.silent:.0f} s. Look whether a file system hangs, and "
+            f"The reading loop has made no progress for {snapshot.silent:.0f} s. Look whether a file system hangs, and "
             "restart the shipper.",
         )
     # Kafka has several topics, and what is sent to one of them may be delivered all the same.
@@ -82,7 +82,8 @@ def _reasons(snapshot: Snapshot) -> list[str]:
 
 
 def alive(snapshot: Snapshot | None, silent: float) -> tuple[bool, Mapping[str, Any]]:
-    """Return whether the shipper is alive, and the document that says so. `silent`: seconds since a step began, now."""
+    """Return whether the shipper is alive, and the document that says so. `silent`: as `silent_for` of
+    the App has it."""
     is_alive = snapshot is None or silent <= MOST_SILENT
     document = {
         "alive": is_alive,

@@ -268,7 +268,11 @@ MEASURES: tuple[Measure | Times, ...] = (
         "Free space of the file system of path.data.",
         lambda s: None if s.disk is None else s.disk.free,
     ),
-    _gauge("loop_silent_seconds", "Time since a step of the reading loop began.", lambda s: s.silent),
+    _gauge(
+        "loop_silent_seconds",
+        "Time since the reading loop made progress: a step, or a file in a long one.",
+        lambda s: s.silent,
+    ),
 )
 # Of the process, and not of a snapshot.
 START_TIME = ("start_time_seconds", "When the shipper started, in Unix time.")

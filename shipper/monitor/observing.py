@@ -60,7 +60,7 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         reloads_ok=reloads.ok,
         reloads_failed=reloads.failed,
         is_reload_refused=reloads.is_refused,
-        silent=max(now - app.loop.stepped, 0.0),
+        silent=app.silent_for(now),
         disk=disk,
         kubernetes=_kubernetes(app),
     )

@@ -85,7 +85,7 @@ class DiskSpace:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """`time` is unix time, `monotonic` for differences. `files` are the furthest behind, at most 20, `behind` the bytes
-    of all; `oldest` as in FileLag, of all files. `silent`: seconds since a step of the reading loop began."""
+    of all; `oldest` as in FileLag, of all files. `silent`: seconds since the reading loop made progress."""
 
     time: float
     monotonic: float

@@ -1,21 +1,24 @@
 """Where batches come from, as the loop sees it: the files of the inputs, or standard input."""
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from registry.registrar import Registrar
 from shipper.clock import Clock
 from shipper.event import Batch, Source
 from shipper.metrics import Metrics
 
+Item = TypeVar("Item")
+
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
     """The collaborators of every source. `once`: each file ends at the size that it had when it was opened.
     `takes_more` returns False for a file of which too much waits in the pipeline, `has_room` while too much waits of
-    all files together: then nothing is read."""
+    all files together: then nothing is read. `progressed` is to be called after each call of the system in a step that
+    makes many, one for a directory or a file: it shows that the step only takes long."""
 
     registrar: Registrar
     clock: Clock
@@ -23,6 +26,7 @@ class SourceContext:
     once: bool = False
     takes_more: Callable[[Source], bool] = lambda source: True
     has_room: Callable[[], bool] = lambda: True
+    progressed: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,13 @@ class SourceStatus:
             is_size_known=all(status.is_size_known for status in several),
             problems=ChainMap(*(dict(status.problems) for status in several)),
         )
+
+
+def each(items: Iterable[Item], progressed: Callable[[], None]) -> Iterator[Item]:
+    """Yield the items, and call `progressed` after each."""
+    for item in items:
+        yield item
+        progressed()
 
 
 class BatchSource(Protocol):

@@ -9,7 +9,7 @@ from registry.state import TRUNCATED, FileState
 from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
 from shipper.reader.gzip_file import CompressionError
-from shipper.source.base import SourceContext, SourceStatus
+from shipper.source.base import SourceContext, SourceStatus, each
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.survey import Candidate, Discovery, Survey
@@ -71,10 +71,10 @@ class Crawler:
         self._clock = clock
         self._metrics = metrics
         self._once = once
-        self._has_room = context.has_room
+        self._has_room, self._progressed = context.has_room, context.progressed
         self.problems = Problems()
         entries = registrar.states.values() if states is None else states
-        self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once)
+        self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once, progressed=context.progressed)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
         self.open_files = OpenFiles(self._entries, scheduler, watcher, metrics, self._survey.file, self._close_file)
         pending = PendingBytes(options.pending_bytes, metrics, clock)
@@ -82,7 +82,7 @@ class Crawler:
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.takes_more, hooks)
         self._copies = CopyDetector(clock, self.open_files.ending, self.open_files.state_of, self.open_files.rewritten)
         self._resolver = FileResolver(
-            self._entries, self._copies, self.problems.of_file, self.open_files.states, clock=clock, once=once
+            self._entries, self._copies, self.problems.of_file, self.open_files.states, context
         )
         self._touches = Touches(self.open_files, self._survey, self._resolver, metrics, clock)
         discovery = Discovery(self._survey, watcher, self.problems)
@@ -206,7 +206,7 @@ class Crawler:
         self._last_reading.report()
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
             logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
-        self.open_files.stop()
+        self.open_files.stop(self._progressed)
         self._copies.close()
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
@@ -326,19 +326,19 @@ class Crawler:
             self._closer.attend(harvester)
         moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
-        for harvester in decided.missing if not self._once else ():
+        for harvester in each(decided.missing if not self._once else (), self._progressed):
             harvester.left_paths()
             self._closer.look_for_removal(harvester)
         if not self._once:
             waited = self._open_limits.waiting_files
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
-            self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
+            self.open_files.wake_unwatched(self._progressed, all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
         self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
         self._open_limits.clear()
         self._open(decided.open)
-        for state in moved:
+        for state in each(moved, self._progressed):
             self._resolver.note_path(state, candidates[state.device, state.inode])
 
     def _open(self, wanted: list[Candidate]) -> None:

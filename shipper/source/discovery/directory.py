@@ -58,15 +58,17 @@ class DirectoryEntry:
 
 
 class Directory:
-    """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed."""
+    """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed.
+    `progressed` is called as SourceContext has it (base.py)."""
 
-    def __init__(self, path: str, monotonic: Callable[[], float]) -> None:
+    def __init__(self, path: str, monotonic: Callable[[], float], progressed: Callable[[], None]) -> None:
         self.path = path
         self.prefix = os.path.join(path, "")
         self.key: FileKey | None = None
         self.problem: str | None = None
         self.watch = path  # the directory to watch for changes: this one, or the deepest parent that exists
         self._monotonic = monotonic
+        self._progressed = progressed
         self._names: dict[str, DirectoryEntry] = {}
         self._matching: dict[str, list[tuple[str, DirectoryEntry]]] = {}
         self._subdirectories: list[tuple[str, DirectoryEntry]] | None = None
@@ -96,6 +98,7 @@ class Directory:
         before = (self.key, self.problem, self.watch)
         self._listed = False
         changed = self._look(full)
+        self._progressed()
         return changed or (self.key, self.problem, self.watch) != before
 
     @property
@@ -108,6 +111,8 @@ class Directory:
             return _stamp(os.stat(self.path)) != self._stamp
         except OSError:
             return True
+        finally:
+            self._progressed()
 
     def _look(self, full: bool) -> bool:
         started = self._monotonic()
@@ -139,6 +144,7 @@ class Directory:
                     if name is None or name.inode != inode or name.kind is not kind:
                         name, changed = DirectoryEntry(inode, kind), True
                     names[entry.name] = name
+                    self._progressed()  # the next one may be read from the disk, and a kind may need a look at it
         except OSError as error:
             return self._refused(error, "listed")
         if full:

@@ -12,8 +12,9 @@ Place = tuple[str, bool]  # a directory's path, and whether a symlink below the 
 class Tree:
     """`directories`: those of the last walk, also those that do not exist."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float], progressed: Callable[[], None]) -> None:
         self.directories: dict[str, Directory] = {}
+        self.progressed = progressed
         self._monotonic = monotonic
         self._walked: dict[str, Directory] = {}
 
@@ -31,7 +32,7 @@ class Tree:
         if directory is None:
             directory = self.directories.get(path)
             if directory is None:
-                directory = Directory(path, self._monotonic)
+                directory = Directory(path, self._monotonic, self.progressed)
                 directory.refresh(full=False)
             self._walked[path] = directory
         return directory

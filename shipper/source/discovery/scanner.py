@@ -46,10 +46,14 @@ class Listing:
 
 
 class Scanner:
-    """Scans the paths of one input. Used by one thread."""
+    """Scans the paths of one input. Used by one thread. `progressed` is called as SourceContext has it (base.py)."""
 
     def __init__(
-        self, paths: tuple[str, ...], options: ScanOptions, monotonic: Callable[[], float] = time.monotonic
+        self,
+        paths: tuple[str, ...],
+        options: ScanOptions,
+        monotonic: Callable[[], float] = time.monotonic,
+        progressed: Callable[[], None] = lambda: None,
     ) -> None:
         self._options = options
         self._filters = Filters(options.exclude, options.include)
@@ -60,7 +64,7 @@ class Scanner:
                 self._patterns.append(parse(path, recursive=options.recursive))
             except ValueError as error:
                 self._invalid_patterns[path] = str(error)
-        self._tree = Tree(monotonic)
+        self._tree = Tree(monotonic, progressed)
         self._probes: dict[tuple[str, bool], Probe] = {}
         self._identities: dict[str, FileKey | None] = {}
         self._unsettled = True
@@ -81,8 +85,10 @@ class Scanner:
     def _look(self, *, full: bool) -> Listing | None:
         """Return the new listing; None if nothing changed."""
         changed = self._tree.refresh(full=full)
-        changed_probes = [probe.refresh(full=full) for probe in self._probes.values()]
-        return self._follow() if full or changed or self._unsettled or any(changed_probes) else None
+        for probe in self._probes.values():
+            changed = probe.refresh(full=full) or changed
+            self._tree.progressed()
+        return self._follow() if full or changed or self._unsettled else None
 
     def _follow(self) -> Listing:
         search = _Search(self._tree, self._probes, self._filters, self._options, self._listing)
@@ -171,12 +177,14 @@ class _Search:
             entry.is_checked = stat.S_ISREG(status.st_mode)
             entry.file = ScannedFile.of(path, status) if entry.is_checked else None
             self.unsettled = self.unsettled or not entry.is_checked
+        self._tree.progressed()
 
     def _probe(self, path: str, linked: bool, *, literal: bool) -> None:
         known = self.probes.get((path, literal)) or self._known_probes.get((path, literal))
         if known is None:
             known = Probe(path, self._filters, symlinks=self._options.symlinks, literal=literal)
             known.refresh(full=False)
+            self._tree.progressed()
         self.probes[path, literal] = known
         self.listing.directories.add(known.watch)
         self._excluded = self._excluded or known.excluded

@@ -6,11 +6,12 @@ watch at every scan, and everything every few minutes, because events get lost.
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from shipper.clock import Clock
+from shipper.source.base import each
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
@@ -28,10 +29,17 @@ Candidate = tuple[InputSpec, ScannedFile]
 
 
 class Survey:
-    """Used by the reading thread only."""
+    """Used by the reading thread only. `progressed` is called as SourceContext has it (base.py)."""
 
     def __init__(
-        self, inputs: Iterable[InputSpec], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool
+        self,
+        inputs: Iterable[InputSpec],
+        watcher: Watcher,
+        clock: Clock,
+        problems: Problems,
+        *,
+        once: bool,
+        progressed: Callable[[], None] = lambda: None,
     ) -> None:
         self._candidates: dict[FileKey, Candidate] = {}
         self._is_requested = False
@@ -39,6 +47,7 @@ class Survey:
         self._clock = clock
         self._problems = problems
         self._once = once
+        self._progressed = progressed
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
@@ -54,7 +63,7 @@ class Survey:
         next scan."""
         specs = list(inputs)
         self._due = {spec: self._due.get(spec, 0.0) for spec in specs}
-        self._scanners = {spec: self._scanners.get(spec) or spec.scanner() for spec in specs}
+        self._scanners = {spec: self._scanners.get(spec) or spec.scanner(self._progressed) for spec in specs}
         self._listings = {spec: self._listings[spec] for spec in specs if spec in self._listings}
         self._is_changed = True
 
@@ -147,13 +156,13 @@ class Survey:
 
     def _watch_directories(self) -> None:
         directories = {directory for listing in self._listings.values() for directory in listing.directories}
-        for directory in directories:
+        for directory in each(directories, self._progressed):
             self._watcher.watch_directory(directory)
         self._watcher.keep_directories(directories)
 
     def look_again(self, keys: Iterable[FileKey]) -> None:
         """Update size and time of change of these files; if one is not at its path any more, request a scan."""
-        for key in keys:
+        for key in each(keys, self._progressed):
             if key not in self._candidates:
                 continue
             spec, scanned = self._candidates[key]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from registry.state import FileState
-from shipper.clock import Clock
 from shipper.reader.gzip_file import is_gzip
+from shipper.source.base import SourceContext, each
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Candidate
@@ -42,16 +42,15 @@ class FileResolver:
         copies: CopyDetector,
         report: Callable[[str, str | None], None],
         open_states: Callable[[], Iterable[FileState]],
-        *,
-        clock: Clock,
-        once: bool = False,
+        context: SourceContext,
     ) -> None:
         self._entries = entries
         self._copies = copies
         self._report = report
         self._open_states = open_states
-        self._clock = clock
-        self._once = once
+        self._clock = context.clock
+        self._once = context.once
+        self._progressed = context.progressed
         self._warned_of_twins: set[FileKey] = set()
         self._warned_of_gzip: set[FileKey] = set()
         self._truncated: set[FileKey] = set()  # in place: the new content is not a copy
@@ -70,7 +69,7 @@ class FileResolver:
         out."""
         opened = [
             file
-            for spec, scanned in wanted
+            for spec, scanned in each(wanted, self._progressed)
             if (file := self._open(spec, scanned)) is not None and not self._is_undecided(file)
         ]
         if not any(_is_by_fingerprint(file) for file in opened):
@@ -121,7 +120,8 @@ class FileResolver:
             return
         together = {file.scanned.key for file in opened}
         paths = dict.fromkeys(original for copy in unknown for original in possible_originals(copy))
-        for key in dict.fromkeys(key for path in paths for key in files_at(path)):
+        keys = dict.fromkeys(key for path in paths for key in files_at(path))
+        for key in each(keys, self._progressed):
             if key in candidates and key not in together:
                 self._check(*candidates[key])
 
@@ -158,14 +158,14 @@ class FileResolver:
     def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:
         """Return the files with the entry that belongs to each. Suspected copies and files that cannot be read are left
         out. `files_at` is None where no file can be a copy of one that has not ended."""
-        for file in opened:
+        for file in each(opened, self._progressed):
             with suppress(OSError):  # reported when the file is read
                 self._entries.mark_rewritten(file)
         claims: dict[FileKey, EntryMatch] = {}
         successors: dict[FileKey, FileKey] = {}
         left = {file.key: file for file in opened}
         for step, turn in ((self._entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
-            for file in [candidate for candidate in turn if candidate.key in left]:
+            for file in each([candidate for candidate in turn if candidate.key in left], self._progressed):
                 claim = self._try(step, file, left)
                 if claim is not None:
                     claims[file.key] = claim
@@ -174,7 +174,7 @@ class FileResolver:
                     if claim.was is not None:
                         successors[claim.was.device, claim.was.inode] = file.key
         waiting = self._copies.inherit(successors)
-        for key, file in list(left.items()):
+        for key, file in each(list(left.items()), self._progressed):
             if key not in waiting and not self._is_suspect(file, files_at):
                 claim = self._try(self._make, file, left)
                 if claim is not None:

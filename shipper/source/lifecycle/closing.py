@@ -13,7 +13,7 @@ from itertools import count
 from config.shipper.model import CloseConfig
 from logs.folding import EACH
 from registry.state import REMOVED
-from shipper.source.base import SourceContext
+from shipper.source.base import SourceContext, each
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
 from shipper.source.lifecycle.open_files import OpenFiles
@@ -73,6 +73,7 @@ class Closer:
         self._wanted = wanted
         self._on_closed = on_closed
         self._once = context.once
+        self._progressed = context.progressed
         self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
         self._number = count()  # harvesters cannot be compared
         self._attended: dict[Harvester, None] = {}
@@ -102,13 +103,15 @@ class Closer:
         now = self._clock.monotonic()
         if now >= self._next_round:
             self._next_round = now + self._interval
-            for harvester in [h for h in self._open_files.running.values() if not self._watcher.is_watched(h.key)]:
+            unwatched = [h for h in self._open_files.running.values() if not self._watcher.is_watched(h.key)]
+            for harvester in each(unwatched, self._progressed):
                 self.look_for_removal(harvester)  # no event shows it
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
+            self._progressed()
         if self._attended and now >= self._next_check:
             self._next_check = now + SOON
-            for harvester in list(self._attended):
+            for harvester in each(list(self._attended), self._progressed):
                 self._decide(harvester, now)
             self._keep_budget()
 

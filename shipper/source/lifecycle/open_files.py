@@ -10,6 +10,7 @@ from functools import partial
 from logs.folding import EACH
 from registry.state import REMOVED, FileState
 from shipper.metrics import Metrics
+from shipper.source.base import each
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.survey import Candidate
 from shipper.source.discovery.watch import Watcher
@@ -150,12 +151,12 @@ class OpenFiles:
             self.closed.pop((state.device, state.inode), None)
             self._entries.orphan(self._entries.ended(state, REMOVED))
 
-    def wake_unwatched(self, *, all_of_them: bool) -> None:
+    def wake_unwatched(self, progressed: Callable[[], None], *, all_of_them: bool) -> None:
         """Wake the files that have new data of which no event came or will come: it was lost, or the file has no watch,
         or the write is stored in memory (padding.py). `all_of_them`: watched files too."""
         for harvester in self._padded:
             self._scheduler.wake(harvester)
-        for harvester in self.running.values():
+        for harvester in each(self.running.values(), progressed):
             unwatched = all_of_them or not self._watcher.is_watched(harvester.key)
             if unwatched and _may_have_new_data(harvester):
                 self._scheduler.wake(harvester)
@@ -194,8 +195,8 @@ class OpenFiles:
             self._archive(harvester)
         return bool(settled)
 
-    def stop(self) -> None:
-        for harvester in list(self.running.values()):
+    def stop(self, progressed: Callable[[], None] = lambda: None) -> None:
+        for harvester in each(list(self.running.values()), progressed):
             harvester.note_last_look(harvester.status())
             self._close_file(harvester)
 

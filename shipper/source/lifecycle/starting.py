@@ -12,7 +12,7 @@ from itertools import chain
 
 from registry.state import FileState
 from shipper.clock import Clock
-from shipper.source.base import SourceContext
+from shipper.source.base import SourceContext, each
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Candidate
@@ -118,6 +118,7 @@ class HarvesterStarter:
         self._ignoring = ignoring
         self._registrar = context.registrar
         self._once = context.once
+        self._progressed = context.progressed
 
     def start(self, claims: list[tuple[OpenedFile, EntryMatch]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
         """Start reading these files, and return those that could not be read: nothing was done with them.
@@ -129,7 +130,7 @@ class HarvesterStarter:
         fresh: list[Harvester] = []
         known: list[Harvester] = []
         refused: list[Refused] = []
-        for opened, claim in claims:
+        for opened, claim in each(claims, self._progressed):
             try:
                 harvester = self._start(opened, claim, first=opened.spec.id in fresh_inputs)
             except OSError as error:

@@ -1,15 +1,30 @@
 """When the agent reports to the service manager, and what."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
 
+from config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
 from service.notify import Notifier
+from shipper.app import Environment, build
 from shipper.metrics import Metrics
-from shipper.service import EXTENSION, START_PATIENCE, STATUS_INTERVAL, WAITING, Observed, Service
+from shipper.service import (
+    EXTENSION,
+    PULSE_INTERVAL,
+    START_PATIENCE,
+    STATUS_INTERVAL,
+    WAITING,
+    Observed,
+    Pulse,
+    Service,
+)
 from shipper.source.base import BatchSource, SourceStatus
+from shipper.wake import Wake
+from tests.builders import input_config
 from tests.fakes import ManualClock
 from tests.service_manager import ServiceManager
 
@@ -148,3 +163,76 @@ def test_without_a_service_manager_the_loop_waits_as_before_and_no_file_is_looke
     clock.advance(1000)
     service.step(Observed(Metrics(), cast("BatchSource", files)))
     assert files.asked == 0
+
+
+def test_a_pulse_reports_at_most_once_an_interval_however_often_it_beats() -> None:
+    clock, reports = ManualClock(), list[float]()
+    pulse = Pulse(clock, lambda: reports.append(clock.monotonic()))
+    started = clock.monotonic()
+    for _ in range(13):
+        pulse.beat()
+        clock.advance(PULSE_INTERVAL / 4)
+    assert reports == [started, started + PULSE_INTERVAL, started + 2 * PULSE_INTERVAL, started + 3 * PULSE_INTERVAL]
+
+
+def test_a_pulse_remembers_when_it_beat_last() -> None:
+    clock = ManualClock()
+    pulse = Pulse(clock)
+    clock.advance(10.0)
+    assert clock.monotonic() - pulse.last == 10.0
+    pulse.beat()
+    assert pulse.last == clock.monotonic()
+
+
+class SlowStep:
+    """A step that calls the system for one thing after the other, each of which takes some seconds."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._pulse = Pulse(bench.clock, bench.service.working)
+
+    def run(self, calls: int, seconds: float) -> list[str]:
+        """Return the lines that are reported meanwhile."""
+        for _ in range(calls):
+            self._bench.clock.advance(seconds)
+            self._pulse.beat()
+        return self._bench.lines()
+
+
+PATIENCE = f"EXTEND_TIMEOUT_USEC={LONG_WATCHDOG * 1_000_000:.0f}"
+
+
+def test_a_first_step_asks_for_time_as_long_as_it_does_one_thing_after_the_other(bench: Bench) -> None:
+    step = SlowStep(bench)
+    assert step.run(2, STATUS_INTERVAL / 4) == [], "a short start reports that it is ready, and no more"
+    assert step.run(10, LONG_WATCHDOG / 2) == [PATIENCE] * 10, "each may take as long as the watchdog gives it"
+    assert bench.step()[:2] == ["READY=1", "WATCHDOG=1"]
+
+
+def test_a_long_step_is_alive_as_long_as_it_does_one_thing_after_the_other(bench: Bench) -> None:
+    bench.step()
+    assert SlowStep(bench).run(40, STATUS_INTERVAL / 4) == ["WATCHDOG=1"] * 10
+    bench.clock.advance(10 * LONG_WATCHDOG)
+    assert bench.lines() == [], "it hangs in one call of the system"
+
+
+def test_a_last_scan_asks_for_time_too(bench: Bench) -> None:
+    bench.step()
+    bench.service.stopping()
+    bench.lines()
+    assert SlowStep(bench).run(2, STATUS_INTERVAL) == ["WATCHDOG=1", PATIENCE] * 2
+
+
+def test_the_scan_of_an_agent_reports_to_its_service_manager(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("one\n")
+    console = OutputConfig(console=ConsoleOutputConfig())
+    config = ShipperConfig(inputs=(input_config(paths=(f"{tmp_path}/*.log",)),), output=console)
+    with ServiceManager() as manager, ExitStack() as stack:
+        wake, clock = Wake(), ManualClock()
+        stack.callback(wake.close)
+        service = Service(Notifier.from_environment(manager.environment), clock)
+        app = build(config, Environment(tmp_path / "data", wake, clock, service=service), stack)
+        clock.advance(STATUS_INTERVAL)
+        app.loop.step()
+        app.source.stop()
+        assert manager.reports() == [[f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"]]

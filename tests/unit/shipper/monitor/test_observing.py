@@ -196,3 +196,13 @@ def test_pods_and_watches_of_all_clusters_are_counted(lab: Lab) -> None:
     assert taken.errors == {"timeout": 2, "other-0": 1, "other-1": 1}
     clusters.clear()
     assert snapshot(lab).kubernetes is None
+
+
+def test_an_agent_is_silent_that_neither_begins_a_step_nor_makes_progress_within_one(lab: Lab) -> None:
+    lab.ship("a.log", "one")
+    lab.clock.advance(40)
+    assert snapshot(lab).silent >= 40
+    lab.running.pulse.beat()
+    assert snapshot(lab).silent == 0
+    lab.clock.advance(7)
+    assert snapshot(lab).silent == 7

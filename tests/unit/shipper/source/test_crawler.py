@@ -43,14 +43,25 @@ class Desk:
         self.store = Store.open(Path("/registry"), self.disk)
         self.registrar = Registrar(self.store, clock=clock.monotonic)
         self.has_room = True
+        self.progress = 0
         self.crawler = self.crawler_of(self.input(), once=once)
 
     def input(self) -> Input:
         return Input(self.config, AGENT, {}, 1000, self.clock, self.registrar.note)
 
     def crawler_of(self, *inputs: Input, once: bool = False) -> Crawler:
-        context = SourceContext(self.registrar, self.clock, self.metrics, once, has_room=lambda: self.has_room)
+        context = SourceContext(
+            self.registrar,
+            self.clock,
+            self.metrics,
+            once,
+            has_room=lambda: self.has_room,
+            progressed=self._progressed,
+        )
         return Crawler(list(inputs), self.watcher, context)
+
+    def _progressed(self) -> None:
+        self.progress += 1
 
     @property
     def config(self) -> InputConfig:
@@ -372,3 +383,30 @@ def test_a_read_that_is_refused_again_and_again_is_logged_once_until_the_file_wa
     desk.scan()
     desk.crawler.reached_end(desk.only())
     assert desk.crawler.problems.now == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times"),
+    [
+        pytest.param(
+            0.0, 8, id="the first scan lists it, looks at it, opens it, identifies it in four steps and starts it"
+        ),
+        pytest.param(300.0, 5, id="a full scan lists it, and looks at what is open"),
+    ],
+)
+def test_a_long_step_makes_progress_from_file_to_file(desk: Desk, seconds: float, times: int) -> None:
+    """However many files there are, and however slow their file system is, the watchdog hears of the next one. `times`:
+    for each of them, as each look at it may take long."""
+
+    def progress_with(files: int) -> int:
+        for number in range(files):
+            (desk.logs / f"of-{chr(97 + number)}.log").write_text(f"{number}\n")
+        desk.crawler = desk.crawler_of(desk.input())
+        for wait in [0.0, seconds] if seconds else [0.0]:
+            desk.clock.advance(wait)
+            desk.progress = 0
+            desk.crawler.step()
+        return desk.progress
+
+    few, many = progress_with(10), progress_with(30)
+    assert many - few == 20 * times

@@ -27,7 +27,17 @@ class Search:
         self.place = place
         self.clock = ManualClock()
         paths = tuple(os.path.join(place, pattern) for pattern in patterns)
-        self.scanner = Scanner(paths, ScanOptions(**options), self.clock.monotonic)
+        self.progress = 0
+        self.scanner = Scanner(paths, ScanOptions(**options), self.clock.monotonic, self._progressed)
+
+    def _progressed(self) -> None:
+        self.progress += 1
+
+    def progress_of(self, *, full: bool) -> int:
+        """Return how often a scan reports its progress."""
+        self.progress = 0
+        self.listing(full=full)
+        return self.progress
 
     def listing(self, *, full: bool = False) -> Listing:
         return self.scanner.scan(full=full)
@@ -592,3 +602,19 @@ def change(rng: random.Random, place: Path, step: int) -> None:
             shutil.rmtree(here)
         case _:
             pass
+
+
+def test_each_directory_and_each_file_that_a_scan_looks_at_is_progress(tmp_path: Path) -> None:
+    for name in ("a/1.log", "a/2.log", "b/1.log"):
+        write(tmp_path / name)
+    search = Search(tmp_path, "*/*.log")
+    directories, entries, files = 3, 5, 3
+    assert search.progress_of(full=True) == directories + entries + files + directories  # at last: are these as listed?
+    search.settle()
+    assert search.progress_of(full=False) == directories, "nothing has changed"
+
+
+def test_each_path_that_is_named_in_full_is_progress(tmp_path: Path) -> None:
+    write(tmp_path / "1.log")
+    search = Search(tmp_path, "1.log", "2.log")
+    assert [search.progress_of(full=full) for full in (False, False, True)] == [2, 2, 2]

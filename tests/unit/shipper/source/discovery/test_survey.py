@@ -36,7 +36,15 @@ class Outlook:
             for pattern, interval in inputs.items()
         }
         watcher = cast("Watcher", self.watches)
-        self.survey = Survey(list(self.inputs.values()), watcher, clock, self.problems, once=once)
+        self.progress: list[None] = []
+        self.survey = Survey(
+            list(self.inputs.values()),
+            watcher,
+            clock,
+            self.problems,
+            once=once,
+            progressed=lambda: self.progress.append(None),
+        )
 
     def write(self, name: str, content: bytes = b"one\n") -> FileKey:
         path = self.folder / name
@@ -194,6 +202,15 @@ def test_looking_again_sees_a_file_as_it_is_now(outlook: Outlook) -> None:
     assert outlook.size_of(key) == 8
     assert outlook.survey.candidates[key][1].modified == (outlook.folder / "a.log").stat().st_mtime
     assert not outlook.survey.wants_scan
+
+
+def test_each_file_that_is_looked_at_again_is_progress(outlook: Outlook) -> None:
+    keys = [outlook.write(f"{number}.log") for number in range(3)]
+    outlook.step()
+    assert len(outlook.progress) > len(keys), "the directory was listed and watched, and the files were looked at"
+    outlook.progress.clear()
+    outlook.survey.look_again(keys)
+    assert len(outlook.progress) == len(keys)
 
 
 def test_what_was_seen_since_is_not_replaced_by_an_older_listing(outlook: Outlook) -> None:

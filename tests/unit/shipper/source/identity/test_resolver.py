@@ -36,7 +36,7 @@ class Door:
             self.copies,
             lambda path, problem: self.reported.update({path: problem}),
             list,
-            clock=room.clock,
+            room.context(),
         )
 
     def wanted(self, name: str) -> Candidate:

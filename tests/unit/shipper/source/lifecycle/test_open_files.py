@@ -292,7 +292,7 @@ def test_the_entry_of_a_deleted_file_waits_for_another_again(room: Room) -> None
 
 
 def woken(room: Room, *, all_of_them: bool = False) -> Harvester | None:
-    room.open_files.wake_unwatched(all_of_them=all_of_them)
+    room.open_files.wake_unwatched(lambda: None, all_of_them=all_of_them)
     return room.scheduler.next_ready()
 
 

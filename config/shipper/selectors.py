@@ -17,6 +17,7 @@ _SELECTORS = {
     "reload": "reload cfgfile config cfgwarn modules fileset centralmgmt",
     "monitor": "monitor monitoring stats api metrics",
     "kafka": "kafka sarama",
+    "kubernetes": "add_kubernetes_metadata",
 }
 
 

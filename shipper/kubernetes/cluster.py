@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shipper.clock import Clock
-from shipper.kubernetes.account import find_access
+from shipper.kubernetes.access import Access
 from shipper.kubernetes.objects import Named, Node, Pod
 from shipper.kubernetes.resource_watch import WatchCounts
 from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
@@ -37,11 +37,10 @@ class Cluster:
         weakref.finalize(self, watcher.close, 0.0)
 
     @classmethod
-    def open(cls, kube_config: str, scope: WatchScope, clock: Clock, wake: Callable[[], None]) -> Cluster:
-        """Find the server, and begin to watch. `wake` is called after a change that was awaited. Raises NoAccess, and
-        StartError for a kubeconfig that cannot be used."""
+    def open(cls, access: Access, scope: WatchScope, clock: Clock, wake: Callable[[], None]) -> Cluster:
+        """Begin to watch. `wake` is called after a change that was awaited."""
         waking = Waking(wake)
-        watcher = ClusterWatcher(scope, find_access(kube_config), clock, waking)
+        watcher = ClusterWatcher(scope, access, clock, waking)
         watcher.start()
         return cls(watcher, waking)
 

@@ -4,22 +4,22 @@ What the API server knows of it takes precedence; without that the path and the 
 some of it. A file of a pod that the API server has not shown yet waits for it, once; other files are read meanwhile.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from shipper.event import Batch, Doc
 from shipper.json_fields import copied, labelled
-from shipper.kubernetes.access import NoAccess
-from shipper.kubernetes.account import in_pod
-from shipper.kubernetes.cluster import Cluster
+from shipper.kubernetes.access import Access, NoAccess
+from shipper.kubernetes.account import find_access, in_pod
 from shipper.kubernetes.fields import PodFields, container_of
-from shipper.kubernetes.watcher import WatchScope
 from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path
@@ -27,6 +27,9 @@ from shipper.processor.metadata.facts import Facts, Sharing, leaves
 from shipper.processor.metadata.pod_origins import Origin, PodOrigins
 from shipper.processor.metadata.pod_waits import PodWaits, remember
 from shipper.processor.metadata.runtime_files import Container, RuntimeFiles
+
+if TYPE_CHECKING:
+    from shipper.kubernetes.cluster import Cluster
 
 logger = logging.getLogger(__name__)
 
@@ -36,9 +39,32 @@ ANNOTATION = "annotation."  # before the name of an annotation among Docker's la
 RESTART = re.compile(r".*/(\d+)\.log")
 
 
-def connected(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> "AddKubernetesMetadata":
+def connected(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> AddKubernetesMetadata:
     """Return the processor with the cluster that the agent belongs to, or without, where there is none. Raises
     StartError for a kubeconfig that cannot be used."""
+    cluster = None
+    try:
+        access = find_access(config.kube_config or "")
+    except NoAccess as reason:
+        # A configuration as installed has the processor on all machines, and most of them are in no cluster.
+        is_by_default = replace(config, when=None) == AddKubernetesMetadataConfig() and not in_pod()
+        logger.log(
+            logging.INFO if is_by_default else logging.WARNING,
+            "add_kubernetes_metadata: there is no API server to ask: %s. Events have what the paths of their files "
+            "reveal, without labels",
+            reason,
+        )
+    else:
+        cluster = _watched(config, context, access)
+    return AddKubernetesMetadata(config, context, cluster=cluster)
+
+
+def _watched(config: AddKubernetesMetadataConfig, context: ProcessorContext, access: Access) -> Cluster:
+    """Return the cluster that all processors with such options share."""
+    # Imported here: TLS and HTTP are more than the processor itself, and most machines are in no cluster.
+    from shipper.kubernetes.cluster import Cluster
+    from shipper.kubernetes.watcher import WatchScope
+
     resources = config.add_resource_metadata
     scope = WatchScope(
         node=config.node or "",
@@ -49,22 +75,9 @@ def connected(config: AddKubernetesMetadataConfig, context: ProcessorContext) ->
         with_cron_jobs=resources.cronjob,
         keep_deleted=config.cleanup_timeout,
     )
-    kube_config = config.kube_config or ""
-    try:
-        cluster = context.services.shared(
-            ("kubernetes", kube_config, scope), lambda: Cluster.open(kube_config, scope, context.clock, context.wake)
-        )
-    except NoAccess as reason:
-        # A configuration as installed has the processor on all machines, and most of them are in no cluster.
-        is_by_default = replace(config, when=None) == AddKubernetesMetadataConfig() and not in_pod()
-        logger.log(
-            logging.INFO if is_by_default else logging.WARNING,
-            "add_kubernetes_metadata: there is no API server to ask: %s. Events have what the paths of their files "
-            "reveal, without labels",
-            reason,
-        )
-        cluster = None
-    return AddKubernetesMetadata(config, context, cluster=cluster)
+    return context.services.shared(
+        ("kubernetes", access, scope), lambda: Cluster.open(access, scope, context.clock, context.wake)
+    )
 
 
 class AddKubernetesMetadata:

@@ -17,7 +17,7 @@ _CONTAINERS = re.compile(
     r".*/(?P<pod>[^_/]+)_(?P<namespace>[^_/]+)_(?P<container>[^/]+)-(?P<id>[0-9a-f]{64})\.log[^/]*"
 )
 _PODS = re.compile(r".*/(?P<namespace>[^_/]+)_(?P<pod>[^_/]+)_(?P<uid>[^_/]+)/(?P<container>[^/]+)/\d+\.log[^/]*")
-_KUBELET = re.compile(r".*/kubelet/pods/(?P<uid>[^/]+)/.+")
+_KUBELET = re.compile(r".*?/kubelet/pods/(?P<uid>[^/]+)/.+")
 _DOCKER = re.compile(r".*/containers/(?P<id>[0-9a-f]{64})/[^/]+")
 _LINKS = "/var/log/containers"
 
@@ -42,8 +42,9 @@ class PodPlace:
 
 
 def pod_of(path: str) -> PodPlace:
-    """Return what this path alone reveals."""
-    for shape in (_CONTAINERS, _PODS, _KUBELET, _DOCKER):
+    """Return what this path alone reveals. What is in a volume comes first: a container names those files, and may
+    not pass them off as those of another pod."""
+    for shape in (_KUBELET, _CONTAINERS, _PODS, _DOCKER):
         if match := shape.fullmatch(path):
             return PodPlace(**match.groupdict())
     return PodPlace()
@@ -52,7 +53,7 @@ def pod_of(path: str) -> PodPlace:
 def pod_on_disk(path: str, links: str = _LINKS) -> PodPlace:
     """Return what this path, its link targets and the link to it reveal."""
     place = pod_of(path)
-    if not place.known:
+    if not place.known or _KUBELET.fullmatch(path):  # links in a volume are the container's, too
         return place
     followed = path
     for _ in range(3):

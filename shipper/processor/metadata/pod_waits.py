@@ -1,11 +1,15 @@
 """How long files wait for their pods: once for each pod, not for each event."""
 
-from typing import TypeVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
 
 from shipper.clock import Clock
-from shipper.kubernetes.cluster import Cluster
 from shipper.kubernetes.objects import Pod
 from shipper.processor.metadata.pod_paths import PodPlace
+
+if TYPE_CHECKING:
+    from shipper.kubernetes.cluster import Cluster
 
 MOST_CACHED = 10_000
 Value = TypeVar("Value")

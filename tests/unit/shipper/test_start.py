@@ -73,8 +73,18 @@ def test_a_configuration_is_read_without_the_options_that_it_does_not_have(confi
 
 def test_a_run_loads_neither_another_output_nor_processors(config: Path) -> None:
     modules = loaded("run", "--once", "-c", str(config))
-    assert modules & {"confluent_kafka", "shipper.output.kafka", "shipper.processor.factory"} == set()
+    unwanted = {"confluent_kafka", "shipper.output.kafka", "shipper.processor.factory", "shipper.kubernetes"}
+    assert modules & unwanted == set()
     assert len(modules) <= 278
+
+
+def test_what_asks_an_api_server_is_loaded_where_there_is_one(config: Path) -> None:
+    with config.open("a") as file:
+        file.write("processors: [add_kubernetes_metadata: ~]\n")
+    modules = loaded("run", "--once", "-c", str(config))
+    assert "shipper.processor.metadata.kubernetes" in modules
+    asking = {f"shipper.kubernetes.{name}" for name in ("client", "cluster", "kubeconfig", "watcher")}
+    assert modules & asking == set()
 
 
 def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -> None:

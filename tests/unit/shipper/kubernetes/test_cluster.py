@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipper.clock import SystemClock
+from shipper.kubernetes.account import find_access
 from shipper.kubernetes.cluster import Cluster
 from shipper.kubernetes.watcher import WatchScope
 from tests.kubernetes_api import ID, KubernetesApi, job, kubeconfig, namespace, pod
@@ -31,7 +32,7 @@ def threads() -> list[threading.Thread]:
 def test_what_is_awaited_wakes_the_one_who_waits_and_it_ends_with_him(api: KubernetesApi, config: str) -> None:
     api.token = "t"
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
-    cluster = Cluster.open(config, SCOPE, SystemClock(), lambda: wakes.put(None))
+    cluster = Cluster.open(find_access(config), SCOPE, SystemClock(), lambda: wakes.put(None))
     api.put("jobs", job("daily-1", "daily"))
     api.put("namespaces", namespace("shop"))
     api.put("pods", pod("web-1", owner=("Job", "daily-1")))

@@ -34,6 +34,9 @@ PLACE = {"pod": "web-7d", "namespace": "shop", "container": "nginx"}
         (POD, PodPlace(**PLACE, uid="u-1")),
         ("/var/log/pods/shop_web-7d_u-1/nginx/3.log.20260101-000000.gz", PodPlace(**PLACE, uid="u-1")),
         ("/var/lib/kubelet/pods/u-1/volumes/logs/app.log", PodPlace(uid="u-1")),
+        (f"/var/lib/kubelet/pods/u-1/volumes/logs/other_shop_app-{ID}.log", PodPlace(uid="u-1")),
+        ("/var/lib/kubelet/pods/u-1/volumes/logs/shop_other_u-2/app/0.log", PodPlace(uid="u-1")),
+        ("/var/lib/kubelet/pods/u-1/volumes/kubelet/pods/u-2/app.log", PodPlace(uid="u-1")),
         (DOCKER, PodPlace(id=ID)),
         ("/var/log/syslog", PodPlace()),
         ("/var/log/containers/odd.log", PodPlace()),
@@ -125,6 +128,11 @@ def test_a_link_tells_the_uid_and_the_file_the_id(node: Node) -> None:
     everything = {"kubernetes": WEB_UID, "container": {"id": ID}}
     assert node.record(path) == everything
     assert node.record(node.root / POD[1:]) == everything
+
+
+def test_a_link_in_a_volume_does_not_lead_to_another_pod(node: Node) -> None:
+    path = node.link("/var/lib/kubelet/pods/u-9/volumes/logs/app.log", LINK)
+    assert node.record(path) == {"kubernetes": {"pod": {"uid": "u-9"}}}
 
 
 def test_links_of_docker_are_followed_to_the_container(node: Node) -> None:

@@ -22,6 +22,8 @@ from shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from shipper.processor import chain
 from shipper.processor.metadata.kubernetes import AddKubernetesMetadata, connected
+from shipper.processor.metadata.pod_origins import PodOrigins
+from shipper.processor.metadata.runtime_files import RuntimeFiles
 from shipper.processor.waiting import WaitingChain
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
@@ -142,6 +144,8 @@ def test_namespace_and_node_add_theirs(host: Node) -> None:
     made = host.kubernetes(add_resource_metadata=off)
     assert {name for name in made if name.startswith("namespace")} == {"namespace"}
     assert "labels" not in made["node"]
+    off = AddResourceMetadataConfig(node=LabelsConfig(enabled=False))
+    assert host.kubernetes(add_resource_metadata=off)["node"] == {"name": "n1"}
 
 
 @pytest.mark.parametrize(
@@ -157,6 +161,12 @@ def test_namespace_and_node_add_theirs(host: Node) -> None:
             {"replicaset": {"name": "web-7d"}, "deployment": {"name": "web"}},
         ),
         (("ReplicaSet", "alone"), {}, {"deployment": True}, {"replicaset": {"name": "alone"}}),
+        (
+            ("ReplicaSet", "alone"),
+            {"pod-template-hash": "7d"},
+            {"deployment": True},
+            {"replicaset": {"name": "alone"}},
+        ),
         (("Job", "daily-1"), {}, {"cronjob": True}, {"job": {"name": "daily-1"}}),
         (("Node", "n1"), {}, {}, {}),
     ],
@@ -177,6 +187,16 @@ def test_what_changes_reaches_the_next_events_and_costs_nothing_while_it_does_no
     host.put(pod("web-1", labels={"v": "2"}))
     host.bench.records(made)
     assert host.record(made=made)["kubernetes"]["labels"] == {"v": "2"}
+
+
+def test_what_is_known_of_a_file_is_one_object_until_it_changes(host: Node) -> None:
+    host.put(pod("web-1"))
+    files = RuntimeFiles(host.root, host.bench.clock, 60.0)
+    origins = PodOrigins(host.root, files, host.cluster, host.bench.clock)
+    first = origins.of(LINK)
+    assert origins.of(LINK) is first
+    host.put(namespace("shop"))
+    assert origins.of(LINK) is not first
 
 
 def test_the_last_lines_of_a_deleted_pod_have_its_labels(host: Node) -> None:

@@ -10,6 +10,7 @@ logger = logging.getLogger(__name__)
 
 LONGEST_SEND = 0.5  # seconds; the kernel takes a datagram at once, unless systemd has stopped reading
 MICROSECONDS = 1_000_000
+MOST_DIGITS = 20  # of a number of systemd, which has 64 bits
 
 
 class Notifier:
@@ -30,7 +31,8 @@ class Notifier:
         if address[:1] not in ("/", "@"):
             return cls()
         # The variables of a parent process are inherited; the watchdog is then that one's.
-        is_watched = watchdog.isdecimal() and int(watchdog) > 0 and pid in ("", str(os.getpid()))
+        is_number = watchdog.isdecimal() and len(watchdog) <= MOST_DIGITS
+        is_watched = is_number and int(watchdog) > 0 and pid in ("", str(os.getpid()))
         return cls(address, int(watchdog) / MICROSECONDS if is_watched else None)
 
     def __bool__(self) -> bool:

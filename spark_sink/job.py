@@ -164,7 +164,7 @@ class Job:
         for note in limits.notes if limits else ():
             logger.info(note)
         group = MonitoringGroup(admin, self._config.kafka.group_id, logger.warning, self._progress.group_commit_failed)
-        sizes = TableSizes()
+        sizes = TableSizes(progressed=progressed)
 
         def on_landed(batch: BatchResult) -> None:
             self._progress.landed(batch, self._latest(admin, batch.ends))

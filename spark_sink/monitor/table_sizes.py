@@ -28,9 +28,11 @@ class SizedLog(Protocol):
 
 @dataclass(slots=True)
 class TableSizes:
-    """Knows when a table is counted again. Its own commits are added without that."""
+    """Knows when a table is counted again. Its own commits are added without that. `progressed` is called after each
+    count: with a template there may be a thousand large tables."""
 
     monotonic: Callable[[], float] = time.monotonic
+    progressed: Callable[[], None] = lambda: None
     _sizes: dict[str, TableSize] = field(default_factory=dict)
     _due: dict[str, float] = field(default_factory=dict)
 
@@ -49,5 +51,6 @@ class TableSizes:
             self._sizes[path] = log.count_size()
         except SinkError:  # what is shown must not end the landing, and its next commit reports what is wrong
             self._sizes.pop(path, None)
+        self.progressed()
         ended = self.monotonic()
         self._due[path] = ended + max(LEAST_SECONDS, (ended - began) / SHARE)

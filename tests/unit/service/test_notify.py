@@ -38,6 +38,8 @@ def test_without_an_address_that_we_can_use_nothing_happens(address: str | None)
         ("0", "", None),
         ("", "", None),
         ("soon", "", None),
+        ("-1", "", None),
+        ("9" * 5000, "", None),
     ],
 )
 def test_the_watchdog_is_that_of_this_process(watchdog: str, pid: str, seconds: float | None) -> None:

@@ -67,3 +67,13 @@ def test_a_large_table_takes_a_hundredth_of_the_time_at_most() -> None:
 def test_a_table_that_cannot_be_counted_is_left_out() -> None:
     log = Log(ManualClock(), is_broken=True)
     assert TableSizes(log.clock.monotonic).update({"/t": log}) == {}
+
+
+def test_each_table_that_is_counted_is_progress_also_where_that_fails() -> None:
+    clock, progress = ManualClock(), list[float]()
+    sizes = TableSizes(clock.monotonic, lambda: progress.append(clock.monotonic()))
+    started = clock.monotonic()
+    sizes.update({"/a": Log(clock, takes=2.0), "/b": Log(clock, takes=1.0, is_broken=True)})
+    assert [moment - started for moment in progress] == [2.0, 3.0]
+    sizes.update({"/a": Log(clock, size=TableSize(1, 1, 1))})
+    assert len(progress) == 2, "nothing was counted"

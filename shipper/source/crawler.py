@@ -84,7 +84,7 @@ class Crawler:
         self._resolver = FileResolver(
             self._entries, self._copies, self.problems.of_file, self.open_files.states, context
         )
-        self._touches = Touches(self.open_files, self._survey, self._resolver, metrics, clock)
+        self._touches = Touches(self.open_files, self._survey, self._resolver, context)
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics)
         self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.suspects)

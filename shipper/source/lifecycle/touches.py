@@ -7,8 +7,7 @@ change moved, and its entry ends then (touched.py).
 from dataclasses import replace
 
 from registry.state import TRUNCATED
-from shipper.clock import Clock
-from shipper.metrics import Metrics
+from shipper.source.base import SourceContext, each
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.survey import Survey
 from shipper.source.identity.resolver import FileResolver
@@ -21,14 +20,13 @@ from shipper.source.reading.sighting import Sighting
 class Touches:
     """Used by the reading thread only."""
 
-    def __init__(
-        self, open_files: OpenFiles, survey: Survey, resolver: FileResolver, metrics: Metrics, clock: Clock
-    ) -> None:
+    def __init__(self, open_files: OpenFiles, survey: Survey, resolver: FileResolver, context: SourceContext) -> None:
         self._open_files = open_files
         self._survey = survey
         self._resolver = resolver
-        self._metrics = metrics
-        self._clock = clock
+        self._metrics = context.metrics
+        self._clock = context.clock
+        self._progressed = context.progressed
 
     @property
     def closed(self) -> list[FileKey]:
@@ -41,7 +39,8 @@ class Touches:
 
     def step(self) -> None:
         """After a survey, end the open files that were touched."""
-        for harvester in [running for running in self._open_files.running.values() if self._is_touched(running)]:
+        running = each(self._open_files.running.values(), self._progressed)
+        for harvester in [harvester for harvester in running if self._is_touched(harvester)]:
             log_touch(harvester.state)
             self._metrics.files_resent += 1
             self._resolver.truncated(harvester.key)  # else it may wait as a suspected copy

@@ -95,3 +95,21 @@ def test_what_is_cut_off_behind_the_position_is_counted_and_the_file_is_read_on(
     assert lab.running.metrics.bytes_lost == len("four\n")
     assert lab.crawler.status().bytes_behind == 0
     assert "was cut to" in caplog.text
+
+
+def test_what_came_after_a_truncation_is_no_part_of_what_that_took(lab: Lab) -> None:
+    lab.queue_events = 100
+    lab.ship("a.log", "one")
+    lab.destination.holding = True
+    while lab.running.pipeline.has_room:
+        lab.append("b.log", "two\n" * 100)
+        lab.step(seconds=0.1)
+    lab.append("a.log", "lost\n")
+    lab.step(seconds=1)
+    lab.truncate("a.log")
+    lab.append("a.log", "another line that is longer than all of it before\n")
+    lab.step(seconds=1)
+    lab.destination.holding = False
+    lab.scan()
+    assert lab.messages[-1].startswith("another")
+    assert lab.running.metrics.bytes_lost == len("lost\n")

@@ -22,7 +22,9 @@ def look_at_size(harvester: Harvester) -> None:
     """Note how large a file is that has more to read. Raises nothing."""
     if not (harvester.policy.once or harvester.content.compressed):
         with suppress(OSError):  # the next read reports it
-            harvester.size = size_at_least(harvester.content, harvester.size)
+            size = size_at_least(harvester.content, harvester.size)
+            if size > harvester.size and harvester.is_as_read:  # else it was truncated, and this is what came after
+                harvester.size = size
 
 
 class WaitingSizes:

@@ -202,15 +202,21 @@ class Disk:
     def move_inside(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
+            if self._lab.input.get("harvester_limit"):  # its original may wait, and is looked for in its directory
+                self._lose_sight_of_copy(path)
             path.rename(self._logs / "sub" / f"{path.name}-{next(self._serial)}")
+
+    def _lose_sight_of_copy(self, path: Path) -> None:
+        """If the agent has not seen this copy yet, nothing will show it whose copy it is."""
+        if path.stat().st_ino in self.unseen.copies:
+            life = self.lives.of(path.stat().st_ino)
+            assert life is not None
+            life.unknown = True
 
     def move_outside(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
-            if path.stat().st_ino in self.unseen.copies:
-                life = self.lives.of(path.stat().st_ino)
-                assert life is not None
-                life.unknown = True  # it comes back under a name that is not derived from its original's
+            self._lose_sight_of_copy(path)  # it comes back under a name that is not derived from its original's
             path.rename(self._outside / f"{path.name}-{next(self._serial)}")
 
     def move_back(self, which: int) -> None:

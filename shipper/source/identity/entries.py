@@ -138,11 +138,7 @@ class RegistryEntries:
             known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
             needs_no_proof = True  # the name alone decides
         else:
-            if is_inode_used_again(known, opened.birth):
-                del self.closed_entries[opened.name]
-                self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
-                return None
-            fits = opened.content.matches(known)
+            fits = not is_inode_used_again(known, opened.birth) and opened.content.matches(known)
             is_as_closed = (known.compressed, known.modified) == (opened.size, opened.modified)
             needs_no_proof = known.id in self._closed and (is_as_closed or not opened.content.compressed)
         del self.closed_entries[opened.name]  # not earlier: if the above raises, the entry must stay
@@ -326,8 +322,12 @@ class RegistryEntries:
         return taken
 
     def _disprove(self, known: FileState, opened: OpenedFile) -> None:
-        """End the entry of a file that was truncated while it was not read: no file of that inode matches it."""
-        self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, REWRITTEN)
+        """End the entry of a file that was truncated while it was not read, or whose inode another file has now: no
+        file of that inode matches it."""
+        if is_inode_used_again(known, opened.birth):
+            self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
+        else:
+            self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, REWRITTEN)
 
     def _end_unseen(self, known: FileState, why: str, words: str) -> None:
         self.orphan(self.ended(known, why))

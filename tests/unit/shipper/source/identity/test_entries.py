@@ -158,6 +158,16 @@ def test_an_inode_that_was_used_again_is_another_file_whatever_its_bytes(
     assert "4 bytes from offset 4 on" in warning
 
 
+def test_so_it_is_where_a_file_is_only_checked(room: Room) -> None:
+    """A truncated file is one of which a copy may resume."""
+    room.write("app.log", b"one\n")
+    know(room, entry_of(room.path("app.log"), 4, birth=1))
+    room.write("app.log", b"ONE\n")
+    room.entries.check(room.open("app.log"))
+    (ended,) = room.entries.unclaimed.states.values()
+    assert ended.ended == REMOVED
+
+
 @pytest.mark.parametrize("side", ["entry", "file"])
 def test_without_a_birth_the_bytes_decide(room: Room, side: str) -> None:
     opened = meet(room, "app.log", b"one\ntwo\n")

@@ -38,7 +38,7 @@ from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor, Branch
 from config.shipper.queues import MemQueue, QueueConfig
 from config.shipper.rooted_fields import refused
-from config.shipper.unset_fields import Tested, tested_by, tests_of_unset_fields
+from config.shipper.unset_fields import Steps, Tested, tested_by, tests_of_unset_fields, tests_without_a_server
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration
 from config.yaml.deferred import Deferred
@@ -256,7 +256,7 @@ class ShipperConfig:
         for where, section in (("", self), *sections):
             if section.fields_under_root:
                 yield from ((f"{where}fields.{name}", message) for name, message in refused(section.fields))
-        yield from tests_of_unset_fields(self._tested(), self.inputs, self.processors, self.fields)
+        yield from tests_of_unset_fields(self._tested(), self._steps)
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
         output = self.output.chosen
@@ -269,6 +269,7 @@ class ShipperConfig:
         for where, processors in self._processor_lists().items():
             if any(not isinstance(item, Branch) and item.name == "drop_event" and not item.when for item in processors):
                 yield where, "drop_event without 'when' drops every event"
+        yield from tests_without_a_server(self._tested(), self._steps, os.environ)
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
         yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
@@ -282,6 +283,10 @@ class ShipperConfig:
         for index, rule in enumerate(self.output.kafka.topics if self.output.kafka else ()):
             if rule.when is not None:
                 yield Tested(f"output.kafka.topics[{index}].when", rule.when)
+
+    @property
+    def _steps(self) -> Steps:
+        return Steps(self.inputs, self.processors, self.fields)
 
     def _processor_lists(self) -> dict[str, tuple[AnyProcessor, ...]]:
         lists = {f"inputs[{index}].processors": item.processors for index, item in enumerate(self.inputs)}

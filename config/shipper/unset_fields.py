@@ -1,6 +1,7 @@
 """Conditions on fields that Filebeat asks an API for, and that nothing here can set: such a condition is the same for
 every event, so that a drop_event drops all of them, or none."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from config.shipper.ndjson import NdjsonConfig
 from config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
 from config.text.checks import Finding
 
+_DOCKER = "var/lib/docker/containers"
+_OF_DOCKER = ("kubernetes.labels", "kubernetes.annotations")  # Docker keeps them as labels of the sandbox
 _OF_KUBERNETES = tuple(
     f"kubernetes.{name}"
     for name in (
@@ -47,29 +50,61 @@ def tested_by(processors: Sequence[AnyProcessor], where: str) -> Iterator[Tested
             yield Tested(f"{path}.when", item.when)
 
 
-def tests_of_unset_fields(
-    tested: Iterable[Tested],
-    inputs: Sequence[InputConfig],
-    processors: Sequence[AnyProcessor],
-    fields: Mapping[str, Any],
-) -> Iterator[Finding]:
-    """Yield a finding for each of the tested fields that nothing sets. `processors` and `fields` are those of all
-    inputs."""
-    names = [(test.where, name) for test in tested for name in conditions.names(test.condition) if _is_of_api(name)]
-    if not names:
-        return
-    steps = [step for listed in (processors, *(item.processors for item in inputs)) for step in _flat(listed)]
-    parsers = [parser for item in inputs for parser in item.parsers]
-    constants = [fields, *(item.fields for item in inputs)]
-    asking: list[Any] = [step for step in steps if step.name == "add_kubernetes_metadata"]
-    for where, name in names:
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """All that may set a field. `processors` and `fields` are those of all inputs."""
+
+    inputs: Sequence[InputConfig]
+    processors: Sequence[AnyProcessor]
+    fields: Mapping[str, Any]
+
+    def may_set(self, root: str) -> bool:
+        parsers = [parser for item in self.inputs for parser in item.parsers]
+        constants = [self.fields, *(item.fields for item in self.inputs)]
+        return any(_may_set(step, root) for step in (*self.flat(), *parsers, *constants))
+
+    def flat(self) -> list[ProcessorConfig]:
+        lists = (self.processors, *(item.processors for item in self.inputs))
+        return [step for listed in lists for step in _flat(listed)]
+
+    def asking(self) -> list[Any]:
+        return [step for step in self.flat() if step.name == "add_kubernetes_metadata"]
+
+
+def tests_of_unset_fields(tested: Iterable[Tested], steps: Steps) -> Iterator[Finding]:
+    """Yield a finding for each of the tested fields that nothing sets."""
+    for where, name in _names_of_api(tested):
         root = name.partition(".")[0]
-        if any(_may_set(step, root) for step in (*steps, *parsers, *constants)):
-            continue
-        missing = [step.option_for(name) for step in asking] if root == "kubernetes" else []
-        if "" not in missing:
+        missing = [step.option_for(name) for step in steps.asking()] if root == "kubernetes" else []
+        if "" not in missing and not steps.may_set(root):
             why = f"set {missing[0]} of add_kubernetes_metadata" if missing else _WHY[root]
             yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {why}"
+
+
+def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a finding for each of the tested fields that an API server would set, if there is none to be seen here."""
+    if environment.get("KUBERNETES_SERVICE_HOST") or environment.get("KUBECONFIG"):
+        return
+    for where, name in _names_of_api(tested):
+        setting = [step for step in steps.asking() if not step.option_for(name)]
+        if not name.startswith("kubernetes.") or not setting or any(step.kube_config for step in setting):
+            continue
+        if not steps.may_set("kubernetes") and not (name.startswith(_OF_DOCKER) and _reads_docker(setting, steps)):
+            yield (
+                where,
+                f"tests {name}, which an API server sets: where there is none, as here (KUBERNETES_SERVICE_HOST and "
+                "KUBECONFIG are not set), it is the same for every event",
+            )
+
+
+def _names_of_api(tested: Iterable[Tested]) -> list[tuple[str, str]]:
+    return [(test.where, name) for test in tested for name in conditions.names(test.condition) if _is_of_api(name)]
+
+
+def _reads_docker(asking: Iterable[Any], steps: Steps) -> bool:
+    if any("docker" in path for item in steps.inputs for path in item.paths):
+        return True
+    return any(os.path.isdir(os.path.join(step.hostfs, _DOCKER)) for step in asking)
 
 
 def _is_of_api(name: str) -> bool:

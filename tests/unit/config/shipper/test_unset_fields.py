@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from config.shipper import unset_fields
 from config.yaml.errors import ConfigError
 from tests.unit.config.conftest import Lab
 
@@ -163,3 +164,47 @@ def test_without_the_processor_nothing_sets_it(lab: Lab) -> None:
     )
     (problem,) = lab.problems(text)
     assert "the same for every event: it needs the processor add_kubernetes_metadata" in problem
+
+
+class TestWithoutAServer:
+    """Here, where the tests run, none is to be seen."""
+
+    def notes(
+        self, lab: Lab, path: str = "/var/log/containers/*.log", options: str = "", processor: str = ""
+    ) -> list[str]:
+        hostfs = f"hostfs: {lab.file.parent}"
+        text = MAIN.format(
+            path=path,
+            more="",
+            options=f"{{{', '.join(filter(None, (hostfs, options)))}}}",
+            processor=processor and f"- {processor}",
+            condition=LABEL,
+        )
+        return [note for note in lab.load(text).notes if "an API server sets" in note]
+
+    def test_a_condition_that_needs_one_is_a_remark(self, lab: Lab) -> None:
+        (note,) = self.notes(lab)
+        assert "tests kubernetes.labels.app, which an API server sets: where there is none, as here" in note
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            {"options": "kube_config: /etc/kubeconfig"},
+            {"processor": "add_fields: {target: kubernetes, fields.labels.app: web}"},
+            {"path": "/var/lib/docker/containers/*/*.log"},
+        ],
+    )
+    def test_it_is_none_where_something_may_set_the_field(self, lab: Lab, arguments: dict[str, str]) -> None:
+        assert self.notes(lab, **arguments) == []
+
+    def test_docker_keeps_labels_on_the_host(self, lab: Lab) -> None:
+        (lab.file.parent / "var/lib/docker/containers").mkdir(parents=True)
+        assert self.notes(lab) == []
+
+    @pytest.mark.parametrize("name", ["KUBERNETES_SERVICE_HOST", "KUBECONFIG"])
+    def test_in_a_pod_or_with_a_kubeconfig_there_is_one(self, lab: Lab, name: str) -> None:
+        config = lab.load(MAIN.format(path="/a", more="", options="{}", processor="", condition=LABEL))
+        steps = unset_fields.Steps(config.inputs, config.processors, {})
+        tested = list(unset_fields.tested_by(config.processors, "processors"))
+        assert len(list(unset_fields.tests_without_a_server(tested, steps, {}))) == 1
+        assert list(unset_fields.tests_without_a_server(tested, steps, {name: "x"})) == []

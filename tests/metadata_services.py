@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from typing import Any, Self
 
 Answer = tuple[int, bytes]
@@ -136,12 +137,16 @@ class MetadataServer:
     """Answers as the cloud does. `asked` are the requests in order. `before` is called with each of them, on its
     thread, and may keep it waiting."""
 
-    def __init__(self, cloud: Cloud, before: Callable[[str], object] = lambda request: None) -> None:
+    def __init__(
+        self, cloud: Cloud, before: Callable[[str], object] = lambda request: None, tls: SSLContext | None = None
+    ) -> None:
         self.cloud = cloud
         self.before = before
         self.asked: list[str] = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.owner = self
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     @property

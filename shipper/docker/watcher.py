@@ -191,7 +191,8 @@ class Following:
         for identity in [identity for identity in self._state.by_id if identity not in listed]:
             self._note_removal(identity)
         if not self._state.attempted or self._reported:
-            logger.info("Docker at %s has %d containers", self._client.place, len(containers))
+            count = len(containers)
+            logger.info("Docker at %s has %d container%s", self._client.place, count, "s"[: count != 1])
         self._state.connected = self._state.attempted = True
         self._reported = ""
         self._listener.looked()

@@ -161,6 +161,18 @@ def test_what_happened_while_the_stream_was_down_is_made_up_for(host: Host) -> N
     assert host.listener.none(), "what did not change is not reported again"
 
 
+def test_a_stream_continues_where_the_one_before_it_ended(host: Host) -> None:
+    host.start()
+    host.docker.run(ID, "web")
+    assert host.listener.next() == ("started", "web")
+    host.await_looks(2)
+    host.docker.break_streams()
+    host.await_looks(2)
+    streams = [path for path in host.docker.asked if path.startswith("/events?")]
+    assert "since=1763000000&" in streams[0]
+    assert "since=1763000000.002000000&" in streams[1]
+
+
 def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "shipper.docker")
     host.docker.run(ID, "web")

@@ -1,5 +1,6 @@
 """Batches that wait for metadata before their first processor; those that wait for look-ups are in tests/model."""
 
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -44,7 +45,8 @@ class Agent:
         self.queue = MemoryQueue(1000, 10**6)
         self.processing = Processing(self.queue)
         steps: list[Processor | AsyncStep] = [self.metadata, *more]
-        self.chain = WaitingChain(steps, Metrics(), self.clock, awaiting=[self.metadata])
+        self.metrics = Metrics()
+        self.chain = WaitingChain(steps, self.metrics, self.clock, awaiting=[self.metadata])
         self.sources: dict[str, Source] = {}
 
     def read(self, *texts: str, file_id: str = "f1", processed: bool = True) -> None:
@@ -85,6 +87,7 @@ def test_events_wait_for_metadata_in_order_and_others_do_not() -> None:
     agent.read("c")
     assert [text for text, _ in agent.sent() if text != "other"] == ["a", "b", "c"], "c has not overtaken them"
     assert agent.processing.empty
+    assert agent.metrics.metadata_timeouts == 0
 
 
 def test_they_wait_no_longer_than_that() -> None:
@@ -96,6 +99,8 @@ def test_they_wait_no_longer_than_that() -> None:
     agent.clock.advance(0.1)
     assert agent.sent() == [("a", "missing")]
     assert agent.processing.next_step == NEVER
+    agent.read("b")
+    assert agent.metrics.metadata_timeouts == 1, "b has not waited"
 
 
 def test_a_time_that_is_put_off_is_waited_for() -> None:
@@ -150,3 +155,11 @@ def test_processors_of_the_same_options_share_a_service_as_long_as_one_has_it() 
     del first, second
     services.shared(("docker", "unix:///d.sock"), make)
     assert len(made) == 3
+
+
+def test_a_service_may_be_kept_as_long_as_the_agent() -> None:
+    services = Services()
+    kept = weakref.ref(services.shared(("cloud",), Service, keep=True))
+    assert kept() is services.shared(("cloud",), Service)
+    del services
+    assert kept() is None

@@ -65,6 +65,7 @@ class DockerApi:
         """Stop the daemon: its streams break off, and its socket is removed."""
         if self._server is None or self._thread is None:
             return
+        self.path.unlink()  # first: no one is to come back while it closes
         with self._lock:
             self._closing = True
             self.break_streams()
@@ -73,7 +74,6 @@ class DockerApi:
         self._thread.join()
         self._server.break_connections()
         self._server.server_close()
-        self.path.unlink(missing_ok=True)
         self._server = None
 
     def run(self, identity: str, name: str, *, image: str = "nginx:1.25", labels: Mapping[str, str] = {}) -> None:

@@ -1,7 +1,7 @@
 """The containers of a daemon, as they are now."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -53,9 +53,14 @@ class Host:
 
     def start(self) -> None:
         self.watcher.start()
-        self.await_looks(1)
+        self.wait_until(lambda: self.watcher.attempted)
 
-    def await_looks(self, count: int) -> None:
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            self.listener.looks.get(timeout=5)
+
+    def await_attempts(self, count: int) -> None:
+        """Wait for attempts that fail: each of them is a look."""
         for _ in range(count):
             self.listener.looks.get(timeout=5)
 
@@ -116,8 +121,8 @@ def test_an_event_that_comes_late_reports_nothing_twice(host: Host) -> None:
     assert host.listener.next() == ("started", "web")
     host.docker.replay_while_it_is_removed(ID)
     assert host.listener.next() == ("stopped", "web")
-    host.await_looks(2)
-    assert host.listener.none()
+    host.docker.run(OTHER, "db")
+    assert host.listener.next() == ("started", "db"), "and nothing of web before it"
 
 
 def test_a_removed_one_is_kept_until_no_one_asks_for_it(host: Host) -> None:
@@ -135,12 +140,15 @@ def test_a_removed_one_is_kept_until_no_one_asks_for_it(host: Host) -> None:
 def test_removed_ones_do_not_pile_up(host: Host) -> None:
     host.start()
     for number in range(10):
-        identity = f"{number:064}"
-        host.docker.run(identity, "job")
-        host.docker.remove(identity)
-        host.await_looks(3)
-        host.clock.advance(61)
+        come_and_go(host, f"{number:064}")
     assert len(host.watcher._state.by_id) == len(host.watcher._state.by_short_id) == 1
+
+
+def come_and_go(host: Host, identity: str) -> None:
+    host.docker.run(identity, "job")
+    host.docker.remove(identity)
+    host.wait_until(lambda: host.name(identity) is not None and host.watcher.containers() == [])
+    host.clock.advance(61)
 
 
 def test_what_happened_while_the_stream_was_down_is_made_up_for(host: Host) -> None:
@@ -150,7 +158,7 @@ def test_what_happened_while_the_stream_was_down_is_made_up_for(host: Host) -> N
     assert {host.listener.next(), host.listener.next()} == {("started", "web"), ("started", "db")}
     host.docker.refusal = 503, "not now"
     host.docker.break_streams()
-    host.await_looks(2)  # it ended, and the next one is refused
+    host.wait_until(lambda: not host.watcher.connected)
     assert (host.watcher.attempted, host.watcher.connected) == (True, False)
     host.docker.remove(OTHER)
     host.docker.run_briefly(BRIEF, "job")
@@ -165,9 +173,9 @@ def test_a_stream_continues_where_the_one_before_it_ended(host: Host) -> None:
     host.start()
     host.docker.run(ID, "web")
     assert host.listener.next() == ("started", "web")
-    host.await_looks(2)
+    host.wait_until(lambda: host.watcher._following._since == "1763000000.002000000")
     host.docker.break_streams()
-    host.await_looks(2)
+    host.wait_until(lambda: sum(path.startswith("/events?") for path in host.docker.asked) == 2)
     streams = [path for path in host.docker.asked if path.startswith("/events?")]
     assert "since=1763000000&" in streams[0]
     assert "since=1763000000.002000000&" in streams[1]
@@ -179,7 +187,7 @@ def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogC
     host.start()
     assert host.listener.next() == ("started", "web")
     host.docker.close()
-    host.await_looks(4)
+    host.wait_until(lambda: "there is no Docker" in caplog.text)
     host.docker.run(OTHER, "db")
     host.docker.start()
     assert host.listener.next() == ("started", "db")
@@ -192,7 +200,7 @@ def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogC
 def test_a_refusal_is_a_warning_once(host: Host, caplog: pytest.LogCaptureFixture) -> None:
     host.docker.refusal = 403, "denied by a plugin"
     host.start()
-    host.await_looks(3)
+    host.await_attempts(3)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "denied by a plugin. Metadata of containers is taken from files" in caplog.text
     assert (host.watcher.attempted, host.watcher.connected) == (True, False)

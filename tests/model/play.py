@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from config.shipper.model import FileIdentityConfig
+from config.shipper.read_until_eof import ReadUntilEofConfig
 from registry.load import read
 from tests.lab import CHECK_INTERVAL
 from tests.model.disk import HEADER
@@ -88,6 +89,8 @@ class Player:
             lab.queue_events = QUEUE
         if options.get("few"):
             lab.input["harvester_limit"] = FEW
+        if options.get("until_eof"):
+            lab.input["read_until_eof"] = ReadUntilEofConfig(enabled=True)
         if options["gzip"]:
             lab.input["compression"] = "auto"
         lab.flush = 0.0 if options["flush_at_once"] else LATE

@@ -73,6 +73,7 @@ def generate(seed: int) -> Program:
             actions.insert(own_dice.randrange(len(actions) + 1), ("touch", *_any(own_dice)))
     if options["growing"]:  # a file that begins as a deleted one did may be the same
         actions = [action for action in actions if action[0] not in _OF_EQUAL_FILES]
+    options["until_eof"] = random.Random(f"stop {seed}").random() < 0.2
     return Program(seed, options, actions, read_as)
 
 

@@ -191,6 +191,7 @@ def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogC
     host.docker.run(OTHER, "db")
     host.docker.start()
     assert host.listener.next() == ("started", "db")
+    host.wait_until(lambda: host.watcher.connected)  # which is so after the log line
     messages = [record.getMessage() for record in caplog.records if not record.getMessage().startswith("Docker at ")]
     assert messages[0].startswith("there is no Docker at ")
     assert "has 2 containers" in caplog.text

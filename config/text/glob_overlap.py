@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Token, parse, tokens
@@ -34,7 +35,16 @@ PathSets = tuple[PathSet, ...]
 
 def path_sets(paths: Iterable[str], *, recursive: bool) -> PathSets:
     """Return the paths that each glob matches. Raises ValueError."""
-    return tuple(_path_set(parse(path, recursive=recursive)) for path in paths)
+    # Those of containers are asked for again and again; a relative one depends on the current directory.
+    return tuple(
+        _absolute(path, recursive) if path.startswith("/") else _path_set(parse(path, recursive=recursive))
+        for path in paths
+    )
+
+
+@lru_cache(maxsize=4096)
+def _absolute(path: str, recursive: bool) -> PathSet:
+    return _path_set(parse(path, recursive=recursive))
 
 
 def overlap(some: PathSets, others: PathSets) -> bool:

@@ -8,6 +8,7 @@ number of directories. Segments without a wildcard are looked up by name, so the
 import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _MAGIC = re.compile(r"[*?\[\\]")
 _CHARACTER = r"(?:\\.|[^]\\-])"
@@ -28,8 +29,11 @@ class FixedName:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
+    """`ending`: the characters that all names which it matches end with."""
+
     text: str
     regex: re.Pattern[str] = field(compare=False)
+    ending: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +121,12 @@ def _segments(names: list[str], recursive: bool) -> list[Segment]:
     return segments
 
 
+@lru_cache(maxsize=1024)  # an input's patterns are parsed for its scanner, and to be compared with others
 def wild(text: str) -> Wildcard:
     pieces = [""]  # what is between the stars
+    ending = ""
     for token in tokens(text):
+        ending = "" if token.literal is None else ending + token.literal
         if token.stars:
             pieces.append("")
         else:
@@ -128,7 +135,7 @@ def wild(text: str) -> Wildcard:
     last = middle.pop() if middle else None
     # Atomic: without it, a name that does not match takes time exponential in the number of stars.
     regex = first + "".join(f"(?>.*?{piece})" for piece in middle) + (f".*{last}" if last is not None else "")
-    return Wildcard(text, re.compile(regex, re.DOTALL))
+    return Wildcard(text, re.compile(regex, re.DOTALL), ending)
 
 
 def tokens(text: str) -> list[Token]:

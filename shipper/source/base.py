@@ -18,7 +18,8 @@ class SourceContext:
     """The collaborators of every source. `once`: each file ends at the size that it had when it was opened.
     `takes_more` returns False for a file of which too much waits in the pipeline, `has_room` while too much waits of
     all files together: then nothing is read. `progressed` is to be called after each call of the system in a step that
-    makes many, one for a directory or a file: it shows that the step only takes long."""
+    makes many, one for a directory or a file: it shows that the step only takes long. `knows_all_inputs`: False while
+    there may be inputs that are not discovered yet, so that a file that none names may be theirs."""
 
     registrar: Registrar
     clock: Clock
@@ -27,6 +28,7 @@ class SourceContext:
     takes_more: Callable[[Source], bool] = lambda source: True
     has_room: Callable[[], bool] = lambda: True
     progressed: Callable[[], None] = lambda: None
+    knows_all_inputs: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)

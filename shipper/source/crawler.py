@@ -1,7 +1,7 @@
 """Finds the files of the inputs, opens, reads and closes them: `plan` and `Closer` decide, this carries it out."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from logs.folding import EACH
@@ -68,10 +68,8 @@ class Crawler:
         # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
         self._scheduler = scheduler = Scheduler(watcher, clock, one_by_one=once)
         self._watcher = watcher
-        self._clock = clock
-        self._metrics = metrics
-        self._once = once
-        self._has_room, self._progressed = context.has_room, context.progressed
+        self._clock, self._metrics, self._once = clock, metrics, once
+        self._context = context
         self.problems = Problems()
         entries = registrar.states.values() if states is None else states
         self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once, progressed=context.progressed)
@@ -160,7 +158,7 @@ class Crawler:
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
-        self._sizes.look(self._reading.waiting(all_of_them=not self._has_room()))
+        self._sizes.look(self._reading.waiting(all_of_them=not self._context.has_room()))
         if not changed and not self._may_be_due:
             return
         self._due = 0.0  # until it is known again, at the end of the loop's step
@@ -188,6 +186,9 @@ class Crawler:
             or self._due <= self._clock.monotonic()
         )
 
+    def unread(self, input_ids: Collection[str]) -> set[str]:
+        return set(self.open_files.unread(input_ids, self._survey.candidates))
+
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these inputs from now on. An input whose configuration has not changed is the same object."""
         self._input_swap.replace(inputs)
@@ -206,7 +207,7 @@ class Crawler:
         self._last_reading.report()
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
             logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
-        self.open_files.stop(self._progressed)
+        self.open_files.stop(self._context.progressed)
         self._copies.close()
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
@@ -326,19 +327,20 @@ class Crawler:
             self._closer.attend(harvester)
         moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
-        for harvester in each(decided.missing if not self._once else (), self._progressed):
+        for harvester in each(decided.missing if not self._once else (), self._context.progressed):
             harvester.left_paths()
             self._closer.look_for_removal(harvester)
         if not self._once:
             waited = self._open_limits.waiting_files
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
-            self.open_files.wake_unwatched(self._progressed, all_of_them=self._survey.was_full_scan)
+            self.open_files.wake_unwatched(self._context.progressed, all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
-        self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
+        if self._context.knows_all_inputs():
+            self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
         self._open_limits.clear()
         self._open(decided.open)
-        for state in each(moved, self._progressed):
+        for state in each(moved, self._context.progressed):
             self._resolver.note_path(state, candidates[state.device, state.inode])
 
     def _open(self, wanted: list[Candidate]) -> None:

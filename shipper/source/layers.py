@@ -27,6 +27,17 @@ from shipper.source.reading.factory import Input
 MakeCrawler = Callable[[list[Input], Sequence[FileState], int], Crawler]
 
 
+class LayerChanged(StartError):
+    """Raised when an input would have to leave its layer."""
+
+    def __init__(self, input_id: str) -> None:
+        super().__init__(
+            f"input {input_id!r} has paths now that another input reads, too: that takes effect at the next start "
+            "only, so restart the agent"
+        )
+        self.input_id = input_id
+
+
 class Crawlers:
     """Reads the files of all layers in turn. Used by the reading thread only."""
 
@@ -63,27 +74,35 @@ class Crawlers:
 
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these inputs from now on. An input whose configuration has not changed is the same object. Raises
-        StartError for one that would have to leave its layer, and with it its entries; nothing is changed then."""
+        LayerChanged for one that would have to leave its layer, and with it its entries; nothing is changed then."""
         unchanged = {active for layer in self._layers for active in layer}.intersection(inputs)
         layers = layers_of(inputs, self._layer_of, unchanged)
         for name, number in _numbers(layers).items():
             if self._layer_of.get(name, number) != number:
-                raise StartError(
-                    f"input {name!r} has paths now that another input reads, too: that takes effect at the next start "
-                    "only, so restart the agent"
-                )
+                raise LayerChanged(name)
         layers += [[] for _ in self.crawlers[len(layers) :]]
         for crawler, before, now in zip(self.crawlers, self._layers, layers, strict=False):
             if now != before:
                 crawler.replace_inputs(now)
         self.crawlers += [self._make(layer, (), len(layers)) for layer in layers[len(self.crawlers) :]]
+        removed = [active.id for layer in self._layers for active in layer if active.comes_and_goes]
         self._layers = layers
+        for input_id in removed:
+            del self._layer_of[input_id]
         self._layer_of |= _numbers(layers)
 
     def read_to_end(self, longest: float) -> bool:
         """As ReadsToEnd has it (base.py)."""
         done = [crawler.read_to_end(longest) for crawler in self.crawlers]  # each begins at its first call
         return all(done)
+
+    def shared(self) -> set[str]:
+        """Return the ids of inputs whose files another input reads, too."""
+        return {active.id for layer in self._layers[1:] for active in layer}
+
+    def unread(self, input_ids: Collection[str]) -> set[str]:
+        """Return those of these inputs of which something is not read to its end, or not acknowledged."""
+        return set().union(*(crawler.unread(input_ids) for crawler in self.crawlers))
 
     def stop(self) -> None:
         for crawler in self.crawlers:
@@ -102,7 +121,10 @@ def layers_of(
         number = next(
             number
             for number in chain(preferred, count())
-            if number >= len(layers) or not any(overlap(paths, others) for others in layers[number].values())
+            # An input that is as it was has no file in common with those of its layer that are as they were.
+            if added in unchanged
+            or number >= len(layers)
+            or not any(overlap(paths, others) for others in layers[number].values())
         )
         layers += [{} for _ in range(len(layers), number + 1)]
         layers[number][added] = paths

@@ -9,7 +9,7 @@ network share's clock may differ. A directory that cannot be listed at the momen
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
@@ -18,6 +18,7 @@ from config.text.globs import Wildcard
 
 FileKey = tuple[int, int]  # device, inode
 
+LONG_ENDING = 16  # characters: a pattern whose end is shorter is that of many files
 TICK = 2.0  # seconds: FAT's, the longest known
 # A link that leads in a circle leads to no directory either.
 MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
@@ -58,8 +59,8 @@ class DirectoryEntry:
 
 
 class Directory:
-    """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed.
-    `progressed` is called as SourceContext has it (base.py)."""
+    """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed;
+    `version` is another one after each change. `progressed` is called as SourceContext has it (base.py)."""
 
     def __init__(self, path: str, monotonic: Callable[[], float], progressed: Callable[[], None]) -> None:
         self.path = path
@@ -71,6 +72,8 @@ class Directory:
         self._progressed = progressed
         self._names: dict[str, DirectoryEntry] = {}
         self._matching: dict[str, list[tuple[str, DirectoryEntry]]] = {}
+        self._by_ending: dict[int, dict[str, list[str]]] = {}  # names by their last characters
+        self.version = 0
         self._subdirectories: list[tuple[str, DirectoryEntry]] | None = None
         self._stamp = (0, 0, 0, 0)
         self._seen = 0.0
@@ -81,9 +84,22 @@ class Directory:
         known = self._matching.get(segment.text)
         if known is None:
             matches = segment.regex.fullmatch
-            matched = sorted(filter(matches, self._names))
+            matched = sorted(filter(matches, self._ending_with(segment.ending)))
             known = self._matching[segment.text] = [(name, self._names[name]) for name in matched]
         return known
+
+    def _ending_with(self, ending: str) -> Iterable[str]:
+        """Return the names that end so, or all of them: with one pattern for each of thousands of containers, a look at
+        each name for each pattern would take seconds."""
+        length = len(ending)
+        if length < LONG_ENDING:
+            return self._names
+        index = self._by_ending.get(length)
+        if index is None:
+            index = self._by_ending[length] = {}
+            for name in self._names:
+                index.setdefault(name[-length:], []).append(name)
+        return index.get(ending, ())
 
     @property
     def subdirectories(self) -> list[tuple[str, DirectoryEntry]]:
@@ -97,9 +113,10 @@ class Directory:
         """List the directory again if that could show a change; True if anything about it has changed."""
         before = (self.key, self.problem, self.watch)
         self._listed = False
-        changed = self._look(full)
+        changed = self._look(full) or (self.key, self.problem, self.watch) != before
         self._progressed()
-        return changed or (self.key, self.problem, self.watch) != before
+        self.version += changed
+        return changed
 
     @property
     def is_torn(self) -> bool:
@@ -157,6 +174,7 @@ class Directory:
         if changed:
             self._names = names
             self._matching = {}
+            self._by_ending = {}
             self._subdirectories = None
         return changed
 

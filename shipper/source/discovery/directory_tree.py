@@ -1,7 +1,13 @@
-"""A walk to the directories that a pattern names, through kept listings: only changed directories are listed again."""
+"""A walk to the directories that a pattern names, through kept listings: only changed directories are listed again.
+
+Trees may have their directories in common: thousands of inputs, one for each container, look into the same one. It is
+looked at once in a round, and each tree knows by the version what has changed since its own last walk.
+"""
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
+from weakref import WeakValueDictionary
 
 from config.text.globs import AnyDepth, FixedName, PathPattern, Segment
 from shipper.source.discovery.directory import Directory, FileKey, Kind
@@ -9,19 +15,50 @@ from shipper.source.discovery.directory import Directory, FileKey, Kind
 Place = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way
 
 
+class Directories:
+    """The directories of one or several trees whose scanners have the same filters."""
+
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, progressed: Callable[[], None] = lambda: None
+    ) -> None:
+        self.progressed = progressed
+        self._monotonic = monotonic
+        self._known: WeakValueDictionary[str, Directory] = WeakValueDictionary()
+        self._looked_at: dict[str, bool] = {}  # in this round: by path, whether in full
+
+    def begin_round(self) -> None:
+        """Note that what was seen of directories may be out of date."""
+        self._looked_at.clear()
+
+    def refresh(self, directory: Directory, *, full: bool, again: bool = False) -> None:
+        """List a directory if it has changed, once in a round, or `again`."""
+        if again or full > self._looked_at.get(directory.path, -1):
+            self._looked_at[directory.path] = full
+            directory.refresh(full=full)
+
+    def at(self, path: str) -> Directory:
+        directory = self._known.get(path)
+        if directory is None:
+            directory = self._known[path] = Directory(path, self._monotonic, self.progressed)
+        self.refresh(directory, full=False)
+        return directory
+
+
 class Tree:
     """`directories`: those of the last walk, also those that do not exist."""
 
-    def __init__(self, monotonic: Callable[[], float], progressed: Callable[[], None]) -> None:
+    def __init__(self, directories: Directories) -> None:
         self.directories: dict[str, Directory] = {}
-        self.progressed = progressed
-        self._monotonic = monotonic
+        self.progressed = directories.progressed
+        self._all = directories
+        self._versions: dict[str, int] = {}  # those of the last walk
         self._walked: dict[str, Directory] = {}
 
-    def refresh(self, *, full: bool) -> bool:
+    def refresh(self, *, full: bool, again: bool = False) -> bool:
         """List what has changed; True if a walk would give anything new."""
-        changed = [directory.refresh(full=full) for directory in self.directories.values()]
-        return any(changed)
+        for directory in self.directories.values():
+            self._all.refresh(directory, full=full, again=again)
+        return any(directory.version != self._versions[path] for path, directory in self.directories.items())
 
     @property
     def is_torn(self) -> bool:
@@ -30,16 +67,14 @@ class Tree:
     def directory_at(self, path: str) -> Directory:
         directory = self._walked.get(path)
         if directory is None:
-            directory = self.directories.get(path)
-            if directory is None:
-                directory = Directory(path, self._monotonic, self.progressed)
-                directory.refresh(full=False)
+            directory = self.directories.get(path) or self._all.at(path)
             self._walked[path] = directory
         return directory
 
     def finish_walk(self) -> None:
         """End a walk along all patterns: forget the directories that none of them led to."""
         self.directories = self._walked
+        self._versions = {path: directory.version for path, directory in self._walked.items()}
         self._walked = {}
 
     def places(self, pattern: PathPattern) -> Iterator[Place]:

@@ -15,7 +15,7 @@ from config.text.globs import FixedName, PathPattern, parse
 from config.text.patterns import Pattern
 from shipper.source.discovery.directory import Directory, DirectoryEntry, FileKey, Kind, ScannedFile
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
-from shipper.source.discovery.directory_tree import Tree
+from shipper.source.discovery.directory_tree import Directories, Tree
 
 __all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
@@ -54,7 +54,10 @@ class Scanner:
         options: ScanOptions,
         monotonic: Callable[[], float] = time.monotonic,
         progressed: Callable[[], None] = lambda: None,
+        directories: Directories | None = None,
     ) -> None:
+        """`directories`: those that it has in common with other scanners of the same filters, for whom their owner
+        begins the rounds."""
         self._options = options
         self._filters = Filters(options.exclude, options.include)
         self._patterns: list[PathPattern] = []
@@ -64,7 +67,9 @@ class Scanner:
                 self._patterns.append(parse(path, recursive=options.recursive))
             except ValueError as error:
                 self._invalid_patterns[path] = str(error)
-        self._tree = Tree(monotonic, progressed)
+        self._directories = directories or Directories(monotonic, progressed)
+        self._begins_rounds = directories is None
+        self._tree = Tree(self._directories)
         self._probes: dict[tuple[str, bool], Probe] = {}
         self._identities: dict[str, FileKey | None] = {}
         self._unsettled = True
@@ -73,18 +78,20 @@ class Scanner:
     def scan(self, *, full: bool) -> Listing:
         """Return the files that the paths name now: the same object as the last scan if nothing changed. `full`: list
         every directory and inspect every file. The caller must not change the result."""
+        if self._begins_rounds:
+            self._directories.begin_round()
         listing = self._look(full=full)
         for _ in range(RETRIES):
             if not self._tree.is_torn:
                 break
-            listing = self._look(full=False) or listing
+            listing = self._look(full=False, again=True) or listing
         if listing is not None:
             self._take(listing)
         return self._listing
 
-    def _look(self, *, full: bool) -> Listing | None:
+    def _look(self, *, full: bool, again: bool = False) -> Listing | None:
         """Return the new listing; None if nothing changed."""
-        changed = self._tree.refresh(full=full)
+        changed = self._tree.refresh(full=full, again=again)
         for probe in self._probes.values():
             changed = probe.refresh(full=full) or changed
             self._tree.progressed()

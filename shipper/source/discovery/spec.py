@@ -1,15 +1,19 @@
 """One configured input, as far as finding and identifying its files needs it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from config.shipper.model import InputConfig
+from config.text.patterns import Pattern
+from shipper.source.discovery.directory_tree import Directories
 from shipper.source.discovery.scanner import Scanner, ScanOptions
 
 
 @dataclass(frozen=True, eq=False)
 class InputSpec:
+    """`comes_and_goes`: it is a container's, whose files may come later than it, and go before it."""
+
     config: InputConfig
+    comes_and_goes: bool = False
 
     @property
     def id(self) -> str:
@@ -23,11 +27,17 @@ class InputSpec:
     def check_interval(self) -> float:
         return self.config.prospector.scanner.check_interval
 
-    def scanner(self, progressed: Callable[[], None]) -> Scanner:
-        """Return what scans its paths; `progressed` as Scanner has it."""
+    @property
+    def filters(self) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
+        """Return the patterns that exclude and include files."""
+        options = self.config.prospector.scanner
+        return options.exclude_files, options.include_files
+
+    def scanner(self, directories: Directories | None = None) -> Scanner:
+        """`directories` of scanners that have the same filters."""
         options = self.config.prospector.scanner
         return Scanner(
             self.paths,
             ScanOptions(options.exclude_files, options.include_files, options.symlinks, options.recursive_glob),
-            progressed=progressed,
+            directories=directories,
         )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from shipper.clock import Clock
 from shipper.source.base import each
+from shipper.source.discovery.directory_tree import Directories
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
@@ -49,6 +50,7 @@ class Survey:
         self._once = once
         self._progressed = progressed
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
+        self._directories: dict[object, Directories] = {}  # by filters
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
         self._is_changed = False
@@ -63,7 +65,13 @@ class Survey:
         next scan."""
         specs = list(inputs)
         self._due = {spec: self._due.get(spec, 0.0) for spec in specs}
-        self._scanners = {spec: self._scanners.get(spec) or spec.scanner(self._progressed) for spec in specs}
+        self._directories = {
+            filters: self._directories.get(filters) or Directories(progressed=self._progressed)
+            for filters in {spec.filters for spec in specs}
+        }
+        self._scanners = {
+            spec: self._scanners.get(spec) or spec.scanner(self._directories[spec.filters]) for spec in specs
+        }
         self._listings = {spec: self._listings[spec] for spec in specs if spec in self._listings}
         self._is_changed = True
 
@@ -129,11 +137,14 @@ class Survey:
 
     def _scan(self, due: list[InputSpec], *, full: bool) -> None:
         changed, self._is_changed = self._is_changed, False
+        for directories in self._directories.values():
+            directories.begin_round()
         for spec in due:
             listing = self._scanners[spec].scan(full=full)
             changed = changed or listing is not self._listings.get(spec)
             self._listings[spec] = listing
-            self._problems.of_scan(spec.id, listing.problems, listing.unmatched)
+            unmatched = {} if spec.comes_and_goes else listing.unmatched
+            self._problems.of_scan(spec.id, listing.problems, unmatched)
         if not self._once:
             self._watch_directories()
         if changed:

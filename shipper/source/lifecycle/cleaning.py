@@ -1,4 +1,6 @@
 """Removes registry entries that were kept long enough: those without a file after a day, others by `clean_inactive`.
+A file that is there, and that no input names at present, counts as one: the container whose log it is may be started
+again after a week.
 
 Age is the wall clock minus `updated`, because no other clock survives a restart. Whatever that clock does, an entry is
 never taken for older than it is while the agent runs:
@@ -12,11 +14,12 @@ copy of an older file is then a new file, and is shipped again.
 """
 
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 from registry.registrar import Registrar
-from registry.state import FileState
+from registry.state import MISSING, FileState
 from shipper.clock import Clock
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.entries import RegistryEntries
@@ -97,7 +100,10 @@ class Cleaning:
         now = self._clock.time()
         for state in self._without_file():
             if self._kept_for(state) < now - state.updated:
-                self._forget(state)
+                if _is_there(state):
+                    self._entries.change(replace(state, updated=now))
+                else:
+                    self._forget(state)
         closed_entries = [state for state in self._entries.closed_entries.values() if state.ended is None]
         old = {state.id: state.updated for state in closed_entries if self._kept_for(state) < now - state.updated}
         for file_id, updated in old.items():
@@ -126,3 +132,14 @@ class Cleaning:
     def _inactive_after(self, state: FileState) -> float:
         spec = self._inputs.get(state.input)
         return max(spec.config.clean_inactive, 0.0) if spec is not None else 0.0
+
+
+def _is_there(state: FileState) -> bool:
+    """True if an entry's file only left the paths of the inputs."""
+    if state.ended != MISSING:
+        return False
+    try:
+        status = os.stat(state.path)
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == (state.device, state.inode)

@@ -7,7 +7,7 @@ file may be given up earlier, because its open descriptor keeps its space on dis
 
 import heapq
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from itertools import count
 
 from config.shipper.model import CloseConfig
@@ -85,6 +85,9 @@ class Closer:
         self._rules |= {spec.id: spec.config.close for spec in specs}
         self._interval = min((rules.on_state_change.check_interval for rules in self._rules.values()), default=NEVER)
         self._next_round = min(self._next_round, self._clock.monotonic() + self._interval)
+
+    def keep(self, input_ids: Container[str]) -> None:
+        self._rules = {input_id: rules for input_id, rules in self._rules.items() if input_id in input_ids}
 
     def opened(self, harvester: Harvester) -> None:
         rules = self._rules_of(harvester)

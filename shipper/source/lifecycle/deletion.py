@@ -8,7 +8,7 @@ was written in between is read through that descriptor.
 import heapq
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from itertools import count
 
@@ -60,6 +60,9 @@ class Deletions:
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
         self._rules |= {spec.id: spec.config.delete for spec in specs}
+
+    def keep(self, input_ids: Container[str]) -> None:
+        self._rules = {input_id: rules for input_id, rules in self._rules.items() if input_id in input_ids}
 
     def closed(self, harvester: Harvester, why: str) -> None:
         """`why`: the option that closed it."""

@@ -10,7 +10,7 @@ with its old options, and the Closer closes it.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
 from shipper.source.discovery.scanner import FileKey
@@ -24,10 +24,13 @@ from shipper.source.reading.harvester import Harvester
 
 
 class Rules(Protocol):
-    """A component that follows the options of inputs. The options of removed inputs stay: files without a name may
-    still be read with them."""
+    """A component that follows the options of inputs. The options of removed inputs stay while files without a name
+    are read with them."""
 
     def learn(self, specs: Iterable[InputSpec]) -> None: ...
+
+    def keep(self, input_ids: Container[str]) -> None:
+        """Forget the options of all other inputs."""
 
 
 class InputSwap:
@@ -61,7 +64,9 @@ class InputSwap:
         once: only a file that is found again can be released."""
         removed = self._inputs.replace(inputs)
         specs = self._inputs.specs
+        used = {harvester.source.input_id for harvester in self._open_files.running.values()}
         for rules in self._rules:
+            rules.keep(used | specs.keys())
             rules.learn(specs.values())
         self._problems.forget_scans(removed - specs.keys())
         self._survey.replace(specs.values())

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -187,6 +187,18 @@ class OpenFiles:
                 extra=EACH,
             )
 
+    def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
+        """Yield the ids of these inputs of which a file has something to read, or something is in flight."""
+        for harvester in self.running.values():
+            input_id = harvester.source.input_id
+            if input_id in input_ids and not (harvester.over and not _may_have_new_data(harvester)):
+                yield input_id
+        yield from (harvester.source.input_id for harvester in self.draining.values())
+        for key, (spec, scanned) in candidates.items():
+            is_read = key in self.running or (key in self.closed and not self.closed[key].has_new_data(scanned))
+            if spec.id in input_ids and not is_read:
+                yield spec.id
+
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
         settled = [harvester for harvester in self.draining.values() if harvester.settled]
@@ -235,7 +247,10 @@ class OpenFiles:
         self._scheduler.forget(harvester)
         del self.running[harvester.key]
         self._padded.pop(harvester, None)
-        self.of_input[harvester.source.input_id] -= 1
+        input_id = harvester.source.input_id
+        self.of_input[input_id] -= 1
+        if not self.of_input[input_id]:
+            del self.of_input[input_id]  # the ids of inputs that come and go would add up
         harvester.close()
         self._metrics.harvesters_closed += 1
         self._on_shut(harvester)

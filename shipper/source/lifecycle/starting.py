@@ -46,6 +46,9 @@ class OpenLimits:
         self._limits |= {spec.id: spec.config.harvester_limit for spec in specs}
         self.clear()
 
+    def keep(self, input_ids: Container[str]) -> None:
+        self._limits = {input_id: limit for input_id, limit in self._limits.items() if input_id in input_ids}
+
     def clear(self) -> None:
         """Forget the waiting files: a new survey names them."""
         self._waiting.clear()

@@ -27,7 +27,8 @@ from shipper.source.reading.harvester import Harvester
 class Input:
     """`static`: the members that the configuration gives to each record; `max_bytes`: the longest message that is kept
     whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors; `metrics`
-    counts what the readers drop on purpose; `stage`: for an output that commits transactions; `counts` what is read."""
+    counts what the readers drop on purpose; `stage`: for an output that commits transactions; `counts` what is read.
+    One that `comes_and_goes` was discovered: when it is removed, nothing is kept for its return."""
 
     config: InputConfig
     agent: Agent
@@ -39,11 +40,12 @@ class Input:
     metrics: Metrics = field(default_factory=Metrics)
     stage: MakeStage | None = None
     counts: InputCounts = field(default_factory=InputCounts)
+    comes_and_goes: bool = False
     spec: InputSpec = field(init=False)
     _shared: Doc = field(init=False)  # by all of its files: a dictionary for each of many files would take much memory
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", InputSpec(self.config))
+        object.__setattr__(self, "spec", InputSpec(self.config, self.comes_and_goes))
         shared = members_of_input(self.agent, self.config.type, self.config.id, self.static)
         if self.config.publisher_pipeline.disable_host:
             del shared["host"]

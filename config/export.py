@@ -18,6 +18,7 @@ from config.yaml.load import read
 from config.yaml.maps import RawMaps
 from config.yaml.report import LoadReport, Spot, dotted
 from config.yaml.schema import options
+from config.yaml.templates import kept
 
 __all__ = ["MASK", "export", "masked"]
 
@@ -39,7 +40,7 @@ def export(
         model = ShipperConfig
     raw = read(files, model, overrides, env)
     report = LoadReport(raw.problems, tolerant=raw.tolerant)
-    values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(raw.root, Spot("", "", raw.root.place))
+    values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(kept(raw.root), Spot("", "", raw.root.place))
     if raw.mistakes:
         raise ConfigError(raw.mistakes)
     text: str = yaml.safe_dump(

@@ -17,6 +17,7 @@ from config.sink.model import SinkConfig
 from config.sink.times import parse_span
 from config.text.units import parse_duration, parse_duration_or_never, parse_size
 from config.yaml.schema import Kinds, NamedItems, Option, options
+from config.yaml.templates import Template
 
 Schema = dict[str, Any]
 _NAMES: dict[Any, str] = {str: "text", int: "whole_number", float: "number", bool: "switch"}
@@ -131,7 +132,7 @@ def _scalar(hint: Any) -> Schema:
     if origin is Literal:
         choices = [choice for choice in arguments if isinstance(choice, str)]
         return {"anyOf": [{"enum": [*choices, None]}, _VARIABLE]} if len(choices) == len(arguments) else {}
-    if origin is dict:
+    if origin is dict or hint is Template:
         return _MAP
     if origin is not None:  # one of several, or None
         return _scalar(arguments[0])

@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from config.shipper.conditions import ConditionConfig
-from config.shipper.model import INPUT_KINDS, ShipperConfig
+from config.shipper.model import INPUT_KINDS, PROVIDERS, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import PROCESSORS
 from config.shipper.processors.host_metadata import parse_ttl
@@ -101,6 +101,8 @@ _LIMITS = (
 _LIMITS_OF_INPUTS = "The limit of values applies to all files of `config.inputs` together."
 _INPUTS = """Each item of `shipper.inputs` (or `filebeat.inputs`). An option that only some types have names these
 types. An input without `type` is filestream, and `log` in a configuration with `filebeat.*` names, as in Filebeat."""
+_AUTODISCOVER = """Each item of `shipper.autodiscover.providers` (or `filebeat.autodiscover.providers`); an option that
+only one of the types has names it. How containers are read by them: [autodiscover.md](autodiscover.md)."""
 _PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they are applied in order."
 _PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
 are applied in order, those of the input first. Each of them also takes `when`, one condition."""
@@ -115,6 +117,7 @@ def page() -> str:
             _limits(*_LIMITS, _LIMITS_OF_INPUTS),
             f"## shipper.yml\n\n{table(ShipperConfig)}",
             f"## Inputs\n\n{_INPUTS}\n\n{table(INPUT_KINDS)}",
+            f"## Autodiscover\n\n{_AUTODISCOVER}\n\n{table(PROVIDERS)}",
             f"## Parsers\n\n{_PARSERS}\n",
             *_chapters(PARSERS),
             f"## Processors\n\n{_PROCESSORS}\n",

@@ -5,20 +5,19 @@ registrar -> output -> queue and publisher -> crawler
 
 import gc
 import logging
-import resource
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from config.shipper.model import ConsoleOutputConfig, ShipperConfig
 from logs.folding import EACH
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
-from registry.state import FileState
 from registry.store import Store
 from service.notify import Notifier
 from shipper.clock import Clock, SystemClock
@@ -26,7 +25,7 @@ from shipper.codecs import fit_for
 from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
 from shipper.ending import Ending, left
-from shipper.inputs import InputFactory
+from shipper.inputs import Containers, InputFactory
 from shipper.loop import LONGEST_WAIT, Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
@@ -42,16 +41,14 @@ from shipper.processor.caches import Caches
 from shipper.processor.services import Services
 from shipper.progress import Progress
 from shipper.record import Agent
-from shipper.reload import ConfigSource, Reloader, ReplaceInputs
+from shipper.reload import ConfigSource, Reloader
 from shipper.service import Observed, Pulse, Service
 from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
-from shipper.source.crawler import Crawler, CrawlerOptions
-from shipper.source.discovery.watch import Inotify, Watcher
-from shipper.source.layers import Crawlers
+from shipper.source.crawler import CrawlerOptions
+from shipper.source.discovery.watch import Inotify
 from shipper.source.observation import Observation
-from shipper.source.reading.factory import Input
 from shipper.source.reading.staging import Staging
-from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
+from shipper.sources import containers_of, make_source, watcher_of
 from shipper.summary import Summary
 from shipper.wake import Wake
 
@@ -60,8 +57,6 @@ logger = logging.getLogger(__name__)
 EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
-RESERVED_DESCRIPTORS = 200
-OPEN_WITH_ONCE = 256
 NEVER = float("inf")
 
 
@@ -80,6 +75,7 @@ class App:
     observe: Callable[[], Observation]  # what the monitor reads of the source
     services: Services  # and of what its processors watch
     pulse: Pulse
+    containers: Containers
 
     def silent_for(self, now: float) -> float:
         """Return the seconds since the reading thread began a step, or made progress within one. Any thread may ask."""
@@ -134,7 +130,7 @@ class Environment:
 
     `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
     to be the destination. `stopping` ends a start that waits for the output. `service` is what its manager knows of it.
-    `opened` is called when path.data and the registry are open.
+    `opened` is called when path.data and the registry are open. `make_provider` makes what watches containers.
     """
 
     data: Path
@@ -147,6 +143,7 @@ class Environment:
     stopping: Callable[[], bool] = lambda: False
     service: Service = field(default_factory=lambda: Service(Notifier(), SystemClock()))
     opened: Callable[[], None] = lambda: None
+    make_provider: Any = None  # autodiscover.composition.MakeProvider, of a test
 
 
 def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
@@ -154,7 +151,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
 
     Raises StartError, Stopped, RegistryError, OSError; nothing has been read by then.
     """
-    data, wake, clock, once = environment.data, environment.wake, environment.clock, environment.once
+    data, wake, clock = environment.data, environment.wake, environment.clock
     metrics, pulse = Metrics(), Pulse(clock, environment.service.working)
     agent, first_start, store = _open_data(config, data, clock)
     registrar = _start_registrar(store, config, environment, stack)
@@ -168,37 +165,64 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     if isinstance(output, CommitsPositions):
         resume(output, registrar, is_new=store.is_new, stopping=environment.stopping)
 
-    caches = Caches(clock, data / "cache_processor")
-    stack.callback(caches.close)
-    processor_context = ProcessorContext(agent, data, metrics, clock, caches, wake.from_outside())
     stage = staging.of if isinstance(output, CommitsPositions) else None
+    processor_context = _processor_context(agent, metrics, environment, stack)
     input_factory = InputFactory(processor_context, registrar, stage)
-    inputs = input_factory.build(config)
+    containers = containers_of(config, environment, stack)
+    inputs = input_factory.build(config, containers.first)
     pipeline = Pipeline(Processing(queue, fit_for(config, metrics)), queue, publisher, output)
-    context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more, lambda: pipeline.has_room, pulse.beat)
-    source: BatchSource
-    replace_inputs: ReplaceInputs | None = None
-    if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
-        stream = StreamWatcher(wake.watch, wake.unwatch)
-        source = stdin = StdinSource(
-            open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes
-        )
-        observe = stdin.observe
-    else:
-
-        def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:
-            most_open = max(_most_open(once=once) // layers, 1)
-            limits = CrawlerOptions(first_start, most_open, config.queue.mem.pending_bytes // layers)
-            return Crawler(layer, _watcher(wake, stack, environment.threads), context, limits, states)
-
-        crawlers = Crawlers(inputs, registrar, crawl)
-        source, replace_inputs, observe = crawlers, crawlers.replace_inputs, crawlers.observe
+    context = _source_context(registrar, environment, metrics, pipeline, containers, pulse)
+    pending = config.queue.mem.pending_bytes
+    watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
+    made = make_source(inputs, context, CrawlerOptions(first_start, pending_bytes=pending), wake, watcher)
+    source = made.source
     loop = Loop(source, pipeline, registrar, metrics, clock, wake)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
-    reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
+    reloader = Reloader(config, reading, input_factory, made.replace_inputs, clock, containers.first)
+    containers.connect(reloader, source, input_factory.refused)
     summary = Summary(metrics, source, clock, _summary_interval(config))
     services = processor_context.services
-    return App(loop, source, registrar, metrics, summary, reloader, pipeline, agent, observe, services, pulse)
+    return App(
+        loop,
+        made.source,
+        registrar,
+        metrics,
+        summary,
+        reloader,
+        pipeline,
+        agent,
+        made.observe,
+        services,
+        pulse,
+        containers,
+    )
+
+
+def _processor_context(agent: Agent, metrics: Metrics, environment: Environment, stack: ExitStack) -> ProcessorContext:
+    caches = Caches(environment.clock, environment.data / "cache_processor")
+    stack.callback(caches.close)
+    wake = environment.wake.from_outside()
+    return ProcessorContext(agent, environment.data, metrics, environment.clock, caches, wake)
+
+
+def _source_context(
+    registrar: Registrar,
+    environment: Environment,
+    metrics: Metrics,
+    pipeline: Pipeline,
+    containers: Containers,
+    pulse: Pulse,
+) -> SourceContext:
+    return SourceContext(
+        registrar,
+        environment.clock,
+        metrics,
+        environment.once,
+        pipeline.takes_more,
+        lambda: pipeline.has_room,
+        pulse.beat,
+        lambda: containers.knows_all,
+    )
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
@@ -222,22 +246,9 @@ def _start_registrar(store: Store, config: ShipperConfig, environment: Environme
     return registrar
 
 
-def _watcher(wake: Wake, stack: ExitStack, threads: Threads) -> Watcher:
-    watcher = Watcher(wake, threads.inotify)
-    stack.callback(watcher.stop)
-    return watcher
-
-
 def _summary_interval(config: ShipperConfig) -> float:
     metrics = config.logging.metrics
     return metrics.period if metrics.enabled else NEVER
-
-
-def _most_open(*, once: bool) -> int:
-    """Return how many files may be open at once: the system's limit, less the descriptors that everything else needs.
-    With `once` files are read one after the other, so more open ones would only take memory."""
-    limit = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_DESCRIPTORS, 1)
-    return min(limit, OPEN_WITH_ONCE) if once else limit
 
 
 def run(
@@ -277,6 +288,7 @@ def run(
         while not ending.is_due and not app.loop.finished:
             app.loop.step(wait=service.longest_wait(LONGEST_WAIT))
             app.reloader.step()
+            app.containers.step()
             app.summary.step()
             progress.step()
             service.step(observed)

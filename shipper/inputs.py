@@ -1,14 +1,70 @@
 """Builds the inputs of a configuration, for the crawler: at the start, and again at each reload."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
 from config.shipper.model import InputConfig, ShipperConfig
 from registry.registrar import Registrar
-from shipper.event import InputCounts
+from shipper.errors import StartError
+from shipper.event import Doc, InputCounts
+from shipper.metrics import ContainerCounts
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
+from shipper.record import merged
 from shipper.record_limit import message_limit
 from shipper.source.reading.factory import Input
 from shipper.source.reading.file_reader import MakeStage
 from shipper.static_fields import static_fields
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiscoveredInput:
+    """`label` names its container in messages, `metadata` are members of its events."""
+
+    config: InputConfig
+    label: str
+    metadata: Doc = field(default_factory=dict)
+
+
+class Containers(Protocol):
+    """The containers that inputs are made for. Used by the reading thread only."""
+
+    @property
+    def first(self) -> Sequence[DiscoveredInput]:
+        """Return the inputs to begin with."""
+
+    @property
+    def knows_all(self) -> bool:
+        """True once all containers are known that were there at the start."""
+
+    @property
+    def counts(self) -> ContainerCounts | None:
+        """Return what is counted; None where there are no containers. Any thread may ask."""
+
+    def problems(self) -> list[str]:
+        """Return why something is not read now, in words. Any thread may ask."""
+
+    def connect(self, reloader: Any, files: Any, refused: Mapping[str, str]) -> None:
+        """Note what reads the inputs from now on, and which of the first ones it refused."""
+
+    def step(self) -> None:
+        """Have read what the containers need now."""
+
+
+class NoContainers:
+    """Without autodiscover."""
+
+    first: Sequence[DiscoveredInput] = ()
+    knows_all = True
+    counts: ContainerCounts | None = None
+
+    def problems(self) -> list[str]:
+        return []
+
+    def connect(self, reloader: Any, files: Any, refused: Mapping[str, str]) -> None: ...
+
+    def step(self) -> None: ...
 
 
 class InputFactory:
@@ -21,12 +77,15 @@ class InputFactory:
         self._stage = stage
         self._counts: dict[str, InputCounts] = {}  # by id: they rise also over a reload
         self._inputs: dict[str, tuple[object, Input]] = {}  # by id, with what it was built from
+        self._discovered: dict[str, tuple[DiscoveredInput, Input]] = {}  # by id
+        self.refused: dict[str, str] = {}  # of those that were discovered: why they cannot be built, by id
         self._common: object = None  # what all of them were built from
         # The processors for all inputs are shared: a rate limit is one for the agent, and so is a cache.
         self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
-    def build(self, config: ShipperConfig) -> list[Input]:
-        """Return the enabled inputs, in order. Raises StartError; nothing is changed then."""
+    def build(self, config: ShipperConfig, discovered: Sequence[DiscoveredInput] = ()) -> list[Input]:
+        """Return the enabled inputs, in order, and those that were discovered. Raises StartError; nothing is changed
+        then."""
         written = comparison_key(config.processors)
         shared = self._shared
         if shared[0] != written:
@@ -41,15 +100,49 @@ class InputFactory:
                 if existing is None or existing[0] != dependency_key:
                     existing = dependency_key, self._make(config_input, config, shared[1])
                 built[config_input.id] = existing
+        beside = [item for item in discovered if item.config.id not in built]
+        made = self._build_discovered(beside, config, shared[1], self._discovered if known is self._inputs else {})
+        self.refused |= {
+            item.config.id: "its id is that of an input of the configuration"
+            for item in discovered
+            if item.config.id in built
+        }
         self._inputs, self._common, self._shared = built, common, shared
-        return [built_input for _, built_input in built.values()]
+        for input_id in self._discovered.keys() - made.keys() - built.keys():
+            self._counts.pop(input_id, None)  # those of inputs that come and go would add up
+        self._discovered = made
+        return [built_input for _, built_input in (*built.values(), *made.values())]
 
-    def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
+    def _build_discovered(
+        self,
+        discovered: Sequence[DiscoveredInput],
+        root: ShipperConfig,
+        shared: chain.Steps,
+        known: dict[str, tuple[DiscoveredInput, Input]],
+    ) -> dict[str, tuple[DiscoveredInput, Input]]:
+        """Return those that can be built. They are compared by identity: thousands of them may be given each second."""
+        built: dict[str, tuple[DiscoveredInput, Input]] = {}
+        refused: dict[str, str] = {}
+        for item in discovered:
+            existing = known.get(item.config.id)
+            try:
+                if existing is None or existing[0] is not item:
+                    existing = item, self._make(item.config, root, shared, item.metadata)
+                built[item.config.id] = existing
+            except StartError as error:
+                refused[item.config.id] = str(error)
+        self.refused = refused
+        return built
+
+    def _make(
+        self, config: InputConfig, root: ShipperConfig, shared: chain.Steps, metadata: Doc | None = None
+    ) -> Input:
+        """`metadata`: members of its events, for one that was discovered."""
         context = self._context
         return Input(
             config,
             context.agent,
-            static_fields(config, root),
+            merged(metadata or {}, static_fields(config, root)),
             message_limit(config, root),
             context.clock,
             self._registrar.note,
@@ -57,6 +150,7 @@ class InputFactory:
             context.metrics,
             self._stage,
             self._counts.setdefault(config.id, InputCounts()),
+            comes_and_goes=metadata is not None,
         )
 
 

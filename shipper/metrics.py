@@ -27,3 +27,15 @@ class Metrics:
     harvesters_closed: int = 0  # files closed
     files_truncated: int = 0  # files that were truncated or rewritten while they were read
     files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
+
+
+@dataclass(slots=True)
+class ContainerCounts:
+    """Of autodiscover: `containers` that are there, `inputs` for them, and those of the inputs that are `ending`,
+    because their container has; since the start, `events` of containers, and configurations that were `refused`."""
+
+    containers: int = 0
+    inputs: int = 0
+    ending: int = 0
+    events: int = 0
+    refused: int = 0

@@ -5,7 +5,7 @@ running agent (the output, the queue, the data path ...) stays as it was, and is
 """
 
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
@@ -15,8 +15,9 @@ from logs.folding import EACH
 from shipper.clock import Clock
 from shipper.config_reader import ConfigReader, ReadResult, Start, on_new_thread
 from shipper.errors import StartError
-from shipper.inputs import InputFactory
+from shipper.inputs import DiscoveredInput, InputFactory
 from shipper.memory import long_lived
+from shipper.source.layers import LayerChanged
 from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
@@ -61,20 +62,28 @@ class Reloader:
         inputs: InputFactory,
         replace_inputs: ReplaceInputs | None,
         clock: Clock,
+        discovered: Sequence[DiscoveredInput] = (),
     ) -> None:
-        """`config` is in effect. Without `replace_inputs` (standard input is read) nothing can be changed."""
+        """`config` is in effect, with the inputs that were `discovered`. Without `replace_inputs` (standard input is
+        read) nothing can be changed."""
         self._config = config
         self._is_requested = reading.is_requested
         self._report = reading.report
         self._is_reported = False
         self._reader = ConfigReader(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
         self._inputs = inputs
-        self._running = inputs.build(config)
+        self._discovered: Sequence[DiscoveredInput] = discovered
+        self._running = inputs.build(config, discovered)
         self._replace_inputs = replace_inputs
         self._clock = clock
         self._contents = config.config_inputs.contents()
         self._due = clock.monotonic() + config.config_inputs.reload.period
         self.reloads = Reloads()
+
+    @property
+    def config(self) -> ShipperConfig:
+        """Return the configuration in effect."""
+        return self._config
 
     @property
     def running(self) -> list[Input]:
@@ -92,6 +101,24 @@ class Reloader:
             if self._is_reported:
                 self._is_reported = False
                 self._report(False)
+
+    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
+        """Read these inputs beside those of the configuration. One that is the very same object as before continues
+        undisturbed. Return why some are not read, by id."""
+        refused: dict[str, str] = {}
+        wanted = list(discovered)
+        while self._replace_inputs is not None:
+            inputs = self._inputs.build(self._config, wanted)
+            refused |= self._inputs.refused
+            try:
+                self._replace_inputs(inputs)
+            except LayerChanged as error:
+                refused[error.input_id] = str(error)
+                wanted = [item for item in wanted if item.config.id != error.input_id]
+                continue
+            self._discovered, self._running = wanted, inputs
+            break
+        return refused
 
     def _start_check(self) -> None:
         rules = self._config.config_inputs
@@ -151,7 +178,7 @@ class Reloader:
     def _build_inputs(self, config: ShipperConfig) -> list[Input]:
         if any(candidate.enabled and candidate.type == "stdin" for candidate in config.inputs):
             raise StartError("an input of type stdin can only be added at the next start")
-        return self._inputs.build(config)
+        return self._inputs.build(config, self._discovered)
 
     def _log_changes(self, read: ShipperConfig, inputs: list[Input]) -> None:
         log_findings(read, self._config)

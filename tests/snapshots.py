@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from monitor.histogram import Distribution
-from shipper.metrics import Metrics
+from shipper.metrics import ContainerCounts, Metrics
 from shipper.monitor.snapshot import (
     DiskSpace,
     FileLag,
@@ -48,6 +48,7 @@ WELL = Snapshot(
     reloads_ok=2,
     reloads_failed=1,
     is_reload_refused=False,
+    containers=ContainerCounts(3, 4, 1, 20),
     silent=0.01,
     disk=DiskSpace(10**10, 10**11, is_low=False),
 )

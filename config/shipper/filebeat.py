@@ -11,9 +11,6 @@ _WOKEN = "a file event wakes the reader"
 _MODULES = "no module is enabled"
 _SPOOL = "an old option, today queue.mem; batches form by themselves under load"
 ROOT_NOT_YET = {
-    "filebeat.autodiscover": "write an input of type: container with paths: [/var/log/containers/*.log] and the "
-    "processor add_kubernetes_metadata (for Docker paths: [/var/lib/docker/containers/*/*-json.log] and "
-    "add_docker_metadata); a condition of a template is one of drop_event",
     "filebeat.config_dir": "its files repeat filebeat.prospectors; name files with lists of inputs in "
     "filebeat.config.inputs.path",
     "hostname": "host.name in events is set by `name`",
@@ -167,3 +164,16 @@ PROCESSOR_IGNORED = dict.fromkeys(
 )
 NDJSON_NOT_YET = {"field": "the message is always the field that is decoded"}
 NDJSON_IGNORED = {"keys_under_root": "use target for the field that takes the members; empty means the event itself"}
+PROVIDERS_NOT_YET = {
+    "nomad": "write an input whose paths are the logs of its allocations",
+    "jolokia": "it is for Metricbeat",
+    "aws_elb": "load balancers have no log files on this host",
+    "aws_ec2": "instances of a cloud have no log files on this host",
+    "cloudfoundry": "",
+}
+KUBERNETES_PROVIDER_IGNORED = {
+    "sync_period": "what the watch misses is listed again when it has broken off",
+    "leader_lease": "there is no election",
+    "in_cluster": "the account of the agent's own pod is used without kube_config",
+    "use_kubeadm": _ELSEWHERE,
+}

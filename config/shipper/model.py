@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 from config.kafka.security import SaslConfig
 from config.kafka.tls import SslConfig
 from config.shipper import filebeat, included, modules, old_names
+from config.shipper.autodiscover import PROVIDERS as PROVIDERS
+from config.shipper.autodiscover import AutodiscoverConfig, has_providers
 from config.shipper.dead_letters import LettersConfig
 from config.shipper.exactly_once import conflicts
 from config.shipper.http import HttpConfig
@@ -208,6 +210,10 @@ class ShipperConfig:
         default_factory=ConfigInputs,
         metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
     )
+    autodiscover: AutodiscoverConfig = field(
+        default_factory=AutodiscoverConfig,
+        metadata={"since": "0.2", "key": ("shipper.autodiscover", "filebeat.autodiscover")},
+    )
     # For the log: what was accepted and ignored, and what Filebeat ignores but its author did not mean.
     keystore: KeystoreConfig = field(default_factory=KeystoreConfig)
     dead_letter: LettersConfig = field(default_factory=LettersConfig)
@@ -216,7 +222,7 @@ class ShipperConfig:
 
     folders: ClassVar = included.folders
     secrets: ClassVar = secrets_of
-    explain: ClassVar = ("filebeat.autodiscover", "filebeat.config_dir", modules.LISTED, modules.IN_FILES)
+    explain: ClassVar = ("filebeat.config_dir", modules.LISTED, modules.IN_FILES)
 
     @staticmethod
     def tolerates(root: Section) -> bool:
@@ -238,6 +244,8 @@ class ShipperConfig:
                 raw = replace(raw, root=included.with_path(raw.root, key, rules.path or ""))
                 others = [*(others or []), *included.inputs_in(rules, raw.problems)]
         key, own = included.inputs_of(raw.root)
+        if own is not None and others is None and has_providers(raw.root):
+            others = []
         if own is None or (not own.items and others is None):
             return raw  # what is missing or not a list is reported when it is read
         default_type = "log" if raw.tolerant else None  # Filebeat's, which is older than filestream
@@ -247,16 +255,20 @@ class ShipperConfig:
         return replace(raw, root=included.with_inputs(raw.root, key, replace(own, items=tuple(todays))))
 
     def check(self) -> Iterator[Finding]:
-        if not any(item.enabled for item in self.inputs) and not self.config_inputs.reloads:
+        others = self.config_inputs.reloads or self.autodiscover.providers
+        if not any(item.enabled for item in self.inputs) and not others:
             where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
             yield "inputs", f"no input is enabled; enable at least one{where}"
+        if self.autodiscover.providers and any(item.enabled and item.type == "stdin" for item in self.inputs):
+            yield "autodiscover", "an input of type stdin must be the only one; remove it, or the providers"
         if os.path.isfile(os.path.join(self.path.data, self.registry.path)):
             yield "registry.path", "is a file, perhaps the registry of Filebeat 6; name a directory that may be new"
         sections: list[tuple[str, Any]] = [(f"inputs[{index}].", item) for index, item in enumerate(self.inputs)]
         for where, section in (("", self), *sections):
             if section.fields_under_root:
                 yield from ((f"{where}fields.{name}", message) for name, message in refused(section.fields))
-        yield from tests_of_unset_fields(self._tested(), self._steps)
+        if not self.autodiscover.providers:  # they set what is known of a container
+            yield from tests_of_unset_fields(self._tested(), self._steps)
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
         output = self.output.chosen

@@ -1,6 +1,6 @@
 """The findings on the way from tree to model: problems, notes, and the places of values."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -81,6 +81,18 @@ class LoadReport:
         for below, message in findings:
             where = self._nearest(dotted(spot.attribute, below))
             self.warnings.append(Problem(where.place.file, where.place.line, where.path, message))
+
+    def take(self, other: "LoadReport", *, except_at: Collection[tuple[str, int]] = ()) -> bool:
+        """Take the findings of another report, but those at these places (file, line). True if one is a mistake."""
+
+        def taken(findings: list[Problem]) -> list[Problem]:
+            return [problem for problem in findings if (problem.file, problem.line) not in except_at]
+
+        problems = taken(other.problems)
+        self.problems += problems
+        self.notes += taken(other.notes)
+        self.warnings += taken(other.warnings)
+        return any(not (problem.lapse and self.tolerant) for problem in problems)
 
     def clash(self, path: str) -> Clash:
         """Return the function that sections below `path` call when a key was given twice."""

@@ -13,6 +13,8 @@ A field's metadata, all optional:
     read_as   the model that YAML is matched against, if it is not the hint's; or Kinds or NamedItems, which choose one
     null      "absent" if a section without a value (`json:`) means no section, and not one of defaults
     unused    why the value, although checked like any other, has no effect: logged as a note
+    template_of  of a Template: the Kinds that it is read as, once for trial and then again and again, and
+    prepared  section, problems, tolerant -> the section that is read then
     recursive the section, or list of sections, may contain sections of the same model: lists of options stop there
 
 A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields; `remarks(self)` and

@@ -6,6 +6,7 @@ problems.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 from config.yaml import scalars
@@ -14,6 +15,7 @@ from config.yaml.maps import RawMaps, TopicMaps, is_by_topic
 from config.yaml.names import Names
 from config.yaml.report import FAILED, LEFT_OUT, LoadReport, Spot, dotted
 from config.yaml.schema import Kinds, NamedItems, Option, beginning, options
+from config.yaml.templates import Template, placeholders, undecided
 from config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
 from config.yaml.variables import is_variable
 
@@ -63,6 +65,7 @@ class Walk:
     """Reads one model after the other, from the top down. Values with a problem are FAILED."""
 
     def __init__(self, env: Mapping[str, str], report: LoadReport) -> None:
+        self._env = env
         self._report = report
         self._raw = RawMaps(env, report)
         self._enclosing: list[tuple[Names, str]] = []  # the sections around the one that is read
@@ -102,7 +105,7 @@ class Walk:
         self._report.warn(value.cautions() if hasattr(value, "cautions") else (), spot)
         return value.converted() if hasattr(value, "converted") else value
 
-    def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
+    def of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
         """Return a section of the kind that it gives."""
         given = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Section) else None
         if not isinstance(given, Scalar) or is_null(given):
@@ -229,8 +232,10 @@ class Walk:
     def _value(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
         if get_origin(hint) is tuple:
             return self._items(option, get_args(hint)[0], node, spot)
+        if Template in (hint, *get_args(hint)):
+            return self._template(option, node, spot)
         if option.kinds:
-            return self._of_kind(option.kinds, node, spot)
+            return self.of_kind(option.kinds, node, spot)
         if option.named:
             return self._named(option.named, node, spot)
         if option.section is not None:
@@ -246,6 +251,19 @@ class Walk:
             return scalars.typed(node, hint)
         except ValueError as error:
             return self._report.fail(spot, str(error))
+
+    def _template(self, option: Option, node: Node, spot: Spot) -> Any:
+        """Return a section that is read later. It is read for trial, if it is known as what."""
+        if not isinstance(node, Section):
+            return self._report.fail(spot, _NO_SECTION)
+        section = replace(node, name=spot.path)
+        template = Template(section, spot.path, self._env, tolerant=self._report.tolerant)
+        if "template_of" not in option.about:
+            return template
+        trial = LoadReport([], tolerant=self._report.tolerant)
+        prepared = option.about["prepared"](section, trial.problems, self._report.tolerant)
+        Walk(placeholders(self._env), trial).of_kind(option.about["template_of"], prepared, spot)
+        return FAILED if self._report.take(trial, except_at=undecided(section)) else template
 
     def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
         if not isinstance(node, Section):

@@ -44,8 +44,11 @@ def stats(identity: AgentIdentity, ephemeral_id: str, snapshot: Snapshot) -> Doc
 
 
 def inputs(snapshot: Snapshot) -> list[Document]:
-    """Return the metrics of each input, as those of Filebeat's filestream."""
-    return [
+    """Return the metrics of each input, as those of Filebeat's filestream, and what autodiscover has refused."""
+    refused: list[Document] = [
+        {"id": "", "input": "autodiscover", "error": words} for words in snapshot.refused_for_containers
+    ]
+    return refused + [
         {
             "id": figures.id,
             "input": figures.type,

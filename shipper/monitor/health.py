@@ -78,6 +78,10 @@ def _reasons(snapshot: Snapshot) -> list[str]:
         others = len(snapshot.problems) - 1
         more = f" (and {others} more)" if others else ""
         reasons.append(f"Cannot be read: {path}: {problem}{more}.")
+    if snapshot.refused_for_containers:
+        first, *rest = snapshot.refused_for_containers
+        more = f" (and {len(rest)} more)" if rest else ""
+        reasons.append(f"Not read as it is configured: {first}{more}.")
     return reasons
 
 

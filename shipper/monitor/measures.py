@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from monitor.histogram import Distribution
-from shipper.metrics import Metrics
+from shipper.metrics import ContainerCounts, Metrics
 from shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from shipper.record import readable_path
 
@@ -79,6 +79,10 @@ def _reloads(snapshot: Snapshot) -> Samples:
     yield ("failed",), snapshot.reloads_failed
 
 
+def _of_containers(value: Callable[[ContainerCounts], int]) -> Callable[[Snapshot], Samples]:
+    return _one(lambda snapshot: None if snapshot.containers is None else value(snapshot.containers))
+
+
 def _of_files(snapshot: Snapshot) -> Samples:
     # Two files may have one path, while the previous one is read to its end; and Prometheus takes UTF-8 only.
     behind: Counter[Labels] = Counter()
@@ -143,6 +147,36 @@ MEASURES: tuple[Measure | Times, ...] = (
         "files_truncated", "Files that were truncated or rewritten while they were read.", lambda m: m.files_truncated
     ),
     _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
+    Measure(
+        "counter",
+        "autodiscover_events",
+        "Events of containers: that one came, changed or ended.",
+        _of_containers(lambda counts: counts.events),
+    ),
+    Measure(
+        "counter",
+        "autodiscover_configurations_refused",
+        "Configurations for containers that were refused; the log has the reasons.",
+        _of_containers(lambda counts: counts.refused),
+    ),
+    Measure(
+        "gauge",
+        "autodiscover_containers",
+        "Containers that are there, as far as providers show them.",
+        _of_containers(lambda counts: counts.containers),
+    ),
+    Measure(
+        "gauge",
+        "autodiscover_inputs_running",
+        "Inputs that run for containers.",
+        _of_containers(lambda counts: counts.inputs),
+    ),
+    Measure(
+        "gauge",
+        "autodiscover_inputs_ending",
+        "Those of them whose container has ended, and that are read to their end.",
+        _of_containers(lambda counts: counts.ending),
+    ),
     Measure(
         "counter",
         "input_events_read",

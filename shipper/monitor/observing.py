@@ -63,6 +63,8 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         silent=app.silent_for(now),
         disk=disk,
         kubernetes=_kubernetes(app),
+        containers=replace(app.containers.counts) if app.containers.counts is not None else None,
+        refused_for_containers=app.containers.problems(),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitor.histogram import Distribution
-from shipper.metrics import Metrics
+from shipper.metrics import ContainerCounts, Metrics
 from shipper.pipeline.letter_counts import LetterCount
 
 
@@ -111,3 +111,5 @@ class Snapshot:
     silent: float
     disk: DiskSpace | None
     kubernetes: KubernetesFigures | None = None
+    containers: ContainerCounts | None = None  # without autodiscover there are none
+    refused_for_containers: Sequence[str] = ()  # now, in words

@@ -94,6 +94,21 @@ def build(config: ConditionConfig) -> Condition:
     return AllOf([make(path_of(name), value) for name, value in flat(given)])
 
 
+def meets(condition: Condition, value_of: Callable[[Path], Any]) -> bool:
+    """True if one thing that is no event meets the condition; `value_of` returns None where it has no such field."""
+    match condition:
+        case AllOf(conditions):
+            return all(meets(nested, value_of) for nested in conditions)
+        case AnyOf(conditions):
+            return any(meets(nested, value_of) for nested in conditions)
+        case NoneOf(nested):
+            return not meets(nested, value_of)
+        case Field(path, test):
+            value = value_of(path)
+            return test(MISSING if value is None else value)
+    raise TypeError(f"{condition} is not made by build()")
+
+
 def _field(path: Path, test: Callable[[Any], bool]) -> Field:
     return Field(path, test, lambda texts, indices: [index for index in indices if test(texts[index])])
 

@@ -58,7 +58,7 @@ def whole(key: str) -> list[str]:
     return [text for _, text in examples() if re.search(rf"^{re.escape(key)}", text, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("text", whole("shipper.inputs:"))
+@pytest.mark.parametrize("text", [*whole("shipper.inputs:"), *whole("filebeat.autodiscover:")])
 def test_an_example_of_the_shippers_configuration_loads(text: str, tmp_path: Path) -> None:
     example = tmp_path / "shipper.yml"
     example.write_text(text if "output." in text else f"{text}\noutput.console: {{}}\n")

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from config.shipper.included import ConfigInputs, ReloadConfig
 from config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
 from config.yaml.load import load
 from shipper.errors import StartError
-from shipper.inputs import InputFactory
+from shipper.inputs import DiscoveredInput, InputFactory
 from shipper.reload import RELOADED, ConfigSource, Reloader, changed_options, difference, log_findings
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT, input_config
@@ -74,7 +74,7 @@ def test_options_that_changed_have_their_whole_names(changes: dict[str, Any], na
 class Made:
     """The `InputFactory` of a test: one, whatever the configuration."""
 
-    def build(self, config: ShipperConfig) -> list[Input]:
+    def build(self, config: ShipperConfig, discovered: Sequence[DiscoveredInput] = ()) -> list[Input]:
         return [A]
 
 

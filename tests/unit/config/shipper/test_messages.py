@@ -24,7 +24,10 @@ def messages(lab: Lab, text: str) -> list[str]:
 
 MISTAKES = [
     (INPUT + "output.elasticsearch.hosts: [x]\n", "output.elasticsearch: not supported; send to Kafka (output.kafka)"),
-    (OUTPUT + "filebeat.autodiscover.providers: [{type: docker}]\n", "paths: [/var/log/containers/*.log]"),
+    (
+        OUTPUT + "filebeat.autodiscover.providers: [{type: docker}]\n",
+        "no container would be read; set hints.enabled: true",
+    ),
     (OUTPUT + "filebeat.config_dir: /etc/filebeat/conf.d\n", "name files with lists of inputs in filebeat.config."),
     (OUTPUT + "filebeat.modules: [{module: nginx}]\n", "module nginx is enabled, and modules are not supported"),
     (INPUT + "output.kafka: {hosts: [h], topics: [{topic: 'a b'}]}\n", "is not a valid topic name"),

@@ -199,11 +199,9 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
     ("line", "where", "message"),
     [
         (
-            "filebeat.autodiscover.providers: []",
-            "filebeat.autodiscover",
-            "not supported; write an input of type: container with paths: [/var/log/containers/*.log] and the "
-            "processor add_kubernetes_metadata (for Docker paths: [/var/lib/docker/containers/*/*-json.log] and "
-            "add_docker_metadata); a condition of a template is one of drop_event",
+            "filebeat.autodiscover.providers: [{type: nomad}]",
+            "filebeat.autodiscover.providers[0].type",
+            "'nomad' is not supported; write an input whose paths are the logs of its allocations",
         ),
         (
             "filebeat.registry_flush: 1s",

@@ -1,0 +1,33 @@
+"""`autodiscover`: inputs that are made for containers as they come and go."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from config.shipper import filebeat
+from config.shipper.included import node_at
+from config.yaml.deferred import Deferred
+from config.yaml.schema import Kinds
+from config.yaml.tree import Section
+
+PROVIDERS = Kinds(
+    "type",
+    Deferred("config.shipper", {"kubernetes": "providers:KubernetesProvider", "docker": "providers:DockerProvider"}),
+    filebeat.PROVIDERS_NOT_YET,
+)
+
+
+def has_providers(root: Section) -> bool:
+    """True if a configuration needs no inputs, because it has providers of them."""
+    return any(node_at(root, f"{dialect}.autodiscover.providers") is not None for dialect in ("filebeat", "shipper"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutodiscoverConfig:
+    since: ClassVar = "0.2"
+    enabled: bool = field(default=True, metadata={"doc": "Whether containers are discovered."})
+    providers: tuple[Any, ...] = field(
+        default=(), metadata={"doc": "Where containers are known from.", "read_as": PROVIDERS}
+    )
+
+    def converted(self) -> "AutodiscoverConfig":
+        return self if self.enabled else replace(self, providers=())

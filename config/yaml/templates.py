@@ -1,0 +1,109 @@
+"""Sections that are read later, and again and again: some of their variables have other values each time.
+
+When the configuration is loaded, such a section is read once for trial, with a placeholder for each of these variables,
+so that a mistake is reported with all others. What depends on a placeholder is not judged.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from config.yaml.errors import Problem
+from config.yaml.tree import ListNode, Node, Scalar, Section
+
+LATER = "data."  # how the names of variables begin that have no value yet
+PLACEHOLDER = "placeholder"
+
+Prepare = Callable[[Section, list[Problem], bool], Section]  # section, problems, tolerant -> what is read
+
+
+class Template:
+    """A section that was written, with the variables of the configuration and the dialect that it is written in.
+
+    Not a dataclass: one would be read as a section of options.
+    """
+
+    __slots__ = ("env", "path", "section", "tolerant")
+
+    def __init__(self, section: Section, path: str, env: Mapping[str, str], *, tolerant: bool) -> None:
+        self.section = section
+        self.path = path
+        self.env = env
+        self.tolerant = tolerant
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Template) and (self.section, self.path) == (other.section, other.path)
+
+    def __hash__(self) -> int:
+        return hash((self.section, self.path))
+
+    def __repr__(self) -> str:
+        return f"Template({self.path})"
+
+    def with_section(self, section: Section) -> "Template":
+        return Template(section, self.path, self.env, tolerant=self.tolerant)
+
+
+@dataclass(frozen=True, slots=True)
+class LateVariables(Mapping[str, str]):
+    """Variables, and in front of them those of a template. `value_of` returns None for one that is not known."""
+
+    value_of: Callable[[str], str | None]
+    env: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        if not name.startswith(LATER):
+            return self.env[name]
+        value = self.value_of(name.removeprefix(LATER))
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, str) and name.startswith(LATER):
+            return self.value_of(name.removeprefix(LATER)) is not None
+        return name in self.env
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.env)
+
+    def __len__(self) -> int:
+        return len(self.env)
+
+
+def placeholders(env: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the variables of a trial."""
+    return LateVariables(lambda _: PLACEHOLDER, env)
+
+
+def undecided(node: Node) -> set[tuple[str, int]]:
+    """Return the places (file, line) of the scalars whose value is not known yet."""
+    return {(scalar.place.file, scalar.place.line) for scalar in _scalars(node) if _is_late(scalar)}
+
+
+def has_late_variable(node: Node) -> bool:
+    """True if a value in it will differ from one reading to the next."""
+    return any(map(_is_late, _scalars(node)))
+
+
+def kept(node: Node) -> Node:
+    """Return the tree with these variables as plain text, for a program that prints it."""
+    if isinstance(node, Section):
+        return replace(node, entries=tuple(replace(entry, node=kept(entry.node)) for entry in node.entries))
+    if isinstance(node, ListNode):
+        return replace(node, items=tuple(map(kept, node.items)))
+    return replace(node, text=node.text.replace(f"${{{LATER}", f"$${{{LATER}")) if _is_late(node) else node
+
+
+def _is_late(scalar: Scalar) -> bool:
+    return f"${{{LATER}" in scalar.text
+
+
+def _scalars(node: Node) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, ListNode):
+        for item in node.items:
+            yield from _scalars(item)
+    else:
+        for entry in node.entries:
+            yield from _scalars(entry.node)

@@ -1,0 +1,157 @@
+"""The composition of autodiscover: the providers of a configuration, and what their containers have read."""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Protocol
+
+from config.shipper.exactly_once import conflicts
+from config.shipper.inputs import InputConfig
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
+from config.shipper.own_output import reads_own_output
+from config.shipper.rooted_fields import refused
+from shipper.autodiscover.configuring import Configurer
+from shipper.autodiscover.discoveries import Discoveries
+from shipper.autodiscover.reporter import Reporter
+from shipper.clock import Clock
+from shipper.inputs import DiscoveredInput
+from shipper.metrics import ContainerCounts
+
+logger = logging.getLogger(__name__)
+
+# Seconds that a start waits for the first lists of containers: positions of files that no input names look lost, and
+# with them known at once, all is as after a restart without autodiscover.
+FIRST_LIST = 5.0
+LOOK_EVERY = 0.05
+# Seconds after which a server that has not answered since the start keeps nothing waiting any more.
+LONGEST_UNKNOWN = 600.0
+
+
+class RunningProvider(Protocol):
+    """Watches containers, on threads of its own."""
+
+    @property
+    def is_listed(self) -> bool:
+        """True once all containers that are there now were reported."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderContext:
+    """`reporter` takes what a provider sees; `path` is that of the provider in the configuration."""
+
+    reporter: Reporter
+    clock: Clock
+    path: str
+
+
+MakeProvider = Callable[[object, ProviderContext], RunningProvider]
+
+
+class Files(Protocol):
+    """What the crawlers know of discovered inputs."""
+
+    def unread(self, input_ids: Collection[str]) -> set[str]: ...
+
+    def shared(self) -> set[str]: ...
+
+
+class Reloading(Protocol):
+    """What the reloader does for discovered inputs."""
+
+    @property
+    def config(self) -> ShipperConfig:
+        """Return the configuration in effect."""
+
+    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads discovered inputs (discoveries.Reading)."""
+
+    reloader: Reloading
+    files: Files
+
+    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
+        return self.reloader.discover(discovered)
+
+    def unread(self, input_ids: Collection[str]) -> set[str]:
+        return self.files.unread(input_ids)
+
+    def shared(self) -> set[str]:
+        return self.files.shared()
+
+
+class Autodiscover:
+    """Used by the reading thread only."""
+
+    def __init__(
+        self, config: ShipperConfig, clock: Clock, wake: Callable[[], None], make: MakeProvider, stack: ExitStack
+    ) -> None:
+        """`stack` closes the providers."""
+        self._config = config
+        self._reader: Reader | None = None
+        self.first: Sequence[DiscoveredInput] = ()
+        self._started_at = clock.monotonic()
+        self.knows_all = False  # of the containers that were there at the start
+        self.discoveries = Discoveries(self._fault_of, clock, wake)
+        self._clock = clock
+        self._providers: list[RunningProvider] = []
+        for index, provider in enumerate(config.autodiscover.providers):
+            path = f"autodiscover.providers[{index}]"
+            reporter = Reporter(Configurer(provider, path), provider.cleanup_timeout, self.discoveries.report)
+            running = make(provider, ProviderContext(reporter, clock, path))
+            stack.callback(running.close)
+            self._providers.append(running)
+
+    def start(self, *, wait: Callable[[float], None], stopping: Callable[[], bool]) -> None:
+        """Start the providers, and wait a while for the containers that are there."""
+        for provider in self._providers:
+            provider.start()
+        deadline = self._clock.monotonic() + FIRST_LIST
+        while not self._is_listed and not stopping() and self._clock.monotonic() < deadline:
+            wait(LOOK_EVERY)
+        self.knows_all = self._is_listed
+        if not self.knows_all:
+            logger.warning("containers are not known yet: all else is read meanwhile, and their files when they are")
+        self.first = self.discoveries.begin()
+
+    @property
+    def counts(self) -> ContainerCounts:
+        return self.discoveries.counts
+
+    def problems(self) -> list[str]:
+        return sorted(words for listed in self.discoveries.problems.copy().values() for words in tuple(listed))
+
+    def connect(self, reloader: Reloading, files: Files, refused: Mapping[str, str]) -> None:
+        """Note what reads the inputs from now on, and which of those that `start` returned it refused."""
+        self._reader = reader = Reader(reloader, files)
+        self.discoveries.begun(refused, reader.shared())
+
+    def step(self) -> None:
+        """Have read what the containers need now."""
+        assert self._reader is not None, "connect() comes first"
+        listed = self._is_listed or self._clock.monotonic() >= self._started_at + LONGEST_UNKNOWN
+        self.discoveries.step(self._reader)
+        self.knows_all = self.knows_all or (listed and self.discoveries.is_settled)
+
+    @property
+    def _is_listed(self) -> bool:
+        return all(provider.is_listed for provider in self._providers)
+
+    def _fault_of(self, item: InputConfig) -> str:
+        config = self._reader.reloader.config if self._reader is not None else self._config
+        if any(item.id == other.id for other in config.inputs):
+            return "its id is that of an input of the configuration; give it another one"
+        findings = list(reads_own_output((item,), config.written()))
+        if item.fields_under_root:
+            findings += refused(item.fields)
+        output = config.output.chosen
+        if isinstance(output, KafkaOutputConfig) and output.delivery == "exactly_once":
+            findings += conflicts((item,), {"processors": item.processors})
+        return "; ".join(f"{where}: {words}" for where, words in findings)

@@ -1,0 +1,50 @@
+"""What a provider knows of a container."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shipper.event import Doc
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One life of a container: a restart makes another one.
+
+    `key` is its name among those of all providers, `label` its name in messages. `data` is what conditions test and
+    `${data.*}` names, nested. `annotations` may contain hints, by their whole names; `metadata` are members of its
+    events. `owned` are the ids that only files of its own have in their paths.
+    """
+
+    key: str
+    label: str
+    id: str
+    name: str
+    data: Mapping[str, Any]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    metadata: Doc = field(default_factory=dict)
+    owned: tuple[str, ...] = ()
+
+    def value(self, name: str) -> Any:
+        """Return what is known under a dotted name; None if it is not known. The names of labels may contain dots."""
+        return _value(self.data, name.split("."))
+
+    def text(self, name: str) -> str | None:
+        """Return the same as a text; None also for what is no single value."""
+        value = self.value(name)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return str(value) if isinstance(value, str | int | float) else None
+
+
+def _value(data: Any, names: list[str]) -> Any:
+    if not names:
+        return data
+    if not isinstance(data, Mapping):
+        return None
+    for end in range(1, len(names) + 1):
+        below = data.get(".".join(names[:end]))
+        value = None if below is None else _value(below, names[end:])
+        if value is not None:
+            return value
+    return None

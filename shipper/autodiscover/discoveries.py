@@ -1,0 +1,221 @@
+"""The inputs of the containers that are there now, and of those that have ended and are not read to their end.
+
+Providers report on threads of their own; the reading thread takes the reports once in a while and changes what is read.
+An input is the same object as long as nothing about it changes, so that no input is disturbed because another container
+came. That of a container that has ended stays for `cleanup_timeout` at least, and until its files are read to their end
+and acknowledged. Containers may have an input in common; it stays for the last of them.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from config.shipper.inputs import InputConfig
+from shipper.autodiscover.configuring import Configured
+from shipper.autodiscover.containers import Container
+from shipper.clock import Clock
+from shipper.inputs import DiscoveredInput
+from shipper.metrics import ContainerCounts
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 0.5  # seconds: between two changes of what is read, and ten times as long as the last one took
+CHECK_EVERY = 1.0  # seconds between two looks at whether the files of ended containers are read
+NEVER = float("inf")
+
+
+class Reading(Protocol):
+    """What reads the inputs."""
+
+    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
+        """Read these, and no others that were discovered before; return why some are not read, by input id."""
+
+    def unread(self, input_ids: Collection[str]) -> set[str]:
+        """Return those of which something is not read to its end, or not acknowledged."""
+
+    def shared(self) -> set[str]:
+        """Return the inputs whose files another one reads, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What happened to a container: it is there, as it is now and with these inputs, or it has ended (None)."""
+
+    key: str
+    container: Container | None = None
+    made: Configured = field(default_factory=Configured)
+    cleanup_timeout: float = 0.0
+
+
+@dataclass(slots=True)
+class _Life:
+    """`ended_at`: monotonic time."""
+
+    container: Container
+    made: Configured
+    cleanup_timeout: float
+    ended_at: float = NEVER
+    input_ids: list[str] = field(default_factory=list)
+
+
+class Discoveries:
+    """`report` may be called by any thread, all else by the reading thread."""
+
+    def __init__(self, fault_of: Callable[[InputConfig], str], clock: Clock, wake: Callable[[], None]) -> None:
+        """`fault_of` returns why an input cannot be read beside the configuration, nothing if it can."""
+        self._fault_of = fault_of
+        self._clock = clock
+        self._wake = wake
+        self._reports: deque[Report] = deque()
+        self._lives: dict[str, _Life] = {}
+        self._inputs: dict[str, DiscoveredInput] = {}  # by id
+        self._users: dict[str, set[str]] = {}  # of each input: the containers that have it
+        self._is_changed = False
+        self._paused_until = 0.0
+        self._checked_at = clock.monotonic()
+        self.counts = ContainerCounts()
+        self.problems: dict[str, list[str]] = {}  # of the containers that are there: by key, in words
+
+    def report(self, report: Report) -> None:
+        self._reports.append(report)
+        self._wake()
+
+    @property
+    def is_settled(self) -> bool:
+        """True if all that was reported is read by now."""
+        return not self._reports and not self._is_changed
+
+    def begin(self) -> Sequence[DiscoveredInput]:
+        """Return the inputs of the containers that were reported by now. The caller reads them."""
+        self._take_reports()
+        self._is_changed = False
+        return list(self._inputs.values())
+
+    def step(self, reading: Reading) -> None:
+        """Have read what the containers need now."""
+        now = self._clock.monotonic()
+        if now < self._paused_until:
+            return
+        self._take_reports()
+        if now >= self._checked_at + CHECK_EVERY:
+            self._checked_at = now
+            self._forget_ended(now, reading)
+        if not self._is_changed:
+            return
+        self._is_changed = False
+        self.begun(reading.discover(list(self._inputs.values())), reading.shared())
+        ended = self._clock.monotonic()
+        self._paused_until = ended + max(PAUSE, 10 * (ended - now))
+
+    def begun(self, refused: Mapping[str, str], shared: Collection[str]) -> None:
+        """Take what became of the inputs: why some are not read, by id, and which have files in common with others."""
+        for input_id, why in refused.items():
+            for key in self._users.get(input_id, ()):
+                life = self._lives[key]
+                if f"{input_id}: {why}" not in life.made.refused:
+                    life.made.refused.append(f"{input_id}: {why}")
+                    self._refuse(life.container, life.made.refused[-1])
+        for input_id in shared:
+            for key in self._users.get(input_id, ()):
+                self._warn_of_sharing(self._lives[key], input_id)
+
+    def _take_reports(self) -> None:
+        while self._reports:
+            self._take(self._reports.popleft())
+        self._count()
+
+    def _take(self, report: Report) -> None:
+        self.counts.events += 1
+        life = self._lives.get(report.key)
+        if report.container is not None:
+            self._begin(_Life(report.container, report.made, report.cleanup_timeout), life)
+        elif life is not None:
+            life.ended_at = min(life.ended_at, self._clock.monotonic())
+
+    def _begin(self, life: _Life, before: _Life | None) -> None:
+        container = life.container
+        self._lives[container.key] = life
+        known = before.made.refused + before.made.warnings if before is not None else []
+        self.problems.pop(container.key, None)
+        for words in life.made.warnings:
+            if words not in known:
+                logger.warning("%s: %s", container.label, words)
+        for config in life.made.inputs:
+            input_id = self._add(config, container)
+            if input_id:
+                life.input_ids.append(input_id)
+                life.made.shares |= {input_id} if config.id in life.made.shares else set()
+        for words in life.made.refused:
+            self._refuse(container, words, is_known=words in known)
+        if before is not None:
+            self._leave(container.key, set(before.input_ids) - set(life.input_ids))
+
+    def _refuse(self, container: Container, words: str, *, is_known: bool = False) -> None:
+        self.problems.setdefault(container.key, []).append(f"{container.label}: {words}")
+        if not is_known:
+            self.counts.refused += 1
+            logger.error("%s: not read: %s", container.label, words)
+
+    def _add(self, config: InputConfig, container: Container) -> str:
+        """Have the container an input, and return its id; nothing if it is refused."""
+        fault = self._fault_of(config)
+        if fault:
+            self._lives[container.key].made.refused.append(f"{config.id}: {fault}")
+            return ""
+        if self._is_taken(config, container):
+            config = replace(config, id=f"{config.id}-{container.id}")
+        users = self._users.setdefault(config.id, set())
+        known = self._inputs.get(config.id)
+        is_as_before = known is not None and known.config == config
+        if not is_as_before or (
+            users <= {container.key} and known is not None and known.metadata != container.metadata
+        ):
+            self._inputs[config.id] = DiscoveredInput(config, container.label, container.metadata)
+            self._is_changed = True
+            logger.info("%s: input %s reads %s", container.label, config.id, ", ".join(config.paths))
+        users.add(container.key)
+        return config.id
+
+    def _is_taken(self, config: InputConfig, container: Container) -> bool:
+        """True if another container has an input of this id, and it is not the same."""
+        known = self._inputs.get(config.id)
+        return known is not None and known.config != config and not self._users[config.id] <= {container.key}
+
+    def _leave(self, key: str, input_ids: Iterable[str]) -> None:
+        for input_id in input_ids:
+            users = self._users[input_id]
+            users.discard(key)
+            if not users:
+                del self._users[input_id], self._inputs[input_id]
+                self._is_changed = True
+
+    def _forget_ended(self, now: float, reading: Reading) -> None:
+        due = {key: life for key, life in self._lives.items() if life.ended_at + life.cleanup_timeout <= now}
+        if not due:
+            return
+        unread = reading.unread({input_id for life in due.values() for input_id in life.input_ids})
+        for key, life in due.items():
+            if unread.isdisjoint(life.input_ids):
+                del self._lives[key]
+                self.problems.pop(key, None)
+                self._leave(key, life.input_ids)
+                logger.debug("%s: read to its end", life.container.label)
+        self._count()
+
+    def _count(self) -> None:
+        ended = [life for life in self._lives.values() if life.ended_at < NEVER]
+        self.counts.containers = len(self._lives) - len(ended)
+        self.counts.inputs = len(self._inputs)
+        self.counts.ending = len({input_id for life in ended for input_id in life.input_ids})
+
+    def _warn_of_sharing(self, life: _Life, input_id: str) -> None:
+        if input_id not in life.made.shares:
+            life.made.shares.add(input_id)
+            logger.warning(
+                "%s: another input reads files of input %s, too, so that their lines are shipped by both: let only one "
+                "template or provider match, or one input of the configuration",
+                life.container.label,
+                input_id,
+            )

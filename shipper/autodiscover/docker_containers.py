@@ -1,0 +1,65 @@
+"""The provider `docker`: the containers of a Docker daemon."""
+
+from collections.abc import Callable
+from typing import Any
+
+from shipper.autodiscover.containers import Container
+from shipper.autodiscover.reporter import Reporter
+from shipper.docker.containers import SHORT_ID, DockerContainer
+from shipper.docker.watcher import Listener, Watcher
+from shipper.event import Doc
+
+
+def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], Doc]) -> Container:
+    """Return what is known of a container. `labelled` makes members of an event of its labels."""
+    labels = dict(docker.labels)
+    data: dict[str, Any] = {
+        "docker": {"container": {"id": docker.id, "name": docker.name, "image": docker.image, "labels": labels}},
+        "container": {"id": docker.id, "name": docker.name, "image": {"name": docker.image}, "labels": labels},
+    }
+    if docker.addresses:
+        data["host"] = docker.addresses[0]
+    if docker.ports:
+        data["port"] = docker.ports[0].private
+    container: Doc = {"id": docker.id, "name": docker.name, "image": {"name": docker.image}}
+    if labels:
+        container["labels"] = labelled(labels)
+    return Container(
+        key=docker.id,
+        label=f"container {docker.name or docker.id[:SHORT_ID]}",
+        id=docker.id,
+        name=docker.name,
+        data=data,
+        annotations=labels,
+        metadata={"container": container},
+        owned=(docker.id,),
+    )
+
+
+class DockerContainers:
+    """Reports the containers that run (docker.watcher.Listener)."""
+
+    def __init__(
+        self, reporter: Reporter, labelled: Callable[[dict[str, str]], Doc], make: Callable[[Listener], Watcher]
+    ) -> None:
+        self._reporter = reporter
+        self._labelled = labelled
+        self._watcher = make(self)
+
+    @property
+    def is_listed(self) -> bool:
+        return self._watcher.connected
+
+    def start(self) -> None:
+        self._watcher.start()
+
+    def close(self) -> None:
+        self._watcher.close()
+
+    def started(self, container: DockerContainer) -> None:
+        self._reporter.present(container_of(container, self._labelled))
+
+    def stopped(self, container: DockerContainer) -> None:
+        self._reporter.ended(container.id)
+
+    def looked(self) -> None: ...

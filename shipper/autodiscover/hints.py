@@ -1,0 +1,213 @@
+"""Hints: annotations of a pod, or labels of a Docker container, that say how a container is read.
+
+`co.elastic.logs/NAME` is for all containers of a pod, `co.elastic.logs.CONTAINER/NAME` for one, whose own hints take
+precedence. Hints that begin with a number are a set, which makes an input of its own; all others are one more set.
+
+Who may annotate a pod may not read the agent's environment: variables of hints name the container alone.
+"""
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from config.yaml.errors import Place
+from config.yaml.templates import LateVariables
+from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
+from config.yaml.variables import expand
+
+_TRUE = ("1", "t", "true")
+_FALSE = ("0", "f", "false")
+_OF_WHOLE = ("enabled", "disable", "raw", "module", "fileset", "pipeline")
+_OF_SET = ("multiline", "json", "include_lines", "exclude_lines", "processors")
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    text: str
+    annotation: str
+
+    @property
+    def place(self) -> Place:
+        return Place(f"annotation {self.annotation}")
+
+
+HintSet = dict[str, Hint]  # by dotted name
+
+
+@dataclass(slots=True)
+class Hints:
+    """`sets` are those that make an input each; `enabled` is None where nothing says so. `warnings` name the hints that
+    do nothing here."""
+
+    enabled: bool | None = None
+    raw: Hint | None = None
+    sets: list[HintSet] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def hints_of(annotations: Mapping[str, str], container: str, prefix: str) -> Hints:
+    """Return the hints for a container of this name."""
+    hints = Hints()
+    whole, numbered, others = HintSet(), dict[int, HintSet](), HintSet()
+    for name, hint in _named(annotations, container, prefix).items():
+        first, _, rest = name.partition(".")
+        if first in _OF_WHOLE:
+            whole[name] = hint
+        elif first.isdecimal() and rest:
+            _take(numbered.setdefault(int(first), {}), rest, hint, hints.warnings)
+        else:
+            _take(others, name, hint, hints.warnings)
+    hints.sets = [numbered[number] for number in sorted(numbered)] + ([others] if others else [])
+    hints.sets = [hint_set for hint_set in hints.sets if hint_set] or [{}]
+    hints.enabled = _enabled(whole, hints.warnings)
+    hints.raw = whole.get("raw")
+    hints.warnings += _without_effect(whole)
+    return hints
+
+
+def _named(annotations: Mapping[str, str], container: str, prefix: str) -> HintSet:
+    named = HintSet()
+    for beginning in (f"{prefix}.logs/", f"{prefix}.logs.{container}/"):
+        for name, text in sorted(annotations.items()):
+            if name.startswith(beginning):
+                named[name.removeprefix(beginning)] = Hint(text, name)
+    return named
+
+
+def _take(hint_set: HintSet, name: str, hint: Hint, warnings: list[str]) -> None:
+    first = name.partition(".")[0]
+    if first in _OF_SET:
+        hint_set[name] = hint
+        return
+    close = difflib.get_close_matches(first, [*_OF_SET, *_OF_WHOLE], n=1)
+    words = f"did you mean {close[0]!r}?" if close else f"known: {', '.join((*_OF_WHOLE, *_OF_SET))}"
+    warnings.append(f"annotation {hint.annotation}: unknown hint; {words}")
+
+
+def _enabled(whole: HintSet, warnings: list[str]) -> bool | None:
+    for name, meaning in (("enabled", True), ("disable", False)):
+        hint = whole.get(name)
+        if hint is None:
+            continue
+        if hint.text.lower() in (*_TRUE, *_FALSE):
+            return meaning if hint.text.lower() in _TRUE else not meaning
+        warnings.append(f"annotation {hint.annotation}: {hint.text!r} must be true or false; it has no effect")
+    return None
+
+
+def _without_effect(whole: HintSet) -> Iterator[str]:
+    for name, hint in whole.items():
+        match name.partition(".")[0]:
+            case "module" | "fileset":
+                words = "modules are not supported; the container is read without it: parse its lines by processors"
+            case "pipeline":
+                words = "ingest pipelines belong to Elasticsearch; the lines are shipped without it"
+            case _:
+                continue
+        yield f"annotation {hint.annotation}: {words}"
+
+
+class HintNodes:
+    """Makes the options of an input from hints. `value_of` knows the container. Raises ValueError for a variable that
+    is not known, and for JSON that is none."""
+
+    def __init__(self, value_of: Callable[[str], str | None]) -> None:
+        self._variables = LateVariables(value_of, {})
+
+    def options(self, hints: HintSet, *, filestream: bool) -> dict[str, Node]:
+        """Return what a set adds to an input: lists are to be appended to those that it has. `filestream` has parsers
+        where the older types have options."""
+        options: dict[str, Node] = {}
+        parsers: list[Node] = []
+        for name, parser in (("json", "ndjson"), ("multiline", "multiline")):
+            section = self._section(_below(hints, name))
+            if section.entries and filestream:
+                entry = Entry(parser, section, section.place)
+                parsers.append(Section((entry,), section.place))
+            elif section.entries:
+                options[name] = section
+        if parsers:
+            options["parsers"] = ListNode(tuple(parsers), parsers[0].place)
+        for name in ("include_lines", "exclude_lines"):
+            if name in hints:
+                options[name] = self._listed(hints[name])
+        processors = list(self._processors(_below(hints, "processors")))
+        if processors:
+            options["processors"] = ListNode(tuple(processors), processors[0].place)
+        return options
+
+    def raw(self, hint: Hint) -> list[Section]:
+        """Return the inputs of `raw`, in JSON: one, or a list of them."""
+        node = self._of_json(hint)
+        items = node.items if isinstance(node, ListNode) else (node,)
+        sections = [item for item in items if isinstance(item, Section)]
+        if not sections or len(sections) != len(items):
+            raise ValueError(f"{hint.place}: must be an input in JSON, or a list of them")
+        return sections
+
+    def _section(self, hints: HintSet) -> Section:
+        """Return hints by dotted name as a section; a text that is a JSON object is that object."""
+        entries = [Entry(name, self._value(hint), hint.place) for name, hint in hints.items()]
+        return Section(tuple(entries), entries[0].place if entries else Place(""))
+
+    def _processors(self, hints: HintSet) -> Iterator[Section]:
+        """Yield the numbered processors in their order, then the others in that of their names."""
+        groups: dict[tuple[int, int, str], HintSet] = {}
+        for name, hint in hints.items():
+            first, _, rest = name.partition(".")
+            if not first.isdecimal():
+                groups.setdefault((1, 0, first), {})[name] = hint
+            elif rest:
+                groups.setdefault((0, int(first), ""), {})[rest] = hint
+            else:
+                raise ValueError(f"{hint.place}: must name a processor, as in {hint.annotation}.drop_fields.fields")
+        for _, group in sorted(groups.items()):
+            yield self._section(group)
+
+    def _listed(self, hint: Hint) -> Node:
+        """Return texts that are separated by commas, or a list in JSON, whose texts may contain commas."""
+        if hint.text.lstrip().startswith('["'):
+            return self._of_json(hint)
+        parts = [part.strip() for part in self._filled(hint).split(",")]
+        return ListNode(tuple(_scalar(part, hint) for part in parts if part), hint.place)
+
+    def _value(self, hint: Hint) -> Node:
+        return self._of_json(hint) if hint.text.lstrip().startswith("{") else _scalar(self._filled(hint), hint)
+
+    def _of_json(self, hint: Hint) -> Node:
+        try:
+            return self._node(orjson.loads(hint.text), hint)
+        except orjson.JSONDecodeError as error:
+            raise ValueError(f"{hint.place}: is not JSON: {error}") from None
+
+    def _node(self, value: object, hint: Hint) -> Node:
+        match value:
+            case dict():
+                entries = (Entry(str(key), self._node(item, hint), hint.place) for key, item in value.items())
+                return Section(tuple(entries), hint.place)
+            case list():
+                return ListNode(tuple(self._node(item, hint) for item in value), hint.place)
+            case str():
+                return _scalar(self._filled(Hint(value, hint.annotation)), hint)
+            case None:
+                return Scalar("", "null", True, hint.place)
+            case bool():
+                return Scalar(str(value).lower(), "bool", True, hint.place)
+        return Scalar(str(value), "int" if isinstance(value, int) else "float", True, hint.place)
+
+    def _filled(self, hint: Hint) -> str:
+        try:
+            return expand(hint.text, self._variables)
+        except ValueError as error:
+            raise ValueError(f"{hint.place}: {error}") from None
+
+
+def _below(hints: HintSet, name: str) -> HintSet:
+    return {key.removeprefix(f"{name}."): hint for key, hint in hints.items() if key.startswith(f"{name}.")}
+
+
+def _scalar(text: str, hint: Hint) -> Scalar:
+    """Return a text that is read as it is: what its variables stood for is data."""
+    return Scalar(text.replace("${", "$${"), "str", False, hint.place)

@@ -1,0 +1,57 @@
+"""Makes the providers of a configuration."""
+
+from functools import partial
+
+from config.shipper.providers import DockerProvider, KubernetesProvider
+from shipper.autodiscover.composition import ProviderContext, RunningProvider
+from shipper.errors import StartError
+
+
+def make_provider(provider: object, context: ProviderContext) -> RunningProvider:
+    """Return a provider that is not started yet. Raises StartError."""
+    match provider:
+        case KubernetesProvider():
+            return _pods(provider, context)
+        case DockerProvider():
+            return _docker(provider, context)
+    raise TypeError(f"{provider} is not a provider")
+
+
+def _pods(provider: KubernetesProvider, context: ProviderContext) -> RunningProvider:
+    from shipper.autodiscover.kubernetes_pods import PodProvider
+    from shipper.kubernetes.access import NoAccess
+    from shipper.kubernetes.account import find_access
+    from shipper.kubernetes.fields import PodFields
+    from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+
+    try:
+        access = find_access(provider.kube_config or "")
+    except NoAccess as error:
+        raise StartError(f"{context.path}: {error}; pods are known from the API server alone") from error
+    resources = provider.add_resource_metadata
+    scope = WatchScope(
+        node=provider.node or "",
+        whole_cluster=provider.scope == "cluster",
+        namespace=provider.namespace or "",
+        with_nodes=resources.node.enabled,
+        with_cron_jobs=resources.cronjob,
+    )
+    fields = PodFields(provider.labels, resources)
+    return PodProvider(
+        context.reporter, fields.of, lambda changed: ClusterWatcher(scope, access, context.clock, changed)
+    )
+
+
+def _docker(provider: DockerProvider, context: ProviderContext) -> RunningProvider:
+    from shipper.autodiscover.docker_containers import DockerContainers
+    from shipper.docker.client import DockerClient
+    from shipper.docker.place import place_of
+    from shipper.docker.watcher import Watcher
+    from shipper.json_fields import labelled
+
+    client = DockerClient(place_of(provider.host, provider.ssl), context.clock)
+    return DockerContainers(
+        context.reporter,
+        partial(labelled, dedot=provider.dedot),
+        lambda listener: Watcher(client, context.clock, provider.cleanup_timeout, listener),
+    )

@@ -1,0 +1,75 @@
+"""Makes what inputs come from beside the configuration, and what reads them: crawlers of their files, or standard
+input."""
+
+import resource
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from config.shipper.model import ShipperConfig
+from registry.state import FileState
+from shipper.inputs import Containers, NoContainers
+from shipper.reload import ReplaceInputs
+from shipper.source.base import BatchSource, SourceContext
+from shipper.source.crawler import Crawler, CrawlerOptions
+from shipper.source.discovery.watch import Inotify, Watcher
+from shipper.source.layers import Crawlers
+from shipper.source.observation import Observation
+from shipper.source.reading.factory import Input
+from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
+from shipper.wake import Wake
+
+RESERVED_DESCRIPTORS = 200
+OPEN_WITH_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSource:
+    """`observe` returns what the monitor reads of it; without `replace_inputs`, inputs cannot be changed."""
+
+    source: BatchSource
+    observe: Callable[[], Observation]
+    replace_inputs: ReplaceInputs | None = None
+
+
+def watcher_of(wake: Wake, stack: ExitStack, inotify: Callable[[Callable[[], None]], Inotify]) -> Watcher:
+    """Return a watcher, which `stack` stops."""
+    watcher = Watcher(wake, inotify)
+    stack.callback(watcher.stop)
+    return watcher
+
+
+def make_source(
+    inputs: list[Input], context: SourceContext, options: CrawlerOptions, wake: Wake, watcher: Callable[[], Watcher]
+) -> MadeSource:
+    """`options` are those of all crawlers together, but for the limit of open files, which is the system's; `watcher`
+    makes one for each. Raises StartError."""
+    if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
+        stream = StreamWatcher(wake.watch, wake.unwatch)
+        stdin = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=options.pending_bytes)
+        return MadeSource(stdin, stdin.observe)
+
+    def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:
+        most_open = max(_most_open(once=context.once) // layers, 1)
+        own = replace(options, most_open=most_open, pending_bytes=options.pending_bytes // layers)
+        return Crawler(layer, watcher(), context, own, states)
+
+    crawlers = Crawlers(inputs, context.registrar, crawl)
+    return MadeSource(crawlers, crawlers.observe, crawlers.replace_inputs)
+
+
+def _most_open(*, once: bool) -> int:
+    """Return how many files may be open at once: the system's limit, less the descriptors that everything else needs.
+    With `once` files are read one after the other, so more open ones would only take memory."""
+    limit = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_DESCRIPTORS, 1)
+    return min(limit, OPEN_WITH_ONCE) if once else limit
+
+
+def containers_of(config: ShipperConfig, environment: Any, stack: ExitStack) -> Containers:
+    """Return the containers of a configuration's providers, which `stack` closes. Raises StartError."""
+    if not config.autodiscover.providers:
+        return NoContainers()
+    from shipper.autodiscover.start import start  # few have containers
+
+    return start(config, environment, stack)

@@ -1,0 +1,152 @@
+"""What is reported of pods, as a fake of the watcher's copy shows them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
+from shipper.autodiscover.discoveries import Report
+from shipper.autodiscover.kubernetes_pods import PodProvider, containers_of
+from shipper.autodiscover.reporter import Reporter
+from shipper.event import Doc
+from shipper.kubernetes.cache import Objects, Pods
+from shipper.kubernetes.fields import PodFields
+from shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
+from shipper.kubernetes.watcher import ClusterWatcher
+from tests.containers import Rules
+from tests.fakes import ManualClock
+from tests.kubernetes_api import container, namespace, node, pod
+
+A, B = "a" * 64, "b" * 64
+FIELDS = PodFields(LabelsConfig(), AddResourceMetadataConfig())
+
+
+class Copy:
+    """The watcher's copy of the cluster, without its threads: a test changes it."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        clock = ManualClock()
+        self.pods = Pods(clock, 60.0)
+        self.namespaces: Objects[Named] = Objects(clock, 60.0, changed)
+        self.nodes: Objects[Node] = Objects(clock, 60.0, changed)
+        self.is_listed = True
+        self.pods.listen(lambda change: changed())
+        self.listen = self.pods.listen
+        self._version = 0
+
+    def put(self, document: Doc) -> None:
+        self._version += 1
+        document["metadata"]["resourceVersion"] = str(self._version)
+        self.pods.put(pod_of(document))
+
+    def delete(self, document: Doc) -> None:
+        self.pods.delete(pod_of(document))
+
+
+class Cluster:
+    def __init__(self, rules: Rules) -> None:
+        self.reports: list[Report] = []
+        reporter = Reporter(rules.configurer("type: kubernetes\nhints.enabled: true\n"), 60.0, self.reports.append)
+        self.copy: Copy | None = None
+        self.provider = PodProvider(reporter, FIELDS.of, self._made)
+
+    def _made(self, changed: Callable[[], None]) -> ClusterWatcher:
+        self.copy = Copy(changed)
+        return cast("ClusterWatcher", self.copy)
+
+    @property
+    def api(self) -> Copy:
+        assert self.copy is not None
+        return self.copy
+
+    def taken(self) -> list[str]:
+        """What was reported since the last call: + for a container, - for its end."""
+        words = [("+" if report.container else "-") + report.key for report in self.reports]
+        self.reports.clear()
+        return words
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(Rules(tmp_path))
+
+
+def test_a_container_is_reported_when_it_was_created_and_when_its_pod_is_deleted(cluster: Cluster) -> None:
+    cluster.api.put(pod("web", containers=[container("nginx", identity="")]))
+    assert cluster.taken() == []
+    running = pod("web", containers=[container("nginx", identity=A)])
+    cluster.api.put(running)
+    assert cluster.taken() == [f"+uid-web.nginx.{A}"]
+    cluster.api.put(running)
+    assert cluster.taken() == [], "nothing about it has changed"
+    cluster.api.delete(running)
+    assert cluster.taken() == [f"-uid-web.nginx.{A}"]
+
+
+def test_a_restart_makes_another_container_and_ends_the_one_before(cluster: Cluster) -> None:
+    cluster.api.put(pod("web", containers=[container("nginx", identity=A), container("sidecar", identity="c" * 64)]))
+    cluster.taken()
+    again = [container("nginx", identity=B, restarts=1), container("sidecar", identity="c" * 64)]
+    cluster.api.put(pod("web", containers=again))
+    assert cluster.taken() == [f"+uid-web.nginx.{B}", f"-uid-web.nginx.{A}"]
+
+
+def test_a_pod_that_has_completed_is_read_and_ended_once(cluster: Cluster) -> None:
+    spec, status = container("job", identity=A)
+    completed = pod("job", phase="Succeeded", containers=[(spec, {**status, "state": {"terminated": {}}})])
+    cluster.api.put(completed)
+    assert cluster.taken() == [f"+uid-job.job.{A}", f"-uid-job.job.{A}"]
+    cluster.api.put(completed)
+    cluster.api.namespaces.put(namespace_of(namespace("shop")))
+    assert cluster.taken() == []
+
+
+def test_labels_that_change_and_a_namespace_that_is_known_later_are_reported(cluster: Cluster) -> None:
+    cluster.api.put(pod("web", labels={"app": "web"}))
+    cluster.taken()
+    cluster.api.put(pod("web", labels={"app": "api"}))
+    assert len(cluster.taken()) == 1
+    cluster.api.namespaces.put(namespace_of(namespace("shop", team="red")))
+    (report,) = cluster.reports
+    assert report.container is not None
+    assert report.container.metadata["kubernetes"]["namespace_labels"] == {"team": "red"}
+
+
+def test_what_is_known_of_a_container_and_what_its_events_get() -> None:
+    document = pod("web", labels={"app.kubernetes.io/name": "web"}, annotations={"co.elastic.logs/enabled": "true"})
+    inherited: dict[str, Any] = namespace("shop")
+    inherited["metadata"]["annotations"] = {"co.elastic.logs/exclude_lines": "x", "co.elastic.logs/enabled": "false"}
+    (found,) = containers_of(pod_of(document), namespace_of(inherited), node_of(node("n1")), FIELDS.of)
+    assert found.label == "pod shop/web, container nginx"
+    expected = {
+        "kubernetes.container.name": "nginx",
+        "kubernetes.container.image": "registry.example/nginx:1",
+        "kubernetes.container.runtime": "containerd",
+        "container.id": found.id,
+        "kubernetes.pod.uid": "uid-web",
+        "kubernetes.namespace": "shop",
+        "kubernetes.node.name": "n1",
+        "kubernetes.labels.app.kubernetes.io/name": "web",
+        "kubernetes.labels.app_kubernetes_io/name": "web",
+        "kubernetes.annotations.co.elastic.logs/enabled": "true",
+        "host": "10.1.0.7",
+        "port": "8080",
+        "kubernetes.deployment.name": None,
+        "kubernetes.pod": None,
+    }
+    assert {name: found.text(name) for name in expected} == expected
+    assert found.annotations == {"co.elastic.logs/exclude_lines": "x", "co.elastic.logs/enabled": "true"}
+    kubernetes = found.metadata["kubernetes"]
+    assert kubernetes["container"] == {"name": "nginx"}
+    assert kubernetes["labels"] == {"app_kubernetes_io/name": "web"}
+    assert "annotations" not in kubernetes
+    assert found.metadata["container"]["image"] == {"name": "registry.example/nginx:1"}
+
+
+def test_what_needs_the_network_is_not_known_before_a_container_runs() -> None:
+    spec, status = container("nginx", identity=A)
+    document = pod("web", containers=[(spec, {**status, "state": {"waiting": {}}})])
+    (found,) = containers_of(pod_of(document), None, None, FIELDS.of)
+    assert found.text("host") is None

@@ -21,7 +21,29 @@ DAEMONSET = ("-c", "/etc/filebeat.yml", "-e")
 CHART = ("-e", "-E", "http.enabled=true")
 LIVENESS = ("sh", "-c", "#!/usr/bin/env bash -e\ncurl --fail 127.0.0.1:5066\n")
 READINESS = ("sh", "-c", "#!/usr/bin/env bash -e\nfilebeat test output\n")
-INPUTS = """
+OF_THE_MANIFEST = """
+filebeat.inputs:
+- type: filestream
+  id: kubernetes-container-logs
+  paths: [/var/log/containers/*.log]
+  parsers:
+  - container: ~
+  prospector:
+    scanner:
+      fingerprint.enabled: true
+      symlinks: true
+  file_identity.fingerprint: ~
+  processors:
+  - add_kubernetes_metadata:
+      host: ${NODE_NAME}
+      matchers: [{logs_path: {logs_path: /var/log/containers/}}]
+processors:
+- add_cloud_metadata:
+- add_host_metadata:
+cloud.id: ${ELASTIC_CLOUD_ID}
+cloud.auth: ${ELASTIC_CLOUD_AUTH}
+"""
+OF_THE_CHART = """
 filebeat.inputs:
 - type: container
   paths: [/var/log/containers/*.log]
@@ -64,7 +86,7 @@ def node(tmp_path: Path) -> Path:
 
 
 def of_filebeat(node: Path, config: str, inside: str, args: tuple[str, ...]) -> Spec:
-    """Return how Filebeat's manifests start their image: as root, with these directories of the node."""
+    """Return how Filebeat's manifests start their image: as root, with these directories and variables."""
     file = node / "filebeat.yml"
     file.write_text(config)
     file.chmod(0o600)
@@ -74,7 +96,19 @@ def of_filebeat(node: Path, config: str, inside: str, args: tuple[str, ...]) -> 
         Mount(node / "docker", "/var/lib/docker/containers"),
         Mount(node / "log", "/var/log"),
     ]
-    return Spec(args=args, environ={"NODE_NAME": "node-1"}, mounts=mounts, user=0)
+    environ = {"NODE_NAME": "node-1", "ELASTIC_CLOUD_ID": "", "ELASTIC_CLOUD_AUTH": ""}
+    return Spec(args=args, environ=environ, mounts=mounts, user=0)
+
+
+def log(node: Path, *texts: str) -> None:
+    """Write as the kubelet does: a file of the pod, and a link to it that has the names."""
+    file = node / "log" / "pods" / "shop_web-7d4b9c_0123" / "web" / "0.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as opened:
+        opened.write("".join(map(CRI.format, texts)))
+    link = node / "log" / "containers" / POD
+    if not link.is_symlink():
+        link.symlink_to(Path("/var/log") / file.relative_to(node / "log"))
 
 
 def arrived(node: Path) -> list[str]:
@@ -133,25 +167,25 @@ def test_a_sidecar_ships_all_that_its_program_wrote(
 def test_the_manifest_of_filebeat_runs_with_only_the_image_changed(
     run: Callable[[Spec], Container], node: Path
 ) -> None:
-    (node / "log" / "containers" / POD).write_text(CRI.format("one"))
-    spec = of_filebeat(node, INPUTS + TO_FILE, "/etc/filebeat.yml", DAEMONSET)
+    long = "x" * 1024  # with its fingerprints a shorter file is not read
+    log(node, long, "one")
+    spec = of_filebeat(node, OF_THE_MANIFEST + TO_FILE, "/etc/filebeat.yml", DAEMONSET)
     with run(spec) as agent:
-        await_true(lambda: arrived(node) == ["one"], agent.log)
+        await_true(lambda: arrived(node) == [long, "one"], agent.log)
         assert agent.stop() == 0
-    with (node / "log" / "containers" / POD).open("a") as file:
-        file.write(CRI.format("two"))
+    log(node, "two")
     with run(spec) as agent:
         await_true(lambda: "two" in arrived(node), agent.log)
         assert agent.stop() == 0
-    assert arrived(node) == ["one", "two"], "the positions are on the node"
+    assert arrived(node) == [long, "one", "two"], "the positions are on the node"
     assert (node / "data" / "registry").is_dir()
 
 
 def test_the_values_of_the_chart_of_filebeat_run_with_only_the_image_changed(
     run: Callable[[Spec], Container], node: Path
 ) -> None:
-    (node / "log" / "containers" / POD).write_text(CRI.format("one"))
-    with run(of_filebeat(node, INPUTS + TO_FILE, "/usr/share/filebeat/filebeat.yml", CHART)) as agent:
+    log(node, "one")
+    with run(of_filebeat(node, OF_THE_CHART + TO_FILE, "/usr/share/filebeat/filebeat.yml", CHART)) as agent:
         await_true(lambda: arrived(node) == ["one"], agent.log)
         for probe in (LIVENESS, READINESS, ("shipper", "test", "health")):
             probed = agent.exec(*probe)
@@ -162,7 +196,7 @@ def test_the_values_of_the_chart_of_filebeat_run_with_only_the_image_changed(
 def test_the_output_of_the_manifest_is_refused_with_what_to_write_instead(
     run: Callable[[Spec], Container], node: Path
 ) -> None:
-    with run(of_filebeat(node, INPUTS + ELASTICSEARCH, "/etc/filebeat.yml", DAEMONSET)) as agent:
+    with run(of_filebeat(node, OF_THE_MANIFEST + ELASTICSEARCH, "/etc/filebeat.yml", DAEMONSET)) as agent:
         assert agent.wait() == 1
     assert "output.elasticsearch: not supported" in agent.log
     assert "output.kafka" in agent.log

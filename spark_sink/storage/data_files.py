@@ -16,7 +16,9 @@ from pyarrow import compute, fs, parquet
 from spark_sink.storage.file_statistics import statistics
 from spark_sink.storage.locations import Location
 
-ROW_GROUP = 131_072  # rows: what a reader can skip within a file, and what a writer has in memory
+# What a reader can skip within a file, and what a writer has in memory: so many rows, or fewer that take so many bytes.
+ROW_GROUP = 131_072
+ROW_GROUP_BYTES = 32 << 20
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"  # the name that Hive gave to the directory of NULL
 
 
@@ -112,7 +114,7 @@ class _OpenFile:
         self._store = store
         self._layout = layout
         self._pending: list[pa.Table] = []
-        self._pending_rows = 0
+        self._pending_rows = self._pending_bytes = 0
         directory = ""
         if layout.partition:
             directory = f"{layout.partition}={NO_DATE if day is None else day.isoformat()}"
@@ -134,7 +136,8 @@ class _OpenFile:
     def write(self, rows: pa.Table) -> None:
         self._pending.append(rows)
         self._pending_rows += rows.num_rows
-        if self._pending_rows >= ROW_GROUP:
+        self._pending_bytes += rows.nbytes
+        if self._pending_rows >= ROW_GROUP or self._pending_bytes >= ROW_GROUP_BYTES:
             self._flush()
 
     def close(self) -> DataFile:
@@ -158,7 +161,7 @@ class _OpenFile:
         if self._pending_rows:
             self._writer.write_table(pa.concat_tables(self._pending), row_group_size=ROW_GROUP)
         self._pending.clear()
-        self._pending_rows = 0
+        self._pending_rows = self._pending_bytes = 0
 
 
 def _dictionaries(layout: FileLayout) -> Iterator[str]:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from spark_sink.storage.data_files import ROW_GROUP, DataFile, DataFileWriter, FileLayout
+from spark_sink.storage.data_files import ROW_GROUP, ROW_GROUP_BYTES, DataFile, DataFileWriter, FileLayout
 from spark_sink.storage.locations import Location
 from tests.unit.spark_sink.storage.commit_lab import DAY, SCHEMA, STATISTICS, lines
 
@@ -76,6 +76,15 @@ def test_rows_of_many_calls_fill_row_groups(location: Location) -> None:
     (file,) = write(location, *[part] * (ROW_GROUP // 1000 + 1))
     footer = parquet.ParquetFile(Path(location.path, file.path)).metadata
     assert (footer.num_row_groups, footer.row_group(0).num_rows) == (2, ROW_GROUP)
+
+
+def test_a_row_group_of_long_lines_has_fewer_of_them(location: Location) -> None:
+    part = lines(*range(1000))
+    long = part.set_column(part.schema.get_field_index("message"), "message", pa.array(["x" * 9000] * 1000))
+    (file,) = write(location, *[long] * 8)
+    footer = parquet.ParquetFile(Path(location.path, file.path)).metadata
+    assert [footer.row_group(group).num_rows for group in range(footer.num_row_groups)] == [4000, 4000]
+    assert ROW_GROUP_BYTES < 4 * long.nbytes < 1.3 * ROW_GROUP_BYTES
 
 
 def test_full_row_groups_do_not_stay_in_memory(location: Location) -> None:

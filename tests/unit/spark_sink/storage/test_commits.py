@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -251,6 +252,46 @@ def test_the_log_has_a_checkpoint_after_as_many_commits_as_the_table_demands(tmp
         table.log_file(version).unlink()
     assert table.offsets() == list(range(7))
     assert table.second_process().last_batch("q") == 6
+
+
+def test_after_a_checkpoint_the_table_is_read_from_it(tmp_path: Path) -> None:
+    """What is read commit by commit takes memory and time for each of them, for ever."""
+    table = Table(tmp_path / "lines", {"delta.checkpointInterval": "3"})
+    read = []
+    for batch in range(6):
+        table.land(batch, batch)
+        read.append(table.log.table)
+    assert [before is after for before, after in pairwise(read)] == [True, False, True, True, False]
+    assert table.land(6, 6) == 7
+    assert table.offsets() == list(range(7))
+
+
+class InterruptedLocation(Location):
+    """Lets something happen once, before the table is opened."""
+
+    interruption: Callable[[], object] | None = None
+
+    def open(self) -> DeltaTable | None:
+        interruption, self.__class__.interruption = self.__class__.interruption, None
+        if interruption is not None:
+            interruption()
+        return super().open()
+
+
+def test_what_another_process_commits_beside_a_checkpoint_is_examined(tmp_path: Path) -> None:
+    table = Table(tmp_path / "lines", {"delta.checkpointInterval": "2"})
+    table.land(0, 1)
+    table.log.location = InterruptedLocation(str(table.path))
+
+    def restore() -> None:
+        other = table.second_process().table
+        other.restore(1)
+
+    InterruptedLocation.interruption = restore
+    assert table.land(1, 2) == 2
+    assert InterruptedLocation.interruption is None
+    with pytest.raises(Refused, match=r"was restored to an earlier version \(its version 3 is a RESTORE\)"):
+        table.land(2, 3)
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

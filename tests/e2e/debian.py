@@ -30,7 +30,9 @@ def require(*programs: str) -> None:
         pytest.skip("needs root")
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
-        pytest.skip(f"not installed: {', '.join(missing)} (apt-get install debootstrap systemd-container skopeo umoci runc)")
+        pytest.skip(
+            f"not installed: {', '.join(missing)} (apt-get install debootstrap systemd-container skopeo umoci runc)"
+        )
     if not PYTHON.exists():
         pytest.skip(f"packages are built with Debian's {PYTHON}")
 

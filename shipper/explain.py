@@ -33,6 +33,9 @@ def explain(config: ShipperConfig) -> Iterator[str]:
     if included.enabled and included.path:
         checked = f", checked every {readable_duration(included.reload.period)}" if included.reload.enabled else ""
         yield f"inputs from {included.path}: {_count(len(included.files()), 'file')} now{checked}"
+    for provider in config.autodiscover.providers:
+        hints = ", and by their hints" if provider.built_by_hints.enabled else ""
+        yield f"inputs for containers of {provider.type}, by {_count(len(provider.templates), 'template')}{hints}"
     yield f"output {_output(config)}"
 
 

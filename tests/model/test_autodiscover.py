@@ -170,9 +170,8 @@ def test_after_a_restart_each_container_continues_where_it_was(lab: DiscoveringL
     lab.expect_lines(name, "one", "two")
 
 
-def test_no_file_counts_as_lost_while_containers_are_not_known_yet(
-    lab: DiscoveringLab, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_file_counts_as_missing_while_containers_are_not_known_yet(lab: DiscoveringLab) -> None:
+    lab.inputs = [{"type": "filestream", "id": "other", "paths": [f"{lab.logs}/other.log"]}]
     lab.present = [A]
     name = lab.write(A, "one")
     lab.start()
@@ -182,7 +181,7 @@ def test_no_file_counts_as_lost_while_containers_are_not_known_yet(
     lab.present, lab.is_listed = [], False  # the server does not answer
     lab.start()
     lab.pass_time(500, steps=100)
-    assert "no input" not in caplog.text
+    assert not lab.crawler._entries.unclaimed.states
     lab.fakes[0].is_listed = True
     lab.come(A)
     lab.expect_lines(name, "one", "two")
@@ -193,9 +192,13 @@ def test_the_same_configuration_for_two_containers_is_one_input(lab: Discovering
     lab.providers[0]["templates"] = [{"config": [template]}]
     lab.start()
     name = lab.write(A, "one")
-    lab.come(A, B)
+    lab.come(A)
     lab.expect_lines(name, "one")
+    (harvester,) = lab.crawler.running.values()
+    lab.come(B)
+    lab.pass_time(5)
     assert len(lab.input_ids) == 1
+    assert list(lab.crawler.running.values()) == [harvester]
     lab.go(A)
     lab.pass_time(200)
     assert len(lab.input_ids) == 1, "the other container has it"

@@ -63,3 +63,14 @@ def test_secrets_in_lists_are_masked() -> None:
 def test_a_variable_that_is_not_set_is_reported(exported: Load[Any]) -> None:
     with pytest.raises(ConfigError, match="variable HOST is not set"):
         exported("name: ${HOST}")
+
+
+def test_variables_that_are_known_later_stay_as_they_are(exported: Load[Any], lab: Lab) -> None:
+    template = "{config: [{type: log, paths: ['/x/${data.container.id}/${data.kubernetes.labels.app:${NONE:-}}.log']}]}"
+    text = f"filebeat.autodiscover.providers: [{{type: docker, templates: [{template}]}}]"
+    (provider,) = exported(text)["filebeat"]["autodiscover"]["providers"]
+    paths = ["/x/${data.container.id}/${data.kubernetes.labels.app:-}.log"]
+    assert provider["templates"][0]["config"][0]["paths"] == paths
+    lab.load(f"{text}\noutput.console: {{}}\n")
+    (again,) = lab.load(export([lab.file], (), {})).autodiscover.providers
+    assert len(again.templates) == 1

@@ -103,3 +103,8 @@ def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained: Expl
     rules = "path: a*.yml, reload: {enabled: true, period: 90s}"
     lines = explained(f"filebeat.config.inputs: {{{rules}}}\noutput.console: ~\n")
     assert lines[-2:] == [f"inputs from {tmp_path}/a*.yml: 1 file now, checked every 1m30s", "output console"]
+
+
+def test_it_tells_which_containers_have_inputs(explained: Explained) -> None:
+    config = "filebeat.autodiscover.providers: [{type: kubernetes, hints.enabled: true}]\noutput.console: {}\n"
+    assert explained(config)[0] == "inputs for containers of kubernetes, by 0 templates, and by their hints"

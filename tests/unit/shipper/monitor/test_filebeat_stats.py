@@ -117,3 +117,9 @@ def test_the_inputs_are_a_list_with_the_names_of_filestream() -> None:
         "messages_read_total": 1000,
         "files_active": 3,
     }
+
+
+def test_the_inputs_say_what_was_refused_for_a_container() -> None:
+    refused, running = inputs(replace(WELL, refused_for_containers=["pod a/b: annotation c: wrong"]))
+    assert refused == {"id": "", "input": "autodiscover", "error": "pod a/b: annotation c: wrong"}
+    assert running["id"] == "app"

@@ -36,6 +36,7 @@ INCIDENTS = [
     Incident({"letters_waiting": 3}, "degraded", "3 rejected events cannot be saved"),
     Incident({"disk": DiskSpace(50 * 1024**2, 10**11, is_low=True)}, "degraded", "nearly full: 50 MiB are free"),
     Incident({"problems": {"/x": "denied", "/y": "denied"}}, "degraded", "/x: denied (and 1 more)"),
+    Incident({"refused_for_containers": ["pod a/b: x", "pod c/d: y"]}, "degraded", "pod a/b: x (and 1 more)"),
     Incident({"silent": 31.0}, "failing", "has made no progress for 31 s"),
 ]
 

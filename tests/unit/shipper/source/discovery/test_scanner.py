@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from shipper.source.discovery.directory import TICK, Kind, kind_of
+from shipper.source.discovery.directory_tree import Directories
 from shipper.source.discovery.scanner import Listing, ScannedFile, Scanner, ScanOptions
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
@@ -618,3 +619,37 @@ def test_each_path_that_is_named_in_full_is_progress(tmp_path: Path) -> None:
     write(tmp_path / "1.log")
     search = Search(tmp_path, "1.log", "2.log")
     assert [search.progress_of(full=full) for full in (False, False, True)] == [2, 2, 2]
+
+
+def test_scanners_with_directories_in_common_list_them_once_and_miss_no_change(tmp_path: Path) -> None:
+    clock = ManualClock()
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        counted += 1
+
+    directories = Directories(clock.monotonic, count)
+    ids = [f"{number:032d}" for number in range(20)]
+    patterns = [(f"{tmp_path}/*-{identity}.log",) for identity in ids]
+    scanners = [Scanner(paths, ScanOptions(), clock.monotonic, directories=directories) for paths in patterns]
+
+    def scan() -> list[list[str]]:
+        nonlocal counted
+        counted = 0
+        directories.begin_round()
+        return [[Path(file.path).name for file in scanner.scan(full=False).files.values()] for scanner in scanners]
+
+    assert scan() == [[]] * 20
+    for identity in ids[:10]:
+        (tmp_path / f"web-{identity}.log").touch()
+    assert scan() == [[f"web-{identity}.log"] for identity in ids[:10]] + [[]] * 10
+    assert counted < 60, "of 20 scanners with 10 files, each directory would be listed 20 times"
+    clock.advance(2 * TICK)
+    scan()
+    (tmp_path / f"web-{ids[0]}.log").unlink()
+    (tmp_path / f"db-{ids[19]}.log").touch()
+    assert scan()[0] == []
+    assert scan()[19] == [f"db-{ids[19]}.log"]
+    late = Scanner((f"{tmp_path}/*",), ScanOptions(), clock.monotonic, directories=directories)
+    assert len(late.scan(full=False).files) == 10

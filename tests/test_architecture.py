@@ -175,6 +175,10 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the thread of a watch: what it keeps would be out of date without a word",
     (
+        "shipper/autodiscover/reporter.py",
+        "_configured",
+    ): "the thread of a watch: annotations are anyone's, and one pod's must not end the watch of all",
+    (
         "spark_sink/monitor/liveness.py",
         "_run",
     ): "the thread that reports to the watchdog: without it a sink that works would be taken for one that hangs",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from config.yaml.composing import MAX_DEPTH
 from config.yaml.errors import Place
 from config.yaml.templates import LateVariables
 from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
@@ -71,7 +72,7 @@ def _named(annotations: Mapping[str, str], container: str, prefix: str) -> HintS
     named = HintSet()
     for beginning in (f"{prefix}.logs/", f"{prefix}.logs.{container}/"):
         for name, text in sorted(annotations.items()):
-            if name.startswith(beginning):
+            if name.startswith(beginning) and name.count(".") <= MAX_DEPTH:
                 named[name.removeprefix(beginning)] = Hint(text, name)
     return named
 
@@ -178,17 +179,21 @@ class HintNodes:
 
     def _of_json(self, hint: Hint) -> Node:
         try:
-            return self._node(orjson.loads(hint.text), hint)
+            return self._node(orjson.loads(hint.text), hint, MAX_DEPTH)
         except orjson.JSONDecodeError as error:
             raise ValueError(f"{hint.place}: is not JSON: {error}") from None
 
-    def _node(self, value: object, hint: Hint) -> Node:
+    def _node(self, value: object, hint: Hint, deeper: int) -> Node:
+        if not deeper:
+            raise ValueError(f"{hint.place}: is nested more than {MAX_DEPTH} levels deep")
         match value:
             case dict():
-                entries = (Entry(str(key), self._node(item, hint), hint.place) for key, item in value.items())
+                entries = (
+                    Entry(str(key), self._node(item, hint, deeper - 1), hint.place) for key, item in value.items()
+                )
                 return Section(tuple(entries), hint.place)
             case list():
-                return ListNode(tuple(self._node(item, hint) for item in value), hint.place)
+                return ListNode(tuple(self._node(item, hint, deeper - 1) for item in value), hint.place)
             case str():
                 return _scalar(self._filled(Hint(value, hint.annotation)), hint)
             case None:

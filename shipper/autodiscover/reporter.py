@@ -1,11 +1,14 @@
 """What a provider does with what it sees: it reports what has changed, with the inputs that follow from it."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shipper.autodiscover.configuring import Configurer
+from shipper.autodiscover.configuring import Configured, Configurer
 from shipper.autodiscover.containers import Container
 from shipper.autodiscover.discoveries import Report
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -22,8 +25,14 @@ class Reporter:
         """Report a container that is there, if it is new or anything about it has changed."""
         if self._present.get(container.key) != container:
             self._present[container.key] = container
-            made = self.configurer.configure(container)
-            self.report(Report(container.key, container, made, self.cleanup_timeout))
+            self.report(Report(container.key, container, self._configured(container), self.cleanup_timeout))
+
+    def _configured(self, container: Container) -> Configured:
+        try:
+            return self.configurer.configure(container)
+        except Exception as error:
+            logger.exception("%s: its configuration failed unexpectedly", container.label)
+            return Configured(refused=[f"its configuration failed unexpectedly: {error!r:.200}"])
 
     def ended(self, key: str) -> None:
         """Report that a container has ended, once."""

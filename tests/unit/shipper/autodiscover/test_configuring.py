@@ -10,6 +10,8 @@ from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import NdjsonConfig
 from config.shipper.parsers import ContainerConfig
 from shipper.autodiscover.configuring import Configured
+from shipper.autodiscover.discoveries import Report
+from shipper.autodiscover.reporter import Reporter
 from tests.containers import ID, UID, Rules, container
 
 TEMPLATES = """\
@@ -302,3 +304,23 @@ def test_the_same_configuration_twice_is_one_input(configure: Configure) -> None
     other = twice + "- config: [{type: log, paths: ['/${data.container.id}'], tags: [x]}]\n"
     first, second = configure(other).inputs
     assert second.id == f"{first.id}-2"
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        {"/raw": "[" * 900 + "]" * 900},
+        {"/processors.add_fields": '{"a":' * 500 + "1" + "}" * 500},
+        {"/multiline" + ".a" * 900: "1"},
+        {"/" + "9" * 5000 + ".include_lines": "x"},
+        {"/multiline.pattern": "(" * 5000},
+        {"/include_lines": "\x00,\ud800", "/processors.1.1.1": "{}"},
+    ],
+)
+def test_annotations_with_any_content_disturb_no_other(rules: Rules, hints: dict[str, str]) -> None:
+    reports: list[Report] = []
+    reporter = Reporter(rules.configurer(HINTS), 60.0, reports.append)
+    reporter.present(container(**hints))
+    reporter.present(container(id="b" * 64))
+    assert len(reports) == 2
+    assert len(reports[1].made.inputs) == 1

@@ -122,6 +122,8 @@ class Discoveries:
                 self._warn_of_sharing(self._lives[key], input_id)
 
     def _take_reports(self) -> None:
+        if not self._reports:
+            return  # nearly always: a loop that reads steps hundreds of times a second
         while self._reports:
             self._take(self._reports.popleft())
         self._count()

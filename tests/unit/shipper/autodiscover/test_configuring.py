@@ -9,7 +9,8 @@ import pytest
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import NdjsonConfig
 from config.shipper.parsers import ContainerConfig
-from shipper.autodiscover.configuring import Configured
+from shipper.autodiscover.configuring import Configured, Configurer
+from shipper.autodiscover.containers import Container
 from shipper.autodiscover.discoveries import Report
 from shipper.autodiscover.reporter import Reporter
 from tests.containers import ID, UID, Rules, container
@@ -324,3 +325,18 @@ def test_annotations_with_any_content_disturb_no_other(rules: Rules, hints: dict
     reporter.present(container(id="b" * 64))
     assert len(reports) == 2
     assert len(reports[1].made.inputs) == 1
+
+
+class Broken(Configurer):
+    """Fails as none should."""
+
+    def configure(self, container: Container) -> Configured:
+        raise RecursionError("too deep")
+
+
+def test_what_fails_unexpectedly_refuses_one_container_and_does_not_end_the_watch(rules: Rules) -> None:
+    reports: list[Report] = []
+    reporter = Reporter(Broken(rules.provider(HINTS), "providers[0]"), 60.0, reports.append)
+    reporter.present(container())
+    (report,) = reports
+    assert report.made.refused == ["its configuration failed unexpectedly: RecursionError('too deep')"]

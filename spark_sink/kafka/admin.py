@@ -29,7 +29,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 from spark_sink.errors import SinkError
 from spark_sink.kafka import client
 from spark_sink.kafka.client import ClientOptions
-from spark_sink.kafka.failures import CERTAIN, NO_ANSWER, TEMPORARY, is_certain, translate
+from spark_sink.kafka.failures import CERTAIN, LEADER_MOVED, NO_ANSWER, TEMPORARY, is_certain, translate
 from spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
@@ -176,6 +176,8 @@ class Admin:
                 asked.poll(LOOK_SECONDS)
                 if self._is_final(error, started):
                     raise self._translated(error.args[0]) from error
+                if error.args[0].code() in LEADER_MOVED:
+                    self._forget(asked)
 
     def _answer(self, asked: AdminClient, future: "Future[Any]", started: float) -> Any:
         """Return the result, awaited until the patience is over, or it is certain that there will be none. Raises
@@ -200,6 +202,12 @@ class Admin:
                 self._client, self._used = client.admin(options, self._note), options
                 self._reasons.clear()
             return self._client
+
+    def _forget(self, client: AdminClient) -> None:
+        """Have the next question asked by a client that knows nothing of the cluster yet."""
+        with self._lock:
+            if self._client is client:
+                self._client = None
 
     def _note(self, error: KafkaError) -> None:
         self._reasons[error.code()] = (time.monotonic(), error)

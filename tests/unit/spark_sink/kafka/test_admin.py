@@ -5,6 +5,7 @@ from concurrent.futures import Future
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Uuid
+from confluent_kafka.admin import AdminClient
 
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin, text_of_id
@@ -92,3 +93,22 @@ def test_partitions_without_a_leader_for_the_moment_are_asked_for_again(code: in
     admin = Admin(lambda: to(NOWHERE), patience=10)
     assert admin._ask(lambda asked, left: {"logs": futures.pop(0)}) == {"logs": "here"}
     assert futures == []
+
+
+@pytest.mark.parametrize("code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION])
+def test_a_client_that_knows_a_previous_leader_does_not_ask_again(code: int) -> None:
+    """It would ask with the same epoch until the patience is over, as after a kill of the only broker."""
+    asked_by = []
+
+    def ask(asked: AdminClient, left: float) -> dict[str, Future[str]]:
+        asked_by.append(asked)
+        answer: Future[str] = Future()
+        if asked is asked_by[0]:
+            answer.set_exception(KafkaException(KafkaError(code)))
+        else:
+            answer.set_result("here")
+        return {"logs": answer}
+
+    admin = Admin(lambda: to(NOWHERE), patience=2)
+    assert admin._ask(ask) == {"logs": "here"}
+    assert len(asked_by) == 2

@@ -124,6 +124,11 @@ class Closer:
         timed = self._timed[0][0] if self._timed else NEVER
         return min(self._next_round, timed, max(self._next_check, self._clock.monotonic()) if self._attended else NEVER)
 
+    def left_paths(self, harvester: Harvester) -> None:
+        """Note that a survey did not find the file: it was renamed, or removed."""
+        harvester.left_paths()
+        self.look_for_removal(harvester)
+
     def look_for_removal(self, harvester: Harvester) -> None:
         """Check whether the file was removed, after a hint of the watch or a scan: its descriptor shows it for sure."""
         harvester.look_for_removal()

@@ -10,6 +10,7 @@ import os
 from shipper.source.identity.copy_detector import begins_as
 from shipper.source.identity.rotated_names import is_named_after, possible_originals
 from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.path_state import PathState
 
 
 class RotationLinks:
@@ -32,6 +33,12 @@ class RotationLinks:
         if harvester.policy.multiline_timeout is not None and is_free:
             self._moved.add(harvester)
             self._by_previous_path[previous_path] = harvester
+
+    def left_paths(self, harvester: Harvester) -> None:
+        """Note that a file is at no path of its input any more. If it was not removed, it was renamed to a name that no
+        glob matches: so the kubelet rotates the log of a container."""
+        if harvester.path_state is PathState.MOVED:
+            self.renamed(harvester, harvester.state.path)
 
     def on_new_files(self, fresh: list[Harvester]) -> list[Harvester]:
         """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,

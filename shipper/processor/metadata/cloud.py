@@ -45,7 +45,7 @@ class AddCloudMetadata:
         if self._facts is None:
             if not self._search.members:
                 return
-            self._facts = Facts(self, self._search.members)
+            self._facts = Facts(self._sharing, self._search.members)
         self._sharing.run(events, indices, self._facts, self._apply)
 
     def _apply(self, event: Event) -> None:

@@ -123,7 +123,7 @@ class AddDockerMetadata:
         if len(self._facts) >= MOST_CACHED:
             self._facts.clear()
         members = self._members(identity, container)
-        facts = before[1] if before is not None and before[1].members == members else Facts(self, members)
+        facts = before[1] if before is not None and before[1].members == members else Facts(self._sharing, members)
         self._facts[identity] = container, facts
         return facts
 

@@ -12,12 +12,14 @@ from shipper.processor.fields import MISSING, FieldError, Path, roots
 
 class Facts:
     """The facts at one time; a new object only if something has changed, so that a file's constants are derived once
-    for each. `step` is the processor that provides them."""
+    for each. `owner` is the Sharing of the processor that provides them, and not that processor, which keeps its facts:
+    in a cycle it would outlive a reload, and with it the watcher of a service (the collector skips what a reload saw).
+    """
 
-    __slots__ = ("members", "step")
+    __slots__ = ("members", "owner")
 
-    def __init__(self, step: object, members: Doc) -> None:
-        self.step = step
+    def __init__(self, owner: "Sharing", members: Doc) -> None:
+        self.owner = owner
         self.members = members
 
 
@@ -39,7 +41,7 @@ class Sharing:
             return
         before = events.batch.constants
         if facts not in before.derived:
-            _forget(before, facts.step)
+            _forget(before, facts.owner)
         events.share(facts, lambda alone: self.event_by_event(alone, (0,), apply))
 
     def event_by_event(self, events: Events, indices: Sequence[int], apply: Callable[[Event], None]) -> None:
@@ -57,9 +59,9 @@ def all_lack(events: Events, indices: Sequence[int], paths: Sequence[Path]) -> b
     return not events.shadows(roots(*paths)) and all(events.get(indices[0], path) is MISSING for path in paths)
 
 
-def _forget(constants: Constants, step: object) -> None:
-    """Delete the results that the step derived before: a file may stay open for months, and facts change."""
-    for old in [owner for owner in constants.derived if isinstance(owner, Facts) and owner.step is step]:
+def _forget(constants: Constants, owner: Sharing) -> None:
+    """Delete the results that were derived before: a file may stay open for months, and facts change."""
+    for old in [facts for facts in constants.derived if isinstance(facts, Facts) and facts.owner is owner]:
         del constants.derived[old]
 
 

@@ -36,7 +36,7 @@ class AddHostMetadata:
         self._clock = context.clock
         self._root = root
         self._sharing = Sharing(config.name, HOST, context.metrics)
-        self._facts = Facts(self, self._read())
+        self._facts = Facts(self._sharing, self._read())
         self._fresh_until = self._clock.monotonic() + config.ttl
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
@@ -48,7 +48,7 @@ class AddHostMetadata:
         self._fresh_until = self._clock.monotonic() + self._config.ttl
         members = self._read()
         if members != self._facts.members:
-            self._facts = Facts(self, members)
+            self._facts = Facts(self._sharing, members)
 
     def _apply(self, event: Event) -> None:
         before = event.get(("host",))

@@ -138,7 +138,7 @@ class AddKubernetesMetadata:
         if before is not None and before[0] is origin:
             return before[1]
         members = self._members(origin, path)
-        facts = Facts(self, members) if members else None
+        facts = Facts(self._sharing, members) if members else None
         if before is not None and before[1] is not None and before[1].members == members:
             facts = before[1]
         remember(self._facts, path, (origin, facts))

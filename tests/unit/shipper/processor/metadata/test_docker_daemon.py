@@ -2,6 +2,7 @@
 
 import json
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from shipper.event import Batch, Doc
 from shipper.processor.metadata.docker import CONTAINER_PATIENCE, LIST_PATIENCE, AddDockerMetadata
 from tests.builders import messages, nothing
 from tests.docker_api import DockerApi
-from tests.metadata_bench import MetadataBench
+from tests.metadata_bench import MetadataBench, collecting_nothing
 
 ID, OTHER = "ab" * 32, "cd" * 32
 WEB = {"id": ID, "name": "web", "image": {"name": "nginx:1.25"}, "labels": {"com_example_team": "a"}}
@@ -182,6 +183,16 @@ def test_processors_with_the_same_options_ask_one_docker_once(host: Host) -> Non
     first, second = host.started(), host.step()
     assert first._watcher is second._watcher
     assert host.step(cleanup_timeout=1.0)._watcher is not first._watcher
+
+
+def test_a_processor_that_no_input_has_any_more_is_freed_at_once(host: Host) -> None:
+    host.docker.run(ID, "web")
+    made = host.started()
+    assert host.container(made) == {"id": ID, "name": "web", "image": {"name": "nginx:1.25"}}
+    watcher = weakref.ref(made._watcher)  # type: ignore[arg-type]  # it has one
+    with collecting_nothing():
+        del made
+        assert watcher() is None
 
 
 def test_a_docker_that_is_not_to_be_asked_is_not(host: Host) -> None:

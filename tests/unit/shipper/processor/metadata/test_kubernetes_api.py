@@ -1,10 +1,10 @@
 """add_kubernetes_metadata with an API server: what events get of what it knows, and how long they wait for it."""
 
-import gc
 import json
 import logging
 import queue
 import threading
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from shipper.processor.metadata.runtime_files import RuntimeFiles
 from shipper.processor.waiting import WaitingChain
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
-from tests.metadata_bench import MetadataBench
+from tests.metadata_bench import MetadataBench, collecting_nothing
 from tests.processing import records, section
 
 LINK = f"/var/log/containers/web-1_shop_nginx-{ID}.log"
@@ -199,6 +199,17 @@ def test_what_is_known_of_a_file_is_one_object_until_it_changes(host: Node) -> N
     assert origins.of(LINK) is not first
 
 
+def test_a_processor_that_no_input_has_any_more_is_freed_at_once(host: Node) -> None:
+    """And with it, if it was the last one, the watcher: the collector never looks at what was there at a reload."""
+    host.put(pod("web-1"))
+    made = host.step()
+    host.record(made=made)
+    freed = weakref.ref(made)
+    with collecting_nothing():
+        del made
+        assert freed() is None
+
+
 def test_the_last_lines_of_a_deleted_pod_have_its_labels(host: Node) -> None:
     host.put(pod("web-1", labels={"app": "web"}))
     made = host.step()
@@ -354,8 +365,8 @@ class TestConnecting:
                 parts[0].resume()
             [record] = records(waiting)
             assert record["kubernetes"]["labels"] == {"app": "web"}
-            del made, parts, waiting  # and with them the watcher
-            gc.collect()
+            with collecting_nothing():
+                del made, parts, waiting  # and with them the watcher
             for thread in [thread for thread in threading.enumerate() if thread.name.startswith("kubernetes-")]:
                 thread.join(30)
                 assert not thread.is_alive()

@@ -97,7 +97,7 @@ class Pods:
     def __init__(self, clock: Clock, keep_deleted: float) -> None:
         self._lock = threading.RLock()
         self._pods: dict[str, Pod] = {}  # by uid, as the API has it
-        self._by_uid: dict[str, Pod] = {}  # also by the uid in paths of static pods
+        self._by_static_uid: dict[str, Pod] = {}  # by that in paths of static pods
         self._by_name: dict[tuple[str, str], Pod] = {}
         self._by_container: dict[str, Pod] = {}
         self._deleted = Deleted(clock, keep_deleted)
@@ -107,7 +107,7 @@ class Pods:
         return len(self._pods)
 
     def of_uid(self, uid: str) -> Pod | None:
-        return self._by_uid.get(uid)
+        return self._pods.get(uid) or self._by_static_uid.get(uid)
 
     def named(self, namespace: str, name: str) -> Pod | None:
         """Return the newest pod of this name: a pod of a StatefulSet has that of the one before."""
@@ -173,8 +173,7 @@ class Pods:
 
     def _replace(self, before: Pod | None, pod: Pod) -> None:
         self._pods[pod.uid] = pod
-        for uid in pod.uids:
-            self._by_uid[uid] = pod
+        self._replace_static(before, pod)
         newest = self._by_name.get((pod.namespace, pod.name))
         if newest is None or newest.uid == pod.uid or pod.uid not in self._deleted:
             self._by_name[pod.namespace, pod.name] = pod
@@ -185,11 +184,23 @@ class Pods:
             for identity in _identities(before) - identities:
                 self._by_container.pop(identity, None)
 
+    def _replace_static(self, before: Pod | None, pod: Pod) -> None:
+        """Keep a static pod by its other uid, which no pod takes from one that is there."""
+        if before is not None and before.static_uid != pod.static_uid:
+            self._forget_static(before)
+        holder = self._by_static_uid.get(pod.static_uid)
+        if pod.static_uid and (holder is None or holder.uid == pod.uid or holder.uid in self._deleted):
+            self._by_static_uid[pod.static_uid] = pod
+
+    def _forget_static(self, pod: Pod) -> None:
+        holder = self._by_static_uid.get(pod.static_uid)
+        if holder is not None and holder.uid == pod.uid:
+            del self._by_static_uid[pod.static_uid]
+
     def _sweep(self) -> None:
         for uid in self._deleted.expired():
             pod = self._pods.pop(uid)
-            for known in pod.uids:
-                self._by_uid.pop(known, None)
+            self._forget_static(pod)
             if self._by_name.get((pod.namespace, pod.name)) is pod:
                 del self._by_name[pod.namespace, pod.name]
             for identity in _identities(pod):

@@ -9,8 +9,10 @@ from typing import Any
 
 from shipper.event import Doc
 
-# The kubelet names the files of a static pod by this annotation, and not by the uid that the API server has.
-STATIC_UID = "kubernetes.io/config.hash"
+# The kubelet names the files of a static pod by the value of this annotation, and not by the uid that the API server
+# has. That of config.hash is the same, which anyone may write to a pod; this one cannot be changed, and the kubelet
+# deletes a pod that has it and is none of its own.
+STATIC_UID = "kubernetes.io/config.mirror"
 _RUNTIME = "://"
 
 
@@ -69,9 +71,14 @@ class Pod(Named):
     containers: tuple[Container, ...] = ()
 
     @property
+    def static_uid(self) -> str:
+        """Return the uid by which the files of a static pod are named; empty for any other."""
+        return self.annotations.get(STATIC_UID, "")
+
+    @property
     def uids(self) -> tuple[str, ...]:
         """Return the uids by which its files may be named."""
-        static = self.annotations.get(STATIC_UID, "")
+        static = self.static_uid
         return (self.uid, static) if static and static != self.uid else (self.uid,)
 
     @property

@@ -73,6 +73,13 @@ def cluster(tmp_path: Path) -> Cluster:
     return Cluster(Rules(tmp_path))
 
 
+def test_a_pod_owns_what_has_its_uid_and_not_what_has_whatever_it_was_annotated_with() -> None:
+    """Else it would have the logs of others read as its own, by a hint for paths that contain "log"."""
+    item = pod("web", containers=[container("nginx", A)], annotations={"kubernetes.io/config.hash": "log"})
+    [made] = containers_of(pod_of(item), None, None, FIELDS.of)
+    assert made.owned == (A, "uid-web")
+
+
 def test_a_container_is_reported_when_it_was_created_and_when_its_pod_is_deleted(cluster: Cluster) -> None:
     cluster.api.put(pod("web", containers=[container("nginx", identity="")]))
     assert cluster.taken() == []

@@ -10,6 +10,7 @@ from tests.fakes import ManualClock
 from tests.kubernetes_api import ID, container, namespace, pod
 
 OTHER = "cd" * 32
+MIRROR = "kubernetes.io/config.mirror"
 
 
 class Bench:
@@ -42,10 +43,33 @@ def bench() -> Bench:
 
 
 def test_a_pod_is_found_by_uid_name_and_container(bench: Bench) -> None:
-    web = bench.put(annotations={"kubernetes.io/config.hash": "static"})
+    web = bench.put(annotations={MIRROR: "static"})
     pods = bench.pods
     assert pods.of_uid("uid-web") is pods.of_uid("static") is pods.named("shop", "web") is pods.of_container(ID) is web
     assert (pods.of_uid("x"), pods.named("shop", "x"), pods.of_container(OTHER)) == (None, None, None)
+
+
+def test_a_pod_that_names_the_uid_of_another_does_not_take_its_files(bench: Bench) -> None:
+    web = bench.put()
+    static = bench.put("etcd", containers=[container("x", OTHER)], annotations={MIRROR: "hash"})
+    for name, uid in (("evil", "uid-web"), ("worse", "hash")):
+        evil = bench.put(name, namespace="evil", containers=[container("x", "")], annotations={MIRROR: uid})
+        assert bench.pods.of_uid(evil.uid) is evil
+        assert (bench.pods.of_uid("uid-web"), bench.pods.of_uid("hash")) == (web, static)
+        bench.pods.delete(evil)
+    bench.clock.advance(61)
+    bench.put("z", containers=[container("z", "")])
+    assert (bench.pods.of_uid("uid-web"), bench.pods.of_uid("hash")) == (web, static)
+
+
+def test_a_static_pod_that_is_made_again_has_the_uid_of_its_paths(bench: Bench) -> None:
+    bench.pods.delete(bench.put("etcd", uid="u1", annotations={MIRROR: "hash"}))
+    new = bench.put("etcd", uid="u2", annotations={MIRROR: "hash"})
+    bench.clock.advance(61)
+    bench.put("z")
+    assert bench.pods.of_uid("hash") is new
+    bench.put("etcd", uid="u2", annotations={MIRROR: "other"})
+    assert bench.pods.of_uid("hash") is None
 
 
 def test_a_deleted_pod_stays_for_its_last_lines(bench: Bench) -> None:

@@ -38,9 +38,11 @@ def test_a_pod_has_its_names_containers_and_owner() -> None:
 
 
 def test_a_static_pod_has_two_uids() -> None:
-    static = pod_of(pod("etcd-n1", annotations={"kubernetes.io/config.hash": "hash"}))
+    static = pod_of(pod("etcd-n1", annotations={"kubernetes.io/config.mirror": "hash"}))
     assert static.uids == ("uid-etcd-n1", "hash")
     assert pod_of(pod("web")).uids == ("uid-web",)
+    # Whoever may create a pod may write this one, with the uid of another's.
+    assert pod_of(pod("web", annotations={"kubernetes.io/config.hash": "hash"})).uids == ("uid-web",)
 
 
 def test_a_pod_is_terminated_when_none_of_its_containers_runs_any_more() -> None:

@@ -115,7 +115,7 @@ def test_the_log_of_an_earlier_container_has_no_id(host: Node) -> None:
 
 
 def test_a_static_pod_is_found_by_the_hash_that_its_path_has(host: Node) -> None:
-    host.put(pod("etcd-n1", uid="real", annotations={"kubernetes.io/config.hash": "hash"}))
+    host.put(pod("etcd-n1", uid="real", annotations={"kubernetes.io/config.mirror": "hash"}))
     assert host.kubernetes("/var/log/pods/shop_etcd-n1_hash/nginx/0.log")["pod"]["uid"] == "real"
 
 

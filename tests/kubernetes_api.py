@@ -67,6 +67,7 @@ class KubernetesApi:
         self.connections = 0
         self.refuse_watches = False  # as a role does that has list alone
         self.most_in_page = 1000
+        self.pages_memory = True  # else a list from its memory is one page, as in most versions
         self._changed = threading.Condition()
         self._objects: dict[str, dict[str, Doc]] = {plural: {} for plural in KINDS}
         self._history: list[tuple[int, str, Doc]] = []  # version, plural, event
@@ -186,6 +187,8 @@ class KubernetesApi:
             chosen = [item for item in self._objects[plural].values() if _is_selected(item, request)]
             first = int(request.parameters.get("continue", "0"))
             limit = min(int(request.parameters.get("limit", "1000")), self.most_in_page)
+            if request.parameters.get("resourceVersion") == "0" and not self.pages_memory:
+                limit = len(chosen)
             metadata = {"resourceVersion": str(self._version)}
             if first + limit < len(chosen):
                 metadata["continue"] = str(first + limit)

@@ -1,9 +1,9 @@
 """Lists the objects of one kind and watches them: the one way to keep a copy of a part of the cluster.
 
 The list returns a version; the watch brings what changed since then, and ends from time to time. It then continues from
-the last version, which bookmarks keep recent. Only when the server does not know the version any more (410) everything
-is listed again, and what is missing in the list was deleted meanwhile. After an error the next attempt waits, longer
-from time to time and never for the same time on all nodes of a cluster.
+the last version, which bookmarks keep recent. Only when the server does not know the version any more (410), or cannot
+watch from it again and again, everything is listed again, and what is missing in the list was deleted meanwhile. After
+an error the next attempt waits, longer from time to time and never for the same time on all nodes of a cluster.
 """
 
 import logging
@@ -31,6 +31,10 @@ SHORTEST_WATCH = 1.0  # a server that ends each watch immediately must not be as
 BACKOFF = Backoff(0.5, 30.0)
 PAUSE_WITHOUT_RIGHT = 60.0  # a person has to grant it
 LONGEST_ASKED_FOR = 300.0  # of the pauses that a server asks for
+# A server that answers, and fails so often in a row, fails because of the version, or of what follows that: an event
+# that is no JSON, or too large.
+MOST_FAILURES = 5
+ANSWERED = frozenset({"server", "refused", "malformed", "too_large"})
 
 
 @dataclass(slots=True)
@@ -124,6 +128,7 @@ class ResourceWatch(Generic[Kept]):
         self._first = True
         self._page = PAGE
         self._attempts = 0  # that failed, or ended immediately, in a row
+        self._failures = 0  # with an answer, in a row
 
     def step(self) -> float:
         """List, or watch until the server ends it. Return the seconds to wait before the next step. Never raises an
@@ -175,6 +180,7 @@ class ResourceWatch(Generic[Kept]):
         except ApiError as error:
             if error.kind == "too_large":
                 self._page = max(self._page // 10, 1)
+                self._first = False  # what the server has in memory it sends at once, whatever the limit
             raise
 
     def _watch(self, version: str) -> None:
@@ -211,6 +217,7 @@ class ResourceWatch(Generic[Kept]):
 
     def _recovered(self) -> None:
         self.problem, self.is_refused = "", False
+        self._failures = 0
         if self._is_reported:
             self._is_reported = False
             self._throttle.reset()
@@ -224,7 +231,8 @@ class ResourceWatch(Generic[Kept]):
             self._version = None
             return self._next_pause()
         self.is_refused = error.kind == "forbidden"
-        if self.is_refused:
+        self._failures = self._failures + 1 if error.kind in ANSWERED else 0
+        if self.is_refused or self._failures >= MOST_FAILURES:
             self._version = None
         asked_for = min(error.retry_after, LONGEST_ASKED_FOR)
         pause = PAUSE_WITHOUT_RIGHT if self.is_refused else max(self._next_pause(), asked_for)

@@ -8,7 +8,14 @@ import pytest
 from shipper.kubernetes.cache import Change, Pods
 from shipper.kubernetes.client import Client, Limits
 from shipper.kubernetes.objects import pod_of
-from shipper.kubernetes.resource_watch import BACKOFF, PAUSE_WITHOUT_RIGHT, Copying, Resource, ResourceWatch
+from shipper.kubernetes.resource_watch import (
+    BACKOFF,
+    MOST_FAILURES,
+    PAUSE_WITHOUT_RIGHT,
+    Copying,
+    Resource,
+    ResourceWatch,
+)
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, pod
 
@@ -158,6 +165,33 @@ def test_a_list_that_is_too_large_is_asked_for_in_smaller_pages(api: KubernetesA
     del api.answers[PODS]
     bench.list()
     assert api.requests[-1].parameters["limit"] == "25"
+
+
+def test_a_server_that_has_more_in_its_memory_than_fits_is_asked_for_pages_of_its_store(
+    api: KubernetesApi, bench: Bench
+) -> None:
+    api.pages_memory = False
+    for number in range(30):
+        api.put("pods", pod(f"web-{number}", labels={"text": "x" * 3000}))
+    assert bench.watch.step() > 0
+    assert bench.watch.counts.errors == {"too_large": 1}
+    bench.list()
+    assert len(bench.pods) == 30
+
+
+def test_an_event_that_can_never_be_read_is_passed_over_by_a_list(api: KubernetesApi, bench: Bench) -> None:
+    bench.list()
+    api.send("pods", {"type": "ADDED"})
+    api.put("pods", pod("a"))
+    for _ in range(MOST_FAILURES):
+        assert bench.watch.step() > 0
+    assert bench.names == set()
+    bench.list()
+    assert bench.names == {"a"}
+    api.put("pods", pod("b"))
+    bench.watch_until_it_ends()
+    assert bench.names == {"a", "b"}
+    assert bench.watch.counts.lists == 2
 
 
 @pytest.mark.parametrize(

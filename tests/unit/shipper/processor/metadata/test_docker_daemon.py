@@ -189,7 +189,7 @@ def test_a_processor_that_no_input_has_any_more_is_freed_at_once(host: Host) -> 
     host.docker.run(ID, "web")
     made = host.started()
     assert host.container(made) == {"id": ID, "name": "web", "image": {"name": "nginx:1.25"}}
-    watcher = weakref.ref(made._watcher)  # type: ignore[arg-type]  # it has one
+    watcher = weakref.ref(made._watcher)
     with collecting_nothing():
         del made
         assert watcher() is None

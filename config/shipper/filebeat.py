@@ -160,7 +160,7 @@ PROCESSOR_NOT_YET = {
 }
 PROCESSOR_IGNORED = dict.fromkeys(
     ("add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),
-    "no cloud service is queried; set fixed values with add_fields",
+    "not supported; set fixed values with add_fields",
 )
 NDJSON_NOT_YET = {"field": "the message is always the field that is decoded"}
 NDJSON_IGNORED = {"keys_under_root": "use target for the field that takes the members; empty means the event itself"}

@@ -11,12 +11,17 @@ import pytest
 import yaml
 
 from config.shipper.model import ShipperConfig
+from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from config.text.units import parse_duration
 from config.yaml.load import load
+from shipper.clock import SystemClock
+from shipper.kubernetes.access import Access
+from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
 
 KUBERNETES = Path(__file__).parents[3] / "deploy" / "kubernetes"
 IMAGE_CONFIG = KUBERNETES.parent / "container" / "shipper.yml"
+PROCESSING = KUBERNETES.parents[1] / "docs" / "processing.md"
 BASES = ("daemonset", "sidecar")
 Document = dict[str, Any]
 
@@ -125,17 +130,32 @@ def test_the_configuration_of_the_node_agent_is_accepted() -> None:
     assert {config.path.data, "/var/log"} <= mounts
 
 
-def test_the_account_may_look_up_what_the_metadata_need() -> None:
+def test_the_account_may_read_what_add_kubernetes_metadata_asks_for_and_nothing_else() -> None:
     role, binding, account, daemonset = (
         next(document for document in documents("daemonset") if document["kind"] == kind)
         for kind in ("ClusterRole", "ClusterRoleBinding", "ServiceAccount", "DaemonSet")
     )
-    allowed = {resource for rule in role["rules"] for resource in rule["resources"]}
-    assert allowed == {"pods", "namespaces", "nodes", "replicasets", "jobs"}
-    assert all(rule["verbs"] == ["get", "list", "watch"] for rule in role["rules"])
+    watcher = ClusterWatcher(WatchScope(), Access("localhost", 1, "the test"), SystemClock())
+    (rule,) = role["rules"]
+    assert rule == {"apiGroups": [""], "resources": list(watcher.watches), "verbs": ["get", "list", "watch"]}
+    (of_documentation,) = (block for block in _yaml_blocks(PROCESSING) if block.get("kind") == "ClusterRole")
+    (always, for_cron_jobs) = of_documentation["rules"]
+    assert rule == always
+    assert for_cron_jobs == {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]}
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
     assert binding["subjects"][0]["name"] == account["metadata"]["name"]
     assert daemonset["spec"]["template"]["spec"]["serviceAccountName"] == account["metadata"]["name"]
+
+
+def test_the_node_agent_asks_for_no_cron_jobs_which_its_account_may_not_read() -> None:
+    config = load(KUBERNETES / "daemonset" / "shipper.yml", ShipperConfig, env={"KAFKA_HOSTS": "kafka:9092"})
+    (processor,) = (item for item in config.processors if isinstance(item, AddKubernetesMetadataConfig))
+    assert not processor.add_resource_metadata.cronjob
+
+
+def _yaml_blocks(page: Path) -> Iterator[Document]:
+    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+        yield yaml.safe_load(block)
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")

@@ -53,6 +53,7 @@ def test_there_is_an_alert_for_each_way_to_lose_or_to_stand_still() -> None:
         "shipper_file_problems",
         "shipper_reloads_total",
         "shipper_processor_failures_total",
+        "shipper_kubernetes_errors_total",
     }
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from shipper.cloud.service import LINK_LOCAL, NoMetadata, Service
+from shipper.cloud.service import LINK_LOCAL, NoMetadata, Service, is_name
 from shipper.event import Doc
 
 TOKEN_SECONDS = 1.0  # for the token of AWS, of which the answer may be lost on its way to a container
@@ -68,7 +68,7 @@ def _aws_tags(service: Service, headers: Mapping[str, str]) -> dict[str, str]:
     names: list[str] = []
     with suppress(NoMetadata):
         names = service.get(AWS_TAGS, headers).decode("utf-8", "replace").splitlines()[:MOST_TAGS]
-    for name in names:
+    for name in filter(is_name, names):
         with suppress(NoMetadata):
             tags[name] = service.text(f"{AWS_TAGS}/{name}", headers)
     return tags
@@ -105,7 +105,7 @@ def gcp(service: Service) -> Doc:
     }
     cluster = _text(attributes, "cluster-name")
     # A machine of a cluster has the kubeconfig of its kubelet.
-    url = _server(_text(attributes, "kubeconfig")) if cluster else ""
+    url = _server(attributes.get("kubeconfig")) if cluster else ""
     return _present({"cloud": cloud, "orchestrator": {"cluster": {"name": cluster, "url": url}}})
 
 
@@ -193,9 +193,10 @@ def _needed(document: Mapping[str, Any], name: str) -> str:
 
 
 def _text(document: Mapping[str, Any], name: str) -> str:
-    """Return a text, or a number as text; empty for anything else."""
+    """Return a name, or a number as text; empty for anything else."""
     value = document.get(name)
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return text if is_name(text) else ""
 
 
 def _object(document: Mapping[str, Any], name: str) -> Doc:
@@ -203,10 +204,10 @@ def _object(document: Mapping[str, Any], name: str) -> Doc:
     return value if isinstance(value, dict) else {}
 
 
-def _server(kubeconfig: str) -> str:
+def _server(kubeconfig: Any) -> str:
     """Return the address of the first cluster; empty if there is none. The text is searched for it: whatever may
     answer as this service does could keep a parser of YAML busy for minutes."""
-    match = _SERVER.search(kubeconfig)
+    match = _SERVER.search(kubeconfig) if isinstance(kubeconfig, str) else None
     return match[1] if match else ""
 
 

@@ -28,6 +28,11 @@ class NoMetadata(ShipperError):
     """Raised when a service does not answer, or not as it documents."""
 
 
+def is_name(text: str) -> bool:
+    """True if a text can be what a service knows of a machine: events have it, each of them."""
+    return _TEXT.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Where the requests go. `deadline` is monotonic, and for all of them."""
@@ -52,7 +57,7 @@ class Service:
     def text(self, path: str, headers: Mapping[str, str] = {}) -> str:
         """Return an answer that is one line. Raises NoMetadata."""
         text = self.get(path, headers).decode("utf-8", "replace").strip()
-        if not _TEXT.fullmatch(text):
+        if not is_name(text):
             raise NoMetadata(f"{path} is not the name of anything: {text[:50]!r}")
         return text
 
@@ -94,6 +99,8 @@ class Service:
                 if len(body) > MOST_BYTES:
                     raise NoMetadata(f"{path}: more than {MOST_BYTES} bytes")
                 sock.settimeout(self._remaining())
+            if response.length:  # read1 takes the end of a connection for the end of the answer
+                raise NoMetadata(f"{path}: the answer breaks off after {len(body)} bytes")
             return bytes(body)
 
     def _remaining(self) -> float:

@@ -24,6 +24,7 @@ from tests.metadata_services import (
     GCP_PATH,
     HETZNER,
     OPENSTACK,
+    TAGS,
     TENCENT,
     Cloud,
     MetadataServer,
@@ -201,6 +202,7 @@ HUGE = b"{" + b" " * service.MOST_BYTES + b"}"
         ("aws", {"GET /latest/dynamic/instance-identity/document": "[]"}),
         ("aws", {"GET /latest/dynamic/instance-identity/document": json.dumps(DOCUMENT | {"instanceId": None})}),
         ("aws", {"GET /latest/dynamic/instance-identity/document": json.dumps(DOCUMENT | {"instanceId": {"a": 1}})}),
+        ("aws", {"GET /latest/dynamic/instance-identity/document": json.dumps(DOCUMENT | {"instanceId": "i" * 300})}),
         ("gcp", {GCP_PATH: '{"instance": 5}'}),
         ("gcp", {GCP_PATH: "[" * 100_000}),
         ("openstack", dict(OPENSTACK.answers) | {"GET /2009-04-04/meta-data/instance-id": "<html>welcome</html>"}),
@@ -217,6 +219,26 @@ def test_what_is_not_the_answer_of_a_cloud_is_none(name: str, answers: dict[str,
 def test_an_answer_is_read_up_to_a_size() -> None:
     with pytest.raises(NoMetadata, match="more than 1048576 bytes"):
         fetched("gcp", Cloud({GCP_PATH: HUGE}))
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    class Cut(bytes):
+        """Bytes of which a server announces more than it sends."""
+
+        def __len__(self) -> int:
+            return super().__len__() + 1
+
+    with pytest.raises(NoMetadata, match="breaks off after 4 bytes"):
+        fetched("hetzner", Cloud({**HETZNER.answers, "GET /hetzner/v1/metadata/region": Cut(b"eu-c")}))
+
+
+def test_what_is_too_long_for_a_name_is_left_out_of_each_event() -> None:
+    document = json.dumps(DOCUMENT | {"region": "r" * 100_000})
+    tags = f"Name\n{'x' * 300}"
+    answers = {"GET /latest/dynamic/instance-identity/document": document, TAGS: tags, f"{TAGS}/{'x' * 300}": "y"}
+    members = fetched("aws", Cloud({**EKS.answers, **answers}))
+    assert members["cloud"] == {name: value for name, value in AWS_FIELDS.items() if name != "region"}
+    assert members["aws"]["tags"] == {"Name": "web-1"}
 
 
 def test_a_tag_that_cannot_be_read_costs_no_other() -> None:

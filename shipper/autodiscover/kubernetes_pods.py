@@ -64,7 +64,7 @@ class PodProvider:
     def __init__(
         self, reporter: Reporter, fields_of: FieldsOf, make: Callable[[Callable[[], None]], ClusterWatcher]
     ) -> None:
-        """`make` returns a watcher that calls back after each change."""
+        """`make` returns a watcher that calls back after each change of a namespace or a node."""
         self._reporter = reporter
         self._fields_of = fields_of
         self._lock = threading.Lock()

@@ -33,6 +33,7 @@ class Cluster:
     def __init__(self, watcher: ClusterWatcher, waking: Waking) -> None:
         self._watcher = watcher
         self._waking = waking
+        watcher.listen(lambda change: waking())
         # The threads have the watcher, so they would never end by themselves.
         weakref.finalize(self, watcher.close, 0.0)
 

@@ -75,8 +75,8 @@ class NodeName:
 
 
 class ClusterWatcher:
-    """Any thread may read `pods`, `namespaces` and `nodes`. `changed` is called after each change, on a thread of the
-    watcher, and must not block."""
+    """Any thread may read `pods`, `namespaces` and `nodes`. `changed` is called after each change of a namespace or a
+    node, on a thread of the watcher, and must not block; `listen` is for those of pods."""
 
     def __init__(
         self, scope: WatchScope, access: Access, clock: Clock, changed: Callable[[], None] = lambda: None
@@ -86,7 +86,6 @@ class ClusterWatcher:
         self.pods = Pods(clock, keep)
         self.namespaces: Objects[Named] = Objects(clock, keep, changed)
         self.nodes: Objects[Node] = Objects(clock, keep, changed)
-        self.pods.listen(lambda change: changed())
         self._clock = clock
         self._stopping = threading.Event()
         self._clients: list[Client] = []

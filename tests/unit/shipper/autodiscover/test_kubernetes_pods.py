@@ -32,7 +32,6 @@ class Copy:
         self.namespaces: Objects[Named] = Objects(clock, 60.0, changed)
         self.nodes: Objects[Node] = Objects(clock, 60.0, changed)
         self.is_listed = True
-        self.pods.listen(lambda change: changed())
         self.listen = self.pods.listen
         self._version = 0
 

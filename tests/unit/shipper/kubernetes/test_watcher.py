@@ -9,6 +9,7 @@ from shipper.clock import SystemClock
 from shipper.kubernetes.api_error import ApiError
 from shipper.kubernetes.cache import Change
 from shipper.kubernetes.client import Client
+from shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from shipper.kubernetes.watcher import ClusterWatcher, NodeName, WatchScope
 from tests.kubernetes_api import Answer, KubernetesApi, namespace, node, pod
 
@@ -73,6 +74,17 @@ def test_the_own_node_and_all_namespaces_are_kept_beside_them(api: KubernetesApi
     assert (node_known.hostname, node_known.labels) == ("n1.example", {"zone": "z1"})
     assert namespace_known is not None
     assert namespace_known.labels == {"team": "red"}
+
+
+def test_a_change_of_a_pod_is_not_one_of_what_belongs_to_pods(api: KubernetesApi) -> None:
+    """Autodiscover looks at all pods after such a change: too expensive for each of a thousand that come and go."""
+    changes: list[None] = []
+    watcher = ClusterWatcher(WatchScope(node="n1"), api.access(), SystemClock(), lambda: changes.append(None))
+    watcher.pods.put(pod_of(pod("a")))
+    assert changes == []
+    watcher.nodes.put(node_of(node("n1")))
+    watcher.namespaces.put(namespace_of(namespace("shop")))
+    assert len(changes) == 2
 
 
 def test_a_late_listener_learns_what_is_there(watched: Watched) -> None:

@@ -18,6 +18,10 @@ Many files, `--scale`:
     positions       a registry of very many entries
     beside          a small file that is written while a big one is read
 
+Very many containers, `--churn`:
+    churn           inputs for pods that come and go
+    pods            these pods, in a process of their own
+
 The sink, `--sink`:
     sink            the sink and its yardsticks (sink_bare), by throughput (sink_process) and delay (sink_delay)
     sink_records    a producer

@@ -6,6 +6,7 @@ script/bench --scale   ten thousand files, a registry of 500,000 entries, a smal
 script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
 script/bench --http    what http.enabled costs
+script/bench --churn   a thousand pods on a node, of which five hundred a minute end
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 script/bench --search  how soon `spark-sink search` finds a line in a day of rows
 """
@@ -14,7 +15,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, delivery, http, kills, scale, shapes, sink, sink_search, speed
+from bench import chart, churn, delivery, http, kills, scale, shapes, sink, sink_search, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -29,6 +30,10 @@ def main() -> None:
         parser.error("--svg draws the figures of one file: leave out --shapes, --scale and --sink")
     if options.search:
         report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
+        return
+    if options.churn:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            report(churn.table(Path(name), options.rounds, options.pods, options.ended, options.churn))
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as name, broker(Path(name)) as running:
         runs = Runs(running, Path(name))
@@ -92,6 +97,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     sizes.add_argument("--entries", type=int, default=500_000, help="of the large registry")
     sizes.add_argument("--big", type=parse_size, default=2 * 1024**3, help="size of the big file, as 10GiB")
+    churning = parser.add_argument_group("--churn")
+    churning.add_argument(
+        "--churn",
+        type=float,
+        nargs="?",
+        const=60.0,
+        metavar="SECONDS",
+        help="pods that come and go, for so long; needs no broker",
+    )
+    churning.add_argument("--pods", type=int, default=1000)
+    churning.add_argument("--ended", type=float, default=500.0, metavar="PODS", help="that end a minute")
     landing = parser.add_argument_group("--sink")
     landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
     landing.add_argument("--records", type=int, default=3_000_000)

@@ -14,9 +14,11 @@ import json
 import socket
 import ssl
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import itemgetter
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -206,10 +208,12 @@ class KubernetesApi:
                 if version < self._oldest:
                     yield {"type": "ERROR", "object": _status(410, "too old resource version")}
                     return
+                # Not from the first on: a watch that lasts would look at all that ever happened, at each change again.
+                newer = bisect_right(self._history, version, key=itemgetter(0))
                 pending = [
                     (number, event)
-                    for number, changed, event in self._history
-                    if number > version and changed == plural and _concerns(event, request)
+                    for number, changed, event in self._history[newer:]
+                    if changed == plural and _concerns(event, request)
                 ]
                 if not pending:
                     if self._is_closing or self._streams > stream or self._ends_when_idle:

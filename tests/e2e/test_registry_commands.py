@@ -49,6 +49,7 @@ class Host:
         log = (self.root / "shipper.log").open("ab")
         self.daemon = subprocess.Popen(self._arguments("run"), cwd=REPOSITORY, stderr=log)
         log.close()
+        await_true((self.root / "data" / "registry").exists, "it runs")  # before that `registry` refuses
 
     def stop(self) -> None:
         if self.daemon is not None:

@@ -4,7 +4,7 @@ deleted, and neither of the two fails because of the other."""
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -118,10 +118,14 @@ def test_a_batch_that_takes_longer_than_the_retention_loses_no_file(
 
 
 @contextmanager
-def landing(lab: LandingLab, send: Callable[[int], None]) -> Iterator[list[str]]:
-    """Batches, one after the other without a pause, until the block ends. Yields what failed."""
+def landing(
+    lab: LandingLab, send: Callable[[int], None], pause: AbstractContextManager[object] | None = None
+) -> Iterator[list[str]]:
+    """Batches, one after the other without a pause, until the block ends. Yields what failed. None lands while
+    somebody else holds `pause`."""
     enough = threading.Event()
     failures: list[str] = []
+    turn = pause or nullcontext()
 
     def land() -> None:
         number = 1
@@ -129,7 +133,8 @@ def landing(lab: LandingLab, send: Callable[[int], None]) -> Iterator[list[str]]
             send(number)
             number += 1
             try:
-                lab.land()
+                with turn:
+                    lab.land()
             except Exception as error:  # noqa: BLE001 - the outermost frame of a thread
                 failures.append(repr(error))
 
@@ -153,9 +158,11 @@ def test_old_lines_and_bad_records_that_keep_landing_are_no_conflict(lab: Landin
         lab.send_lines(10 * number, file="old", **others)
         lab.send(b"no JSON")
 
-    with landing(lab, send) as failures:
+    pause = threading.Lock()
+    with landing(lab, send, pause) as failures:
         for _ in range(2):
-            lab.spark.sql(f"UPDATE delta.`{lab.config.dead_letter_path}` SET at = '{OLD}' WHERE kafka_offset = 1")
+            with pause:  # a batch beside this UPDATE would be a conflict, but no program does that
+                lab.spark.sql(f"UPDATE delta.`{lab.config.dead_letter_path}` SET at = '{OLD}' WHERE kafka_offset = 1")
             assert maintain(lab) == 0
     assert failures == []
     assert maintain(lab) == 0

@@ -1,6 +1,6 @@
 """What is reported of pods, as a fake of the watcher's copy shows them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,10 +27,10 @@ class Copy:
     """The watcher's copy of the cluster, without its threads: a test changes it."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        clock = ManualClock()
-        self.pods = Pods(clock, 60.0)
-        self.namespaces: Objects[Named] = Objects(clock, 60.0, changed)
-        self.nodes: Objects[Node] = Objects(clock, 60.0, changed)
+        self.clock = ManualClock()
+        self.pods = Pods(self.clock, 60.0)
+        self.namespaces: Objects[Named] = Objects(self.clock, 60.0, changed)
+        self.nodes: Objects[Node] = Objects(self.clock, 60.0, changed)
         self.is_listed = True
         self.listen = self.pods.listen
         self._version = 0
@@ -156,3 +156,24 @@ def test_what_needs_the_network_is_not_known_before_a_container_runs() -> None:
     document = pod("web", containers=[(spec, {**status, "state": {"waiting": {}}})])
     (found,) = containers_of(pod_of(document), None, None, FIELDS.of)
     assert found.text("host") is None
+
+
+def kept(cluster: Cluster) -> list[int]:
+    """How much is in each table that is kept by pod, or by container."""
+    provider, pods = cluster.provider, cluster.api.pods
+    tables: list[Sized] = [provider._pods, provider._keys, provider._around, provider._reporter._present]
+    tables += [pods._pods, pods._by_name, pods._by_container, pods._deleted._expires]
+    return list(map(len, tables))
+
+
+def test_nothing_is_left_of_pods_that_came_and_went(cluster: Cluster) -> None:
+    for number in range(5):
+        identity = f"{number:064x}"
+        item = pod(f"web-{number}", containers=[container("nginx", identity)])
+        cluster.api.put(pod(f"web-{number}", containers=[container("nginx", "")]))
+        cluster.api.put(item)
+        cluster.api.put(pod(f"web-{number}", containers=[container("nginx", identity)], phase="Succeeded"))
+        cluster.api.delete(item)
+    cluster.api.clock.advance(61.0)
+    cluster.api.put(pod("last", containers=[container("nginx", A)]))
+    assert kept(cluster) == [1, 1, 1, 1, 1, 1, 1, 0]

@@ -20,7 +20,8 @@ class Received:
 
 class Coverage:
     """`ids`: what arrived, by file id. `continued_bytes`: how many bytes of a life's head are the end of another one's
-    message. `was_altered`: True if other bytes may have arrived under the same id since."""
+    message. `was_altered`: True if other bytes may have arrived under the same id since. `cuts_at_stop`: True if an
+    unfinished last line is shipped as far as it is there when the agent stops."""
 
     def __init__(
         self,
@@ -29,12 +30,14 @@ class Coverage:
         reading: Reading,
         continued_bytes: Callable[[Life], int],
         was_altered: Callable[[Life], bool],
+        cuts_at_stop: Callable[[], bool],
     ) -> None:
         self._ids = ids
         self._lives = lives
         self._reading = reading
         self._continued_bytes = continued_bytes
         self._was_altered = was_altered
+        self._cuts_at_stop = cuts_at_stop
 
     def missing(self, *, unfinished_too: bool = False) -> list[str]:
         """Describe each life whose messages do not tile what is owed of it."""
@@ -80,6 +83,6 @@ class Coverage:
                     for start, end in received.ends.items()
                     if start < len(ours)
                     and ours[start:end] == theirs[start : min(end, len(ours))]
-                    and (end >= len(ours) or end == self._reading.line_end(ours[:end]))
+                    and (end >= len(ours) or end == self._reading.line_end(ours[:end]) or self._cuts_at_stop())
                 ]
         return spans

@@ -31,7 +31,14 @@ class Verdict:
         self._seen = 0
         # How many bytes of its head are the end of a message, and of the last message of which life.
         self._continuations: dict[Life, tuple[int, Life]] = {}
-        self.coverage = Coverage(self.ids, lives, reading, self._continued_bytes, self._was_altered)
+        self.coverage = Coverage(
+            self.ids,
+            lives,
+            reading,
+            self._continued_bytes,
+            self._was_altered,
+            lambda: "read_until_eof" in lab.input,
+        )
 
     def take(self) -> bool:
         """Judge what is new at the destination and on its way there; return True if anything has arrived."""

@@ -3,6 +3,7 @@
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,12 @@ class ExactlyOnceLab(Lab):
 
     def leave_behind(self) -> Path:
         """Return a copy of the data directory, as a kill at this instant would leave it."""
-        self._lives += 1
-        return Path(shutil.copytree(self.data, self.data.parent / f"data-{self._lives}"))
+        while True:
+            self._lives += 1
+            copy = self.data.parent / f"data-{self._lives}"
+            # A file that the registry's thread deletes meanwhile is no kill: it is copied again.
+            with suppress(shutil.Error):
+                return Path(shutil.copytree(self.data, copy))
 
     def kill_back_to(self, data: Path) -> None:
         """Kill the agent, whose data directory has nothing that was not in the copy."""

@@ -59,7 +59,7 @@ MAY_IMPORT = {
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
 VALUES = {
     *("backoff", "clock", "errors", "event", "metrics"),
-    *("record", "letter", "json_fields", "text", "times", "syslog_format"),
+    *("record", "letter", "json_fields", "text", "times", "syslog_format", "json_documents"),
 }
 MAY_IMPORT_WITHIN_SHIPPER = {
     "backoff": set(),
@@ -69,6 +69,7 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "metrics": set(),
     "record": {"errors", "event"},
     "letter": {"event", "record", "text"},
+    "json_documents": {"event"},
     "json_fields": {"errors", "event", "times"},
     "text": set(),
     "times": set(),
@@ -77,9 +78,9 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "append_file": set(),
     "version": set(),
     # What a machine's services know of containers: for the processors of metadata.
-    "cloud": {"clock", "errors", "event"},
-    "docker": {"backoff", "clock", "errors"},
-    "kubernetes": {"backoff", "clock", "errors", "event", "json_fields", "version"},
+    "cloud": {"clock", "errors", "event", "json_documents"},
+    "docker": {"backoff", "clock", "errors", "json_documents"},
+    "kubernetes": {"backoff", "clock", "errors", "event", "json_documents", "json_fields", "version"},
     "reader": VALUES,
     "output": VALUES | {"append_file"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},

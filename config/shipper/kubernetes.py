@@ -1,7 +1,7 @@
 """What the API server of Kubernetes is asked for, and which of its labels and annotations events get."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 _SELDOM = "the agent lists once and then watches: it makes a few requests an hour"
 
@@ -30,6 +30,25 @@ class LabelsConfig:
         default=True,
         metadata={"key": "annotations.dedot", "doc": "Replaces dots in names of annotations by underscores."},
     )
+
+
+class LabelOptions(Protocol):
+    """The options of LabelsConfig, which others have among their own for the pod itself."""
+
+    @property
+    def include_labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def exclude_labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def include_annotations(self) -> tuple[str, ...]: ...
+
+    @property
+    def labels_dedot(self) -> bool: ...
+
+    @property
+    def annotations_dedot(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

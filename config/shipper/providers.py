@@ -230,17 +230,6 @@ class KubernetesProvider(EveryProvider):
         metadata={"key": "annotations.dedot", "doc": "Replaces dots in names of annotations by underscores."},
     )
 
-    @property
-    def labels(self) -> LabelsConfig:
-        """Return which labels and annotations of a pod its events get."""
-        return LabelsConfig(
-            include_labels=self.include_labels,
-            exclude_labels=self.exclude_labels,
-            include_annotations=self.include_annotations,
-            labels_dedot=self.labels_dedot,
-            annotations_dedot=self.annotations_dedot,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerProvider(EveryProvider):

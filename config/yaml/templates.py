@@ -7,13 +7,10 @@ so that a mistake is reported with all others. What depends on a placeholder is 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from config.yaml.errors import Problem
 from config.yaml.tree import ListNode, Node, Scalar, Section
 
 LATER = "data."  # how the names of variables begin that have no value yet
 PLACEHOLDER = "placeholder"
-
-Prepare = Callable[[Section, list[Problem], bool], Section]  # section, problems, tolerant -> what is read
 
 
 class Template:

@@ -2,13 +2,12 @@
 
 import argparse
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 from deploy.container import base, contents
 from deploy.container.layout import Blobs, Image, pack, write_layout
-from deploy.debian.__main__ import source_date
+from deploy.debian.__main__ import report, source_date
 from deploy.debian.archive import architecture
 from deploy.debian.contents import ROOT
 from deploy.debian.errors import PackagingFailed
@@ -20,16 +19,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "build", metavar="DIR", help="default: build")
     parser.add_argument("--mirror", default=base.MIRROR, metavar="URL", help=f"of Debian (default {base.MIRROR})")
     options = parser.parse_args()
-    try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        print(build(options.output, options.mirror))  # noqa: T201 - the answer of this command
-    except PackagingFailed as error:
-        print(f"package: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    except OSError as error:
-        print(f"package: {error.filename or options.output}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
-        return 1
-    return 0
+    return report(options.output, [lambda: build(options.output, options.mirror)])
 
 
 def build(output: Path, mirror: str) -> Path:

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from deploy.debian.archive import architecture, write_archive
@@ -26,16 +28,23 @@ def main() -> int:
     )
     options = parser.parse_args()
     extras = tuple(filter(None, options.extras.split(",")))
+    names = [options.only] if options.only else sorted(PACKAGES)
+    packages = [replace(PACKAGES[name], extras=(*PACKAGES[name].extras, *extras)) for name in names]
+    return report(options.output, [partial(build, package, options.output) for package in packages])
+
+
+def report(output: Path, builds: Iterable[Callable[[], Path]]) -> int:
+    """Make the directory, build each archive and print its path, and return the exit code. What goes wrong is
+    printed, too."""
     try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        for name in [options.only] if options.only else sorted(PACKAGES):
-            package = replace(PACKAGES[name], extras=(*PACKAGES[name].extras, *extras))
-            print(build(package, options.output))  # noqa: T201 - the answer of this command
+        output.mkdir(parents=True, exist_ok=True)
+        for build_next in builds:
+            print(build_next())  # noqa: T201 - the answer of this command
     except PackagingFailed as error:
         print(f"package: {error}", file=sys.stderr)  # noqa: T201
         return 1
     except OSError as error:
-        print(f"package: {error.filename or options.output}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
+        print(f"package: {error.filename or output}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
 

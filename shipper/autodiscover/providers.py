@@ -36,7 +36,7 @@ def _pods(provider: KubernetesProvider, context: ProviderContext) -> RunningProv
         with_nodes=resources.node.enabled,
         with_cron_jobs=resources.cronjob,
     )
-    fields = PodFields(provider.labels, resources)
+    fields = PodFields(provider, resources)
     return PodProvider(
         context.reporter, fields.of, lambda changed: ClusterWatcher(scope, access, context.clock, changed)
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from shipper.cloud.service import LINK_LOCAL, NoMetadata, Service, is_name
 from shipper.event import Doc
+from shipper.json_documents import object_of
 
 TOKEN_SECONDS = 1.0  # for the token of AWS, of which the answer may be lost on its way to a container
 MOST_TAGS = 50  # that an instance of AWS may have
@@ -89,8 +90,8 @@ def azure(service: Service) -> Doc:
 
 def gcp(service: Service) -> Doc:
     document = service.document("/computeMetadata/v1/?recursive=true&alt=json", {"Metadata-Flavor": "Google"})
-    instance, project = _object(document, "instance"), _object(document, "project")
-    attributes = _object(instance, "attributes")
+    instance, project = object_of(document.get("instance")), object_of(document.get("project"))
+    attributes = object_of(instance.get("attributes"))
     zone = _last(_text(instance, "zone"))
     identity = _text(project, "projectId")
     cloud = {
@@ -197,11 +198,6 @@ def _text(document: Mapping[str, Any], name: str) -> str:
     value = document.get(name)
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     return text if is_name(text) else ""
-
-
-def _object(document: Mapping[str, Any], name: str) -> Doc:
-    value = document.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _server(kubeconfig: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from shipper.json_documents import object_of, objects_of, text_of, texts_of
+
 SHORT_ID = 12  # characters of an id that Docker shows, and finds a container by
 
 
@@ -40,17 +42,17 @@ class ContainerEvent:
 
 def listed(document: Any) -> DockerContainer | None:
     """Return a container as `GET /containers/json` lists it; None if it has no id."""
-    entry = _object(document)
+    entry = object_of(document)
     identity = entry.get("Id")
     if not isinstance(identity, str) or not identity:
         return None
-    networks = _object(_object(entry.get("NetworkSettings")).get("Networks")).values()
-    addresses = (_object(network).get("IPAddress") for network in networks)
+    networks = object_of(object_of(entry.get("NetworkSettings")).get("Networks")).values()
+    addresses = (object_of(network).get("IPAddress") for network in networks)
     return DockerContainer(
         identity,
         _own_name(entry.get("Names")),
-        _text(entry.get("Image")),
-        _texts(entry.get("Labels")),
+        text_of(entry.get("Image")),
+        texts_of(entry.get("Labels")),
         # A paused one is not running, and has not ended.
         is_running=entry.get("State") in ("running", "paused", "restarting"),
         addresses=tuple(address for address in addresses if isinstance(address, str) and address),
@@ -60,13 +62,13 @@ def listed(document: Any) -> DockerContainer | None:
 
 def event_of(document: Any) -> ContainerEvent | None:
     """Return an event of `GET /events`; None if it is not one of a container."""
-    entry = _object(document)
-    actor = _object(entry.get("Actor"))
+    entry = object_of(document)
+    actor = object_of(entry.get("Actor"))
     identity, action = actor.get("ID"), entry.get("Action")
     if entry.get("Type") != "container" or not isinstance(identity, str) or not isinstance(action, str):
         return None
     # The labels are among the attributes, and so are the name, the image, and what the action adds.
-    attributes = _texts(actor.get("Attributes"))
+    attributes = texts_of(actor.get("Attributes"))
     name, image = attributes.pop("name", ""), attributes.pop("image", "")
     container = DockerContainer(identity, name, image, attributes, is_running=action == "start")
     time = entry.get("timeNano")
@@ -81,20 +83,8 @@ def _own_name(names: Any) -> str:
 
 def _ports(entries: Any) -> list[Port]:
     ports = []
-    for entry in map(_object, entries if isinstance(entries, list) else ()):
+    for entry in objects_of(entries):
         private, public = entry.get("PrivatePort"), entry.get("PublicPort")
         if isinstance(private, int):
-            ports.append(Port(private, public if isinstance(public, int) else 0, _text(entry.get("Type"))))
+            ports.append(Port(private, public if isinstance(public, int) else 0, text_of(entry.get("Type"))))
     return sorted(set(ports))  # one that is published for IPv4 and for IPv6 is listed twice
-
-
-def _texts(value: Any) -> dict[str, str]:
-    return {name: text for name, text in _object(value).items() if isinstance(text, str)}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -6,6 +6,7 @@ A deleted object stays for a while: the last lines of its containers are read af
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Generic, Literal, TypeVar
 
 from shipper.clock import Clock
@@ -46,7 +47,7 @@ class Deleted:
     def expired(self) -> list[str]:
         """Return the keys whose time is over, and forget them."""
         now = self._clock.monotonic()
-        keys = [key for key, expires in self._expires.items() if expires <= now]
+        keys = list(takewhile(lambda key: self._expires[key] <= now, self._expires))
         for key in keys:
             del self._expires[key]
         return keys

@@ -1,8 +1,8 @@
 """Fields of a pod as Filebeat writes them (elastic-agent-autodiscover, `metadata`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
+from config.shipper.kubernetes import AddResourceMetadataConfig, LabelOptions
 from shipper.event import Doc
 from shipper.json_fields import labelled
 from shipper.kubernetes.objects import Container, Named, Node, Pod
@@ -15,7 +15,7 @@ TEMPLATE_HASH = "pod-template-hash"
 class PodFields:
     """`labels` decides about those of the pod, `resources` about what it belongs to."""
 
-    def __init__(self, labels: LabelsConfig, resources: AddResourceMetadataConfig) -> None:
+    def __init__(self, labels: LabelOptions, resources: AddResourceMetadataConfig) -> None:
         self._labels = labels
         self._resources = resources
 
@@ -54,17 +54,23 @@ def container_of(pod: Pod, identity: str, name: str) -> Container | None:
     return next(by_id, None) or next(by_name, None)
 
 
-def _labels_of(item: Named, config: LabelsConfig) -> Doc:
+def wanted_labels(labels: Mapping[str, str], annotations: Mapping[str, str], options: LabelOptions) -> Doc:
+    """Return the members `labels` and `annotations` of what has these; one that would be empty is left out."""
     included = {
-        name: value for name, value in item.labels.items() if not config.include_labels or name in config.include_labels
+        name: value
+        for name, value in labels.items()
+        if (not options.include_labels or name in options.include_labels) and name not in options.exclude_labels
     }
-    labels = {name: value for name, value in included.items() if name not in config.exclude_labels}
-    notes = {name: item.annotations[name] for name in config.include_annotations if name in item.annotations}
+    notes = {name: annotations[name] for name in options.include_annotations if name in annotations}
     members = {
-        "labels": labelled(labels, dedot=config.labels_dedot),
-        "annotations": labelled(notes, dedot=config.annotations_dedot),
+        "labels": labelled(included, dedot=options.labels_dedot),
+        "annotations": labelled(notes, dedot=options.annotations_dedot),
     }
     return {name: value for name, value in members.items() if value}
+
+
+def _labels_of(item: Named, options: LabelOptions) -> Doc:
+    return wanted_labels(item.labels, item.annotations, options)
 
 
 def _present(**values: str) -> Doc:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from shipper.errors import StartError
+from shipper.json_documents import object_of, objects_of
 from shipper.kubernetes.access import Access, Pem
 
 MOST_BYTES = 4 * 1024**2
@@ -36,7 +37,7 @@ def read_kubeconfig(path: Path) -> Access:
         raise StartError(f"{source}: {error.strerror}; correct kube_config, or KUBECONFIG") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StartError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
-    document = _mapping(document)
+    document = object_of(document)
     name = document.get("current-context")
     if not isinstance(name, str) or not name:
         raise StartError(f"{source}: has no current-context; choose one by 'kubectl config use-context'")
@@ -70,7 +71,7 @@ class _Files:
 def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> Access:
     for key, why in _REFUSED_OF_USER.items():
         if user.get(key):
-            plugin = _mapping(user[key])
+            plugin = object_of(user[key])
             command = plugin.get("command") or plugin.get("name")
             by = f" ({command!r})" if command else ""
             raise StartError(f"{files.source}: the user {why}{by}; {_INSTEAD}")
@@ -105,12 +106,7 @@ def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) 
 
 def _named(document: Mapping[str, Any], kind: str, name: str, source: str) -> Mapping[str, Any]:
     """Return the cluster, user or context of this name. Raises StartError."""
-    listed = document.get(f"{kind}s")
-    for item in listed if isinstance(listed, list) else ():
-        if isinstance(item, dict) and item.get("name") == name:
-            return _mapping(item.get(kind))
+    for item in objects_of(document.get(f"{kind}s")):
+        if item.get("name") == name:
+            return object_of(item.get(kind))
     raise StartError(f"{source}: has no {kind} {name!r}")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

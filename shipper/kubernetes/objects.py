@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from shipper.event import Doc
+from shipper.json_documents import object_of, objects_of, text_of, texts_of
 
 # The kubelet names the files of a static pod by the value of this annotation, and not by the uid that the API server
 # has. That of config.hash is the same, which anyone may write to a pod; this one cannot be changed, and the kubelet
@@ -93,18 +93,18 @@ def namespace_of(document: Doc) -> Named:
 
 
 def node_of(document: Doc) -> Node:
-    addresses = _objects(_object(document.get("status")).get("addresses"))
+    addresses = objects_of(object_of(document.get("status")).get("addresses"))
     hostnames = (address.get("address") for address in addresses if address.get("type") == "Hostname")
-    return Node(*_named(document), hostname=_text(next(hostnames, "")))
+    return Node(*_named(document), hostname=text_of(next(hostnames, "")))
 
 
 def pod_of(document: Doc) -> Pod:
-    metadata, spec, status = (_object(document.get(part)) for part in ("metadata", "spec", "status"))
+    metadata, spec, status = (object_of(document.get(part)) for part in ("metadata", "spec", "status"))
     return Pod(
         *_named(document),
-        node=_text(spec.get("nodeName")),
-        ip=_text(status.get("podIP")),
-        phase=_text(status.get("phase")),
+        node=text_of(spec.get("nodeName")),
+        ip=text_of(status.get("podIP")),
+        phase=text_of(status.get("phase")),
         is_deleting=bool(metadata.get("deletionTimestamp")),
         owner=owner_of(document),
         containers=tuple(_containers(spec, status)),
@@ -113,18 +113,18 @@ def pod_of(document: Doc) -> Pod:
 
 def owner_of(document: Doc) -> Owner | None:
     """Return the controller of an object."""
-    for owner in _objects(_object(document.get("metadata")).get("ownerReferences")):
+    for owner in objects_of(object_of(document.get("metadata")).get("ownerReferences")):
         if owner.get("controller") is True:
-            return Owner(_text(owner.get("kind")), _text(owner.get("name")))
+            return Owner(text_of(owner.get("kind")), text_of(owner.get("name")))
     return None
 
 
 def _named(document: Doc) -> tuple[str, str, str, str, Mapping[str, str], Mapping[str, str]]:
-    metadata = _object(document.get("metadata"))
+    metadata = object_of(document.get("metadata"))
     name, uid, namespace, version = (
-        _text(metadata.get(key)) for key in ("name", "uid", "namespace", "resourceVersion")
+        text_of(metadata.get(key)) for key in ("name", "uid", "namespace", "resourceVersion")
     )
-    return name, uid, namespace, version, _texts(metadata.get("labels")), _texts(metadata.get("annotations"))
+    return name, uid, namespace, version, texts_of(metadata.get("labels")), texts_of(metadata.get("annotations"))
 
 
 def _containers(spec: Doc, status: Doc) -> Iterator[Container]:
@@ -133,45 +133,29 @@ def _containers(spec: Doc, status: Doc) -> Iterator[Container]:
         ("init", "initContainers", "initContainerStatuses"),
         ("ephemeral", "ephemeralContainers", "ephemeralContainerStatuses"),
     ):
-        states = {_text(state.get("name")): state for state in _objects(status.get(statuses))}
-        for container in _objects(spec.get(listed)):
-            name = _text(container.get("name"))
+        states = {text_of(state.get("name")): state for state in objects_of(status.get(statuses))}
+        for container in objects_of(spec.get(listed)):
+            name = text_of(container.get("name"))
             yield _container(kind, container, states.get(name, {}))
 
 
 def _container(kind: str, spec: Doc, status: Doc) -> Container:
-    runtime, _, identity = _text(status.get("containerID")).rpartition(_RUNTIME)
-    ended = _object(_object(status.get("lastState")).get("terminated"))
+    runtime, _, identity = text_of(status.get("containerID")).rpartition(_RUNTIME)
+    ended = object_of(object_of(status.get("lastState")).get("terminated"))
     restarts = status.get("restartCount")
     ports = {
-        _text(port.get("name")) or str(port["containerPort"]): port["containerPort"]
-        for port in _objects(spec.get("ports"))
+        text_of(port.get("name")) or str(port["containerPort"]): port["containerPort"]
+        for port in objects_of(spec.get("ports"))
         if isinstance(port.get("containerPort"), int)
     }
     return Container(
-        name=_text(spec.get("name")),
-        image=_text(status.get("image")) or _text(spec.get("image")),
+        name=text_of(spec.get("name")),
+        image=text_of(status.get("image")) or text_of(spec.get("image")),
         kind=kind,
         id=identity,
         runtime=runtime,
-        previous=_text(ended.get("containerID")).rpartition(_RUNTIME)[2],
+        previous=text_of(ended.get("containerID")).rpartition(_RUNTIME)[2],
         restarts=restarts if isinstance(restarts, int) else 0,
-        is_running="running" in _object(status.get("state")),
+        is_running="running" in object_of(status.get("state")),
         ports=ports,
     )
-
-
-def _object(value: Any) -> Doc:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Any) -> Iterator[Doc]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: Any) -> Mapping[str, str]:
-    return {name: text for name, text in _object(value).items() if isinstance(text, str)}

@@ -18,6 +18,7 @@ from logs.throttle import Throttle
 from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.event import Doc
+from shipper.json_documents import object_of, objects_of
 from shipper.kubernetes.api_error import ApiError
 from shipper.kubernetes.client import Client, refusal_of
 from shipper.kubernetes.objects import Named
@@ -161,10 +162,8 @@ class ResourceWatch(Generic[Kept]):
             parameters["resourceVersion"] = "0"
         while True:
             page = self._get_page(parameters)
-            metadata = page.get("metadata")
-            metadata = metadata if isinstance(metadata, dict) else {}
-            listed = page.get("items")
-            items += [self._read(item) for item in listed or () if isinstance(item, dict)]
+            metadata = object_of(page.get("metadata"))
+            items += [self._read(item) for item in objects_of(page.get("items"))]
             if not metadata.get("continue"):
                 break
             parameters = {**parameters, "continue": str(metadata["continue"])}

@@ -127,17 +127,6 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
             matcher.logs_path.rstrip("/") + "/" for matcher in self.matchers if isinstance(matcher, LogsPathMatcher)
         )
 
-    @property
-    def labels(self) -> LabelsConfig:
-        """Return which labels and annotations of a pod are added."""
-        return LabelsConfig(
-            include_labels=self.include_labels,
-            exclude_labels=self.exclude_labels,
-            include_annotations=self.include_annotations,
-            labels_dedot=self.labels_dedot,
-            annotations_dedot=self.annotations_dedot,
-        )
-
     def option_for(self, field_name: str) -> str:
         """Return the option without which this field is never set; an empty string if it may be."""
         resources = self.add_resource_metadata

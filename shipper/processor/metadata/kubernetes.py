@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from shipper.event import Batch, Doc
-from shipper.json_fields import copied, labelled
+from shipper.json_fields import copied
 from shipper.kubernetes.access import Access, NoAccess
 from shipper.kubernetes.account import find_access, in_pod
-from shipper.kubernetes.fields import PodFields, container_of
+from shipper.kubernetes.fields import PodFields, container_of, wanted_labels
 from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path
@@ -93,7 +93,7 @@ class AddKubernetesMetadata:
         files = RuntimeFiles(root, context.clock, config.cleanup_timeout)
         self._origins = PodOrigins(root, files, cluster, context.clock)
         self._waits = PodWaits(cluster, config.wait_for_metadata, context.clock) if cluster else None
-        self._fields = PodFields(config.labels, config.add_resource_metadata)
+        self._fields = PodFields(config, config.add_resource_metadata)
         self._sharing = Sharing(config.name, frozenset({"log.file", "container", "kubernetes"}), context.metrics)
         self._node = config.node or environment.get("NODE_NAME", "")
         self._facts: dict[str, tuple[Origin, Facts | None]] = {}
@@ -169,24 +169,13 @@ class AddKubernetesMetadata:
         """Return labels and annotations of the pod: Docker has them as labels of its sandbox."""
         if sandbox is None:
             return {}
-        config = self._config
-        labels = {
-            name: value for name, value in sandbox.labels.items() if not name.startswith(("io.kubernetes.", ANNOTATION))
-        }
-        wanted = {
-            name: value
-            for name, value in labels.items()
-            if (not config.include_labels or name in config.include_labels) and name not in config.exclude_labels
-        }
-        notes = {
-            name: sandbox.labels[ANNOTATION + name]
-            for name in config.include_annotations
-            if ANNOTATION + name in sandbox.labels
-        }
-        return {
-            "labels": labelled(wanted, dedot=config.labels_dedot),
-            "annotations": labelled(notes, dedot=config.annotations_dedot),
-        }
+        labels, annotations = {}, {}
+        for name, value in sandbox.labels.items():
+            if name.startswith(ANNOTATION):
+                annotations[name.removeprefix(ANNOTATION)] = value
+            elif not name.startswith("io.kubernetes."):
+                labels[name] = value
+        return wanted_labels(labels, annotations, self._config)
 
 
 def _is_foreign(origin: Origin) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from shipper.clock import Clock
-from shipper.event import Doc
+from shipper.json_documents import object_of
 
 CHECK_INTERVAL = 5.0  # seconds
 MOST_BYTES = 4 * 1024**2  # of a file: a runtime's has some hundred kB
@@ -123,18 +123,14 @@ def _content(path: Path) -> bytes:
 
 
 def _docker(identity: str, document: Any) -> Container:
-    document = _object(document)
-    config = _object(document.get("Config"))
-    labels = {str(name): str(value) for name, value in _object(config.get("Labels")).items()}
+    document = object_of(document)
+    config = object_of(document.get("Config"))
+    labels = {str(name): str(value) for name, value in object_of(config.get("Labels")).items()}
     name = str(document.get("Name") or "").removeprefix("/")
     return Container(str(document.get("ID") or identity), name, str(config.get("Image") or ""), "docker", labels)
 
 
 def _containerd(identity: str, document: Any) -> Container:
-    notes = {str(name): str(value) for name, value in _object(_object(document).get("annotations")).items()}
+    notes = {str(name): str(value) for name, value in object_of(object_of(document).get("annotations")).items()}
     name = notes.get("io.kubernetes.cri.container-name", "")
     return Container(identity, name, notes.get("io.kubernetes.cri.image-name", ""), "containerd", notes)
-
-
-def _object(value: Any) -> Doc:
-    return value if isinstance(value, dict) else {}

@@ -1,4 +1,5 @@
-"""A disk in memory that crashes: the other implementation of `Files`, under the same contract tests as the real one.
+"""A disk in memory that crashes: the other implementation of `Files` (the registry's) and of `SegmentFiles` (the
+queue's).
 
 What a power failure may do to bytes and names that were not fsynced (POSIX promises no more):
 
@@ -185,6 +186,20 @@ class CrashingFiles:
     def read(self, path: Path) -> bytes | None:
         node = self._names.get(path)
         return None if node is None else node.cached
+
+    def read_at(self, path: Path, offset: int, size: int) -> bytes:
+        return self._names[path].cached[offset : offset + size]
+
+    def stop_reading(self) -> None:
+        pass
+
+    def sizes(self, directory: Path) -> dict[str, int]:
+        return {path.name: len(node.cached) for path, node in self._names.items() if path.parent == directory}
+
+    def unlink(self, path: Path) -> None:
+        self.operate("unlink")
+        if path in self._names:
+            self._rename({path: None})
 
     def open(self, path: Path, fresh: bool = False) -> _MemoryFile:
         self.operate("open")

@@ -1,0 +1,94 @@
+"""The queue's door to the disk. The tests have another one, a disk that crashes between any two operations."""
+
+import os
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Protocol
+
+from durable.disk import DiskFile, File, fsync_directory, open_plain
+
+FILE_MODE = 0o600
+
+
+class SegmentFiles(Protocol):
+    """Every method may block on the disk, and raise OSError and Misplaced."""
+
+    def sizes(self, directory: Path) -> dict[str, int]:
+        """Return the files in the directory by name, with their size in bytes."""
+
+    def open(self, path: Path, fresh: bool = False) -> File:
+        """Open for appending; with `fresh`, a new and empty file."""
+
+    def read_at(self, path: Path, offset: int, size: int) -> bytes:
+        """Return so many bytes of the file, fewer at its end. It stays open for the next call. For one thread."""
+
+    def stop_reading(self) -> None:
+        """Close what was read last: a file that is removed keeps its space until then."""
+
+    def unlink(self, path: Path) -> None: ...
+
+    def fsync_dir(self, directory: Path) -> None:
+        """Make the names that were created and removed so far survive a power failure."""
+
+
+class _OpenFile:
+    """The descriptor that was read last: the next read is mostly of the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.descriptor = open_plain(path, os.O_RDONLY)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+class SegmentDisk:
+    """The files of a local or mounted file system."""
+
+    def __init__(self) -> None:
+        self._reading: _OpenFile | None = None
+
+    def sizes(self, directory: Path) -> dict[str, int]:
+        with os.scandir(directory) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries}
+
+    def open(self, path: Path, fresh: bool = False) -> DiskFile:
+        if fresh:
+            path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+        flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
+        return DiskFile(open_plain(path, flags, FILE_MODE))
+
+    def read_at(self, path: Path, offset: int, size: int) -> bytes:
+        if self._reading is None or self._reading.path != path:
+            self.stop_reading()
+            self._reading = _OpenFile(path)
+        pieces = []
+        while size > 0 and (piece := os.pread(self._reading.descriptor, size, offset)):
+            pieces.append(piece)
+            offset, size = offset + len(piece), size - len(piece)
+        return b"".join(pieces)
+
+    def stop_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
+
+    def unlink(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def fsync_dir(self, directory: Path) -> None:
+        fsync_directory(directory)
+
+
+def fsync_file(files: SegmentFiles, path: Path, size: int | None = None) -> None:
+    """Put a file on disk that another process may have written, cut off behind `size` bytes. Raises OSError."""
+    with closing(files.open(path)) as file:
+        if size is not None:
+            file.truncate(size)
+        file.fsync()
+
+
+def remove_quietly(files: SegmentFiles, path: Path) -> None:
+    """Remove a file that nothing relies on."""
+    with suppress(OSError):
+        files.unlink(path)

@@ -1,0 +1,200 @@
+"""A segment's bytes: a header, and frames, of which each is one batch.
+
+    header   b"shqsegm1", version, seed, where the segment before ends, checksum
+    frame    b"\xf5shq", checksum of what follows, length and kind of the payload, checksum of the payload, sequence
+             number, synced, events and messages' bytes of the batch, events of the segment's frames before; payload
+
+All numbers are little-endian; checksums are xxh3 with the seed of the queue, so that no text of a log can contain what
+passes for a frame. `synced` is where the segment ended on disk (fsync) when the frame was written. So damage before the
+`synced` of any later frame was done to what was on disk, and damage behind all of them may be what a crash left of
+frames that nobody relied on: a torn tail. Of a segment that has a successor, that one's header says where it ended.
+
+A frame stands alone: damage to one costs no other. What is behind it is found by the next frame's first bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from xxhash import xxh3_64_intdigest
+
+VERSION = 1
+MAGIC = b"shqsegm1"
+FRAME_MAGIC = b"\xf5shq"
+PLAIN = 0
+ZSTD = 1
+
+_HEADER = struct.Struct("<8sIQQ")
+_SUM = struct.Struct("<Q")
+_FRAME = struct.Struct("<IIQQQIQQ")  # behind the first bytes and the checksum of these
+HEADER_SIZE = _HEADER.size + _SUM.size
+FRAME_SIZE = len(FRAME_MAGIC) + _SUM.size + _FRAME.size
+_WINDOW = 256 * 1024  # bytes that are read at once
+
+# Returns the bytes of a segment from an offset on, at most so many. Raises OSError.
+ReadAt = Callable[[int, int], bytes]
+
+
+class DamagedHeader(Exception):
+    """Raised where a segment does not begin with a header."""
+
+
+class TooNewSegment(Exception):
+    """Raised for a segment of a later release."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        super().__init__(f"version {version}")
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentHeader:
+    """`previous_end`: where the segment before ended when this one was begun, in bytes; 0 if there was none."""
+
+    seed: int
+    previous_end: int
+
+    def written(self) -> bytes:
+        head = _HEADER.pack(MAGIC, VERSION, self.seed, self.previous_end)
+        return head + _SUM.pack(xxh3_64_intdigest(head))
+
+
+def read_header(data: bytes) -> SegmentHeader:
+    """Return the header that these bytes begin with. Raises DamagedHeader, TooNewSegment."""
+    head = data[: _HEADER.size]
+    if len(data) < HEADER_SIZE or not head.startswith(MAGIC):
+        raise DamagedHeader
+    if _SUM.unpack_from(data, _HEADER.size)[0] != xxh3_64_intdigest(head):
+        raise DamagedHeader
+    _, version, seed, previous_end = _HEADER.unpack(head)
+    if version > VERSION:
+        raise TooNewSegment(version)
+    return SegmentHeader(seed, previous_end)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame's header. `offset`: where the frame begins in its segment; `raw_bytes`: of the
+    messages, as they were read."""
+
+    offset: int
+    length: int  # of the payload
+    kind: int
+    checksum: int
+    sequence: int
+    synced: int
+    events: int
+    raw_bytes: int
+    events_before: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + FRAME_SIZE + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes of a segment that are no frame. `events`: how many were lost with them; None if that is not known."""
+
+    offset: int
+    end: int
+    events: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What is in a frame; `content` as it is stored, so compressed if `kind` says so."""
+
+    sequence: int
+    events: int
+    raw_bytes: int
+    kind: int
+    content: bytes
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the frame takes."""
+        return FRAME_SIZE + len(self.content)
+
+    def written(self, seed: int, synced: int, events_before: int) -> bytes:
+        checksum = xxh3_64_intdigest(self.content, seed)
+        rest = _FRAME.pack(
+            len(self.content), self.kind, checksum, self.sequence, synced, self.events, self.raw_bytes, events_before
+        )
+        return FRAME_MAGIC + _SUM.pack(xxh3_64_intdigest(rest, seed)) + rest + self.content
+
+
+def read_frame(data: bytes, offset: int, seed: int) -> Frame | None:
+    """Return the frame whose header these bytes of a segment, from `offset` on, are; None if they are none."""
+    if len(data) < FRAME_SIZE or not data.startswith(FRAME_MAGIC):
+        return None
+    rest = data[FRAME_SIZE - _FRAME.size : FRAME_SIZE]
+    if _SUM.unpack_from(data, len(FRAME_MAGIC))[0] != xxh3_64_intdigest(rest, seed):
+        return None
+    return Frame(offset, *_FRAME.unpack(rest))
+
+
+def is_whole(frame: Frame, content: bytes, seed: int) -> bool:
+    """True if this is the payload of the frame."""
+    return len(content) == frame.length and xxh3_64_intdigest(content, seed) == frame.checksum
+
+
+class FrameScan:
+    """Reads a segment's frames from an offset on, up to `end`, in order. `offset` is where the next one is looked
+    for."""
+
+    def __init__(self, read_at: ReadAt, seed: int, offset: int, end: int) -> None:
+        self.offset = offset
+        self._read_at = read_at
+        self._seed = seed
+        self._end = end
+        self._window = b""
+        self._window_at = 0
+
+    def __iter__(self) -> Iterator[tuple[Frame, bytes] | Damage]:
+        """Yield each frame with its payload, and each damage. Raises OSError; the scan may then be continued."""
+        while self.offset < self._end:
+            yield self.next()
+
+    def next(self) -> tuple[Frame, bytes] | Damage:
+        """Return the next frame, or the damage that is in its place. Raises OSError."""
+        start = self.offset
+        frame = self._frame_at(start)
+        if frame is not None:
+            content = self._bytes(frame.offset + FRAME_SIZE, frame.length)
+            self.offset = frame.end
+            if is_whole(frame, content, self._seed):
+                return frame, content
+            return Damage(start, frame.end, frame.events)  # its header is right, so what follows is where it says
+        following = self._next_frame(start + 1)
+        self.offset = self._end if following is None else following.offset
+        return Damage(start, self.offset, None)
+
+    def _next_frame(self, offset: int) -> Frame | None:
+        """Return the first frame from an offset on; None if there is none."""
+        while offset < self._end:
+            data = self._bytes(offset, _WINDOW)
+            place = data.find(FRAME_MAGIC)
+            while place >= 0:
+                if (frame := self._frame_at(offset + place)) is not None:
+                    return frame
+                place = data.find(FRAME_MAGIC, place + 1)
+            if len(data) < _WINDOW:
+                return None
+            offset += len(data) - len(FRAME_MAGIC) + 1  # its first bytes may lie across two windows
+        return None
+
+    def _frame_at(self, offset: int) -> Frame | None:
+        frame = read_frame(self._bytes(offset, FRAME_SIZE), offset, self._seed)
+        return frame if frame is not None and frame.end <= self._end else None
+
+    def _bytes(self, offset: int, size: int) -> bytes:
+        """Return these bytes of the segment, fewer at its end. They are read in windows: frames may be small."""
+        size = min(size, self._end - offset)
+        first = offset - self._window_at
+        if first < 0 or first + size > len(self._window):
+            self._window = self._read_at(offset, max(size, min(_WINDOW, self._end - offset)))
+            self._window_at, first = offset, 0
+        return self._window[first : first + size]

@@ -1,0 +1,141 @@
+"""Writes the segments. Used by the writer's thread; other threads read `segments`, `bytes` and the counts.
+
+A group of frames is durable when `write` returns (fsync). A segment that has grown to its size is followed by another
+one. One in which a write failed is never written to again: after a failed fsync the kernel takes lost bytes for
+written. The next segment has all of the group, and names where the one before ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from durable.disk import File, write_all
+from durable.errors import Misplaced
+from monitor.histogram import Histogram
+from shipper.pipeline.disk_queue.files import SegmentFiles, remove_quietly
+from shipper.pipeline.disk_queue.frames import Payload, SegmentHeader
+from shipper.pipeline.disk_queue.segments import Segment
+
+FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a frame is."""
+
+    segment: int
+    offset: int
+
+
+class SegmentStore:
+    """`seed`: of the checksums; `segment_size`: bytes from which on a new segment is begun."""
+
+    def __init__(
+        self,
+        files: SegmentFiles,
+        directory: Path,
+        seed: int,
+        segment_size: int,
+        segments: Iterable[Segment] = (),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.segments = deque(segments)
+        self.bytes = sum(segment.end for segment in self.segments)
+        self.fsync = Histogram(FSYNC_SECONDS)
+        self.directory = directory
+        self._files = files
+        self._seed = seed
+        self._segment_size = segment_size
+        self._clock = clock
+        self._number = self.segments[-1].number if self.segments else 0
+        self._file: File | None = None  # of the last segment, while it is written to
+        self._synced = 0  # bytes of it that are on disk
+
+    def write(self, payloads: Sequence[Payload]) -> list[Place]:
+        """Write frames, and return where they are, once they are on disk. Raises OSError and Misplaced; none of them
+        is there then."""
+        places = []
+        if self._file is not None and self.segments[-1].end >= self._segment_size:
+            self.end_segment()
+        try:
+            segment = self._open()
+            assert self._file is not None, "a segment is open"
+            offset, events = segment.end, segment.events
+            for payload in payloads:
+                write_all(self._file, payload.written(self._seed, self._synced, events))
+                places.append(Place(segment.number, offset))
+                offset, events = offset + payload.size, events + payload.events
+            self._sync(self._file)
+        except (OSError, Misplaced):
+            self._give_up()
+            raise
+        self._synced = segment.end = offset
+        segment.events, segment.frames = events, segment.frames + len(payloads)
+        segment.last = payloads[-1].sequence
+        self.bytes += sum(payload.size for payload in payloads)
+        return places
+
+    def _open(self) -> Segment:
+        """Return the segment to be written to, which is begun if there is none."""
+        if self._file is not None:
+            return self.segments[-1]
+        previous_end = self.segments[-1].end if self.segments else 0
+        number = self._number + 1
+        segment = Segment(number, self.directory / f"{number:04}.seg", seed=self._seed)
+        self._file = self._files.open(segment.path, fresh=True)
+        self._synced = 0
+        self._number = number
+        self.segments.append(segment)
+        self.bytes += segment.end
+        write_all(self._file, SegmentHeader(self._seed, previous_end).written())
+        return segment
+
+    def _sync(self, file: File) -> None:
+        began = self._clock()
+        file.fsync()
+        if not self._synced:
+            self._files.fsync_dir(self.directory)  # or a power failure could take the name of what was fsynced
+        self.fsync.add(self._clock() - began)
+
+    def _give_up(self) -> None:
+        """End the segment in which a write failed; without a frame it is removed."""
+        if self._file is None:
+            return
+        segment = self.segments[-1]
+        with suppress(OSError):
+            self._file.truncate(segment.end)  # what is left behind its end is not read either
+        self.end_segment()
+        if not segment.frames:
+            self.segments.pop()
+            self.bytes -= segment.end
+            self._number -= 1  # the next one must follow the segment before, whose end it names
+            remove_quietly(self._files, segment.path)
+
+    def end_segment(self) -> None:
+        """Write no more to the last segment."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def remove_before(self, sequence: int, *, last: bool = False) -> bool:
+        """Remove segments whose frames all have lower sequence numbers, of those that are ended; with `last`, also the
+        one that is written to. Return whether one was removed. Raises OSError."""
+        removed = False
+        while self.segments and self.segments[0].last < sequence:
+            segment = self.segments[0]
+            if len(self.segments) == 1 and self._file is not None:
+                if not last:
+                    break
+                self.end_segment()
+            self._files.unlink(segment.path)
+            self.segments.popleft()
+            self.bytes -= segment.end
+            removed = True
+        if removed:
+            self._files.fsync_dir(self.directory)
+        return removed

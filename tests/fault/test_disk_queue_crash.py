@@ -1,0 +1,266 @@
+"""A program of writes and removals of the queue on disk, stopped at every operation, at every fault, and damaged at
+every byte."""
+
+from __future__ import annotations
+
+import errno
+import random
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from xxhash import xxh3_64_intdigest
+
+from shipper.errors import StartError
+from shipper.pipeline.disk_queue.frames import HEADER_SIZE, MAGIC, PLAIN, VERSION, Frame, Payload
+from shipper.pipeline.disk_queue.segments import LoadedSegments, load
+from shipper.pipeline.disk_queue.store import SegmentStore
+from tests.crashing_files import Crash, CrashingFiles
+from tests.model.seeds import seeds
+
+HERE = Path("/queue")
+SEED = 2**63 + 11
+SEGMENT_SIZE = 250
+
+# So many frames are written as a group; or all before the last so many are removed.
+GROUPS = (1, 3, 1, 2, -1, 1, 1, -3, 2, 1, -1, 1)
+
+
+def content_of(sequence: int) -> bytes:
+    return (b"%d \xf5shq " % sequence) * (1 + sequence % 4)
+
+
+def payload(sequence: int) -> Payload:
+    return Payload(sequence, events=sequence % 3 + 1, raw_bytes=10, kind=PLAIN, content=content_of(sequence))
+
+
+def loaded(files: CrashingFiles, position: int = 0) -> tuple[list[int], LoadedSegments]:
+    """Return the sequence numbers that a start finds, whose contents must be right."""
+    sequences = []
+
+    def look(frame: Frame, content: bytes) -> None:
+        assert content == content_of(frame.sequence)
+        sequences.append(frame.sequence)
+
+    return sequences, load(files, HERE, SEED, position, look)
+
+
+class Run:
+    """`returned`: frames up to this sequence number are on disk, as `write` has returned; those before `removed` were
+    removed."""
+
+    def __init__(self, files: CrashingFiles) -> None:
+        self.files = files
+        self.returned = self.attempted = self.removed = 0
+
+    def run(self) -> None:
+        store = SegmentStore(self.files, HERE, SEED, SEGMENT_SIZE)
+        for count in GROUPS:
+            if count < 0:
+                self.removed = self.returned + count
+                with suppress(OSError):
+                    store.remove_before(self.removed)
+                continue
+            self.attempted = self.returned + count
+            self._write(store, [payload(number) for number in range(self.returned, self.attempted)])
+            self.returned = self.attempted
+
+    @staticmethod
+    def _write(store: SegmentStore, payloads: list[Payload]) -> None:
+        while True:
+            try:
+                store.write(payloads)
+            except OSError:
+                continue
+            break
+
+    def check(self, files: CrashingFiles) -> None:
+        """A start finds all that is on disk, in order, and reports no loss."""
+        sequences, result = loaded(files, self.removed)
+        assert sequences == list(range(self.removed, self.removed + len(sequences))), self.files.trace
+        assert self.returned <= self.removed + len(sequences) <= self.attempted, self.files.trace
+        assert result.lost.bytes == 0, self.files.trace
+        assert result.next_sequence == max(self.removed, self.removed + len(sequences))
+        assert result.waiting.frames == len(sequences)
+        assert result.waiting.events == sum(number % 3 + 1 for number in sequences)
+
+
+def crashed(crash_at: int | None, fail_at: dict[int, int] | None = None) -> Run | None:
+    run = Run(CrashingFiles(crash_at, fail_at))
+    try:
+        run.run()
+    except Crash:
+        return run
+    run.check(run.files.killed())
+    return None
+
+
+def all_crashes() -> Iterator[Run]:
+    crash_at = 1
+    while (run := crashed(crash_at)) is not None:
+        yield run
+        crash_at += 1
+    assert crash_at > 30, "the program is too short to be meaningful"
+
+
+def test_after_a_crash_at_any_operation_every_disk_loads_with_what_was_written() -> None:
+    for run in all_crashes():
+        for survivor in (*run.files.survivors(), run.files.killed()):
+            run.check(survivor)
+
+
+def test_what_a_start_found_after_a_kill_survives_a_power_failure() -> None:
+    for run in all_crashes():
+        again = run.files.killed()
+        shown, _ = loaded(again, run.removed)
+        for survivor in again.survivors():
+            assert loaded(survivor, run.removed)[0] == shown, run.files.trace
+
+
+def test_a_queue_that_survived_a_crash_takes_more() -> None:
+    for run in all_crashes():
+        for survivor in (*run.files.survivors(), run.files.killed()):
+            before, result = loaded(survivor, run.removed)
+            following = result.next_sequence
+            store = SegmentStore(survivor, HERE, SEED, SEGMENT_SIZE, result.segments)
+            store.write([payload(following)])
+            for later in survivor.survivors():
+                sequences, after = loaded(later, run.removed)
+                assert sequences == [*before, following], run.files.trace
+                assert after.lost.bytes == 0
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_after_any_one_failed_operation_nothing_is_lost(code: int) -> None:
+    whole = CrashingFiles()
+    Run(whole).run()
+    for fail_at in range(1, len(whole.trace) + 1):
+        for crash_at in (None, *range(fail_at + 1, fail_at + 9)):
+            run = crashed(crash_at, {fail_at: code})
+            if run is not None:
+                for survivor in run.files.survivors():
+                    run.check(survivor)
+
+
+def test_two_failures_one_after_the_other_lose_nothing() -> None:
+    whole = CrashingFiles()
+    Run(whole).run()
+    for fail_at in range(1, len(whole.trace) + 1):
+        failures = {fail_at: errno.EIO, fail_at + 1: errno.EIO}
+        for crash_at in (None, *range(fail_at + 2, fail_at + 8)):
+            run = crashed(crash_at, failures)
+            if run is not None:
+                for survivor in run.files.survivors():
+                    run.check(survivor)
+
+
+def test_a_full_disk_takes_no_half_of_a_group_and_room_is_used_again() -> None:
+    files = CrashingFiles()
+    store = SegmentStore(files, HERE, SEED, SEGMENT_SIZE)
+    store.write([payload(0)])
+    files.room = 100
+    for _ in range(3):
+        with pytest.raises(OSError, match="No space"):
+            store.write([payload(1), payload(2)])
+    assert store.bytes == sum(segment.end for segment in store.segments)
+    files.room = None
+    store.write([payload(1), payload(2)])
+    sequences, result = loaded(files)
+    assert (sequences, result.lost.bytes) == ([0, 1, 2], 0)
+
+
+def written(groups: tuple[int, ...] = (2, 3, 1, 2, 2)) -> tuple[CrashingFiles, list[Path], int]:
+    """Return a disk with frames, its segments, and how many frames there are in all of them."""
+    files, following = CrashingFiles(), 0
+    store = SegmentStore(files, HERE, SEED, SEGMENT_SIZE)
+    for count in groups:
+        store.write([payload(number) for number in range(following, following + count)])
+        following += count
+    assert len(store.segments) == 3
+    return files, [segment.path for segment in store.segments], following
+
+
+def changed(files: CrashingFiles, path: Path, data: bytes) -> CrashingFiles:
+    again = files.killed()
+    again.put(path, data)
+    return again
+
+
+def data_of(files: CrashingFiles, path: Path) -> bytes:
+    data = files.read(path)
+    assert data is not None
+    return data
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x80])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_flipped_byte_costs_one_frame_and_is_reported(which: int, flip: int) -> None:
+    files, paths, count = written()
+    data = data_of(files, paths[which])
+    for offset in range(len(data)):
+        flipped = data[:offset] + bytes([data[offset] ^ flip]) + data[offset + 1 :]
+        sequences, result = loaded(changed(files, paths[which], flipped))
+        missing = set(range(count)) - set(sequences)
+        torn = count - 1 in missing  # in the last group, where a crash leaves it so
+        if offset < HEADER_SIZE:
+            assert missing <= {count - 2, count - 1}
+            continue
+        assert torn == (result.lost.bytes == 0), offset
+        if torn:
+            assert missing <= {count - 2, count - 1}
+            continue
+        assert len(missing) == 1, offset
+        known = sum(number % 3 + 1 for number in missing)
+        is_last = missing.pop() + 1 not in sequences or offset > len(data) - 110
+        assert result.lost.events == known or (is_last and result.lost.events == 0), offset
+
+
+def test_damage_to_what_was_delivered_is_no_loss() -> None:
+    files, paths, count = written()
+    data = data_of(files, paths[0])
+    flipped = changed(files, paths[0], data[:-1] + bytes([data[-1] ^ 1]))
+    sequences, result = loaded(flipped, position=count - 1)
+    assert (sequences, result.lost.bytes) == ([count - 1], 0)
+
+
+def test_a_segment_cut_at_any_byte_loads_the_frames_before_the_cut() -> None:
+    files, paths, count = written()
+    data = data_of(files, paths[-1])
+    before = count
+    for size in range(len(data) - 1, -1, -1):
+        sequences, result = loaded(changed(files, paths[-1], data[:size]))
+        assert sequences == list(range(len(sequences)))
+        assert before - 2 < len(sequences) + 1 <= before + 1
+        assert result.lost.bytes == 0
+        before = len(sequences)
+
+
+def test_a_segment_of_a_later_release_is_refused() -> None:
+    files, paths, _ = written()
+    data = data_of(files, paths[0])
+    head = struct.pack("<8sIQQ", MAGIC, VERSION + 1, SEED, 0)
+    newer = head + struct.pack("<Q", xxh3_64_intdigest(head)) + data[HEADER_SIZE:]
+    with pytest.raises(StartError, match=r"0001\.seg was written by a later release"):
+        loaded(changed(files, paths[0], newer))
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_whatever_is_damaged_the_other_frames_are_found(seed: int) -> None:
+    dice = random.Random(seed)
+    files, paths, count = written()
+    path = dice.choice(paths[:2])
+    data = bytearray(data_of(files, path))
+    start = dice.randrange(len(data))
+    size = dice.randrange(1, 200)
+    noise = dice.choice((b"\0" * size, dice.randbytes(size), b"\xf5shq" * size))[:size]
+    data[start : start + size] = noise
+    sequences, result = loaded(changed(files, path, bytes(data)))
+    assert sequences == sorted(set(sequences))
+    whole, _ = loaded(files)
+    assert set(sequences) <= set(whole) == set(range(count))
+    hurt = size // 90 + 2  # frames are longer than that
+    assert len(sequences) >= count - hurt
+    assert result.lost.bytes > 0
+    assert len(sequences) < count or start < HEADER_SIZE

@@ -136,7 +136,8 @@ class Source:
     """Where the messages of a batch come from.
 
     `constants` are the members that the records of the file share. `process` runs the input's processors on a batch;
-    None if there are none. `counts` are those of the input.
+    None if there are none. `counts` are those of the input. `repeatable`: what was read of it can be read again, so
+    it need not be kept until it is delivered.
     """
 
     file_id: str
@@ -148,6 +149,7 @@ class Source:
     constants: Constants
     process: Process | None = None
     counts: InputCounts = field(default_factory=InputCounts)
+    repeatable: bool = True
 
 
 @dataclass(slots=True, eq=False)

@@ -164,6 +164,10 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the thread of a call that blocks: its error is raised where the call is awaited",
     (
+        "shipper/pipeline/disk_queue/writer.py",
+        "_run",
+    ): "the writer's thread: what waits to be written would wait without a word",
+    (
         "monitor/connection.py",
         "_respond",
     ): "the thread of a client: an answer that cannot be made is reported, and answered as such",

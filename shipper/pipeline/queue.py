@@ -24,6 +24,8 @@ class MemoryQueue:
         self.max_bytes = max_bytes
         self.events = 0
         self.bytes = 0
+        self.reserved_events = 0  # the part of these that is reserved
+        self.reserved_bytes = 0
         self._waiting: deque[Batch] = deque()
 
     @property
@@ -47,11 +49,15 @@ class MemoryQueue:
         reservation = Reservation(batch.events, batch.cost)
         self.events += reservation.events
         self.bytes += reservation.bytes
+        self.reserved_events += reservation.events
+        self.reserved_bytes += reservation.bytes
         return reservation
 
     def release(self, reservation: Reservation) -> None:
         self.events -= reservation.events
         self.bytes -= reservation.bytes
+        self.reserved_events -= reservation.events
+        self.reserved_bytes -= reservation.bytes
 
     def get(self) -> Batch | None:
         return self._waiting.popleft() if self._waiting else None

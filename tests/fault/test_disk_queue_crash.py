@@ -217,6 +217,18 @@ def test_a_flipped_byte_costs_one_frame_and_is_reported(which: int, flip: int) -
         assert result.lost.events == known or (is_last and result.lost.events == 0), offset
 
 
+def test_damage_within_the_last_segment_is_no_torn_tail_if_more_was_written_after_an_fsync() -> None:
+    files = CrashingFiles()
+    store = SegmentStore(files, HERE, SEED, segment_size=10_000)
+    for number in range(4):
+        store.write([payload(number)])
+    path = store.segments[0].path
+    data = bytearray(data_of(files, path))
+    data[-1 - payload(3).size - payload(2).size] ^= 1
+    sequences, result = loaded(changed(files, path, bytes(data)))
+    assert (sequences, result.lost.events) == ([0, 2, 3], 2)
+
+
 def test_damage_to_what_was_delivered_is_no_loss() -> None:
     files, paths, count = written()
     data = data_of(files, paths[0])

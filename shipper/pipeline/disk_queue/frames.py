@@ -149,13 +149,13 @@ class FrameScan:
         self.offset = offset
         self._read_at = read_at
         self._seed = seed
-        self._end = end
+        self.end = end
         self._window = b""
         self._window_at = 0
 
     def __iter__(self) -> Iterator[tuple[Frame, bytes] | Damage]:
         """Yield each frame with its payload, and each damage. Raises OSError; the scan may then be continued."""
-        while self.offset < self._end:
+        while self.offset < self.end:
             yield self.next()
 
     def next(self) -> tuple[Frame, bytes] | Damage:
@@ -169,12 +169,12 @@ class FrameScan:
                 return frame, content
             return Damage(start, frame.end, frame.events)  # its header is right, so what follows is where it says
         following = self._next_frame(start + 1)
-        self.offset = self._end if following is None else following.offset
+        self.offset = self.end if following is None else following.offset
         return Damage(start, self.offset, None)
 
     def _next_frame(self, offset: int) -> Frame | None:
         """Return the first frame from an offset on; None if there is none."""
-        while offset < self._end:
+        while offset < self.end:
             data = self._bytes(offset, _WINDOW)
             place = data.find(FRAME_MAGIC)
             while place >= 0:
@@ -188,13 +188,13 @@ class FrameScan:
 
     def _frame_at(self, offset: int) -> Frame | None:
         frame = read_frame(self._bytes(offset, FRAME_SIZE), offset, self._seed)
-        return frame if frame is not None and frame.end <= self._end else None
+        return frame if frame is not None and frame.end <= self.end else None
 
     def _bytes(self, offset: int, size: int) -> bytes:
         """Return these bytes of the segment, fewer at its end. They are read in windows: frames may be small."""
-        size = min(size, self._end - offset)
+        size = min(size, self.end - offset)
         first = offset - self._window_at
         if first < 0 or first + size > len(self._window):
-            self._window = self._read_at(offset, max(size, min(_WINDOW, self._end - offset)))
+            self._window = self._read_at(offset, max(size, min(_WINDOW, self.end - offset)))
             self._window_at, first = offset, 0
         return self._window[first : first + size]

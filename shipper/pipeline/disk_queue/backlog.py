@@ -1,0 +1,109 @@
+"""The batches that are on disk only, and are read back in their order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from shipper.event import Batch
+from shipper.pipeline.disk_queue.content import Decoder, expanded
+from shipper.pipeline.disk_queue.entry import Entry
+from shipper.pipeline.disk_queue.files import SegmentFiles
+from shipper.pipeline.disk_queue.frames import Damage, Frame, FrameScan
+from shipper.pipeline.disk_queue.segments import Lost, Segment, Waiting
+from shipper.pipeline.disk_queue.store import SegmentStore
+
+logger = logging.getLogger(__name__)
+
+
+class Backlog:
+    """Used by the reading thread. `frames`, `events` and `bytes` (of messages) are what is on disk only: all frames
+    from the first of them to the newest. `lost` counts what cannot be read."""
+
+    def __init__(self, files: SegmentFiles, store: SegmentStore, waiting: Waiting, lost: Lost) -> None:
+        self.frames = waiting.frames
+        self.events = waiting.events
+        self.bytes = waiting.bytes
+        self.events_read = 0
+        self.lost = lost
+        self._files = files
+        self._store = store
+        self._decoder = Decoder()
+        self._segment: Segment | None = None
+        self._offset = waiting.offset
+        if waiting.frames:
+            self._segment = self._segment_of(waiting.segment)
+        self._scan: FrameScan | None = None
+
+    def add(self, entry: Entry) -> None:
+        """Add a batch that is on disk, and that memory does not keep."""
+        assert entry.place is not None, "it is on disk"
+        if not self.frames:
+            self._segment, self._offset = self._segment_of(entry.place.segment), entry.place.offset
+            self._scan = None
+        self.frames += 1
+        self.events += entry.batch.events
+        self.bytes += entry.batch.size
+
+    def next(self, resolve: Callable[[], None]) -> tuple[int, Batch] | None:
+        """Return the next batch and its sequence number; None if there is none left. What is damaged is counted as lost
+        and passed over. Raises OSError."""
+        while self.frames:
+            item = self._next_item()
+            if item is None:
+                self._give_up()
+            elif isinstance(item, Damage):
+                assert self._segment is not None, "a segment is read"
+                self.lost.add(self._segment, item)
+            else:
+                frame, content = item
+                self._take_out(frame)
+                try:
+                    batch = self._decoder.batch(expanded(frame.kind, content), resolve)
+                except ValueError as error:
+                    self._not_understood(frame, error)
+                else:
+                    return frame.sequence, batch
+        return None
+
+    def _next_item(self) -> tuple[Frame, bytes] | Damage | None:
+        while self._segment is not None:
+            segment = self._segment
+            if self._offset < segment.end:
+                # It may have grown since it was read last; a scan has a fixed end.
+                if self._scan is None or self._scan.offset != self._offset or self._scan.end != segment.end:
+                    read_at = partial(self._files.read_at, segment.path)
+                    self._scan = FrameScan(read_at, segment.seed, self._offset, segment.end)
+                item = self._scan.next()
+                self._offset = self._scan.offset
+                return item
+            self._segment = self._segment_after(segment.number)
+            if self._segment is not None:
+                self._offset, self._scan = self._segment.start, None
+        return None
+
+    def _take_out(self, frame: Frame) -> None:
+        self.frames -= 1
+        self.events -= frame.events
+        self.bytes -= frame.raw_bytes
+        self.events_read += frame.events
+        if not self.frames:
+            self._files.stop_reading()
+
+    def _give_up(self) -> None:
+        """Nothing is left although frames were counted: they were damaged, which was reported."""
+        self.frames = self.events = self.bytes = 0
+        self._files.stop_reading()
+
+    def _not_understood(self, frame: Frame, error: ValueError) -> None:
+        segment = self._segment
+        assert segment is not None, "a segment is read"
+        logger.error("the queue's segment %s has at byte %d what cannot be read: %s", segment.path, frame.offset, error)
+        self.lost.add(segment, Damage(frame.offset, frame.end, frame.events))
+
+    def _segment_of(self, number: int) -> Segment | None:
+        return next((segment for segment in tuple(self._store.segments) if segment.number == number), None)
+
+    def _segment_after(self, number: int) -> Segment | None:
+        return next((segment for segment in tuple(self._store.segments) if segment.number > number), None)

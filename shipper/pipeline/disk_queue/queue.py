@@ -1,0 +1,343 @@
+"""What is written to disk, and when: the queue between the processors and the queue in memory.
+
+A batch that is put is published from memory at once, if there is room and nothing is ahead of it. Only if it is not
+delivered after `flush` it is written, and with it all that was put before; so an output that keeps up costs nothing. It
+is *safe* as soon as it is delivered or on disk, whichever is first: then its source may forget it. What can be read
+again (files) has ten times as long, because its source is a queue itself.
+
+In memory, at most three quarters are given to the output. What comes beyond that is kept back, in order. While that
+fills its share, and the output has kept the oldest batch for too long, what is kept back is written and leaves memory:
+it is the *backlog*, which is read back as the output takes more. Everything put meanwhile goes through the disk too,
+so the order is that of the calls.
+
+The position of the queue is the sequence number of the first batch that is not delivered. It is counted by a ledger of
+the batches that the output has (`acks`), and noted in the registry; frames before it are delivered.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from logs.throttle import Throttle
+from shipper.clock import Clock
+from shipper.event import Batch, Source
+from shipper.pipeline.acks import Ledger, Stage
+from shipper.pipeline.disk_queue.backlog import Backlog
+from shipper.pipeline.disk_queue.entry import Entry
+from shipper.pipeline.disk_queue.repeats import Repeats
+from shipper.pipeline.disk_queue.writer import SegmentWriter
+from shipper.pipeline.queue import MemoryQueue
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+NOW = 0.0
+SHARE_OF_OUTPUT = 3 / 4  # of memory
+SHARE_KEPT_BACK = 1 / 4
+PATIENCE = 10  # times `flush`, for what can be read again
+IDLE = 5.0  # seconds without a write after which a segment of which all is delivered is not written to any more
+RETRY_INTERVAL = 1.0  # seconds between two tries to read what the disk refuses
+
+
+class Ticket(Protocol):
+    """Of a save of the registry."""
+
+    @property
+    def done(self) -> bool:
+        """True if it is on disk."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is, for at most so many seconds; return whether it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The queue's entry in the registry. `note` lets a position be on disk soon, `save` at once; `stage`: of a
+    transaction that commits positions."""
+
+    note: Callable[[int], None]
+    save: Callable[[int], Ticket]
+    stage: Stage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOptions:
+    """`flush`: seconds that the output has for a batch before it is written. `read_ahead`: events that are read back in
+    one step; `write_ahead`: those that are kept back to be written. `takes_all`: False if what can be read again does
+    not pass through here. `is_written_first`: nothing is published before it is on disk."""
+
+    flush: float = 0.1
+    read_ahead: int = 512
+    write_ahead: int = 16384
+    takes_all: bool = True
+    is_written_first: bool = False
+
+
+class DiskQueue:
+    """Driven by `step`, on the reading thread, except what says otherwise. `memory` is the queue that the publisher
+    takes from. `sequence` is that of the next batch."""
+
+    def __init__(
+        self,
+        memory: MemoryQueue,
+        writer: SegmentWriter,
+        backlog: Backlog,
+        positions: Positions,
+        options: QueueOptions,
+        clock: Clock,
+    ) -> None:
+        self.writer = writer
+        self.backlog = backlog
+        self.repeats = Repeats()
+        self.sequence = 0
+        self._memory = memory
+        self._positions = positions
+        self._options = options
+        self._clock = clock
+        self._ledger = Ledger(0)
+        self._unwritten: deque[Entry] = deque()  # what was not given to the writer, in order
+        self._due = NEVER  # when the first of them is to be
+        self._kept_back: deque[Entry] = deque()
+        self._kept_events = self._kept_bytes = 0
+        self._removal: tuple[Ticket, int, bool] | None = None
+        self._removing = -1  # the number of the segment whose removal was asked for last, and when it may be again
+        self._remove_again_at = 0.0
+        self._written_at = NEVER
+        self._retry_at = 0.0
+        self._throttle = Throttle(clock.monotonic)
+
+    def resume(self, position: int, sequence: int) -> None:
+        """Begin at a position of the registry; `sequence` is the first number that no batch has."""
+        self.sequence = sequence
+        self._ledger = Ledger(position, self._positions.note, self._positions.stage)
+        self._written_at = self._clock.monotonic()
+
+    @property
+    def position(self) -> int:
+        """Return the sequence number of the first batch that is not delivered. Any thread may ask."""
+        return self._ledger.position
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing waits here to be published."""
+        return not self._kept_back and not self.backlog.frames
+
+    @property
+    def has_room(self) -> bool:
+        """True if another batch may be put."""
+        memory, options = self._memory, self._options
+        if not memory.reserved_events and not memory.reserved_bytes:
+            return True  # one more: it waits here, or is written
+        return (
+            memory.has_room
+            and self._kept_events < min(memory.max_events * SHARE_KEPT_BACK, options.write_ahead)
+            and self._kept_bytes < memory.max_bytes * SHARE_KEPT_BACK
+        )
+
+    def takes_more(self, source: Source) -> bool:
+        """True if more of this source may be read: what does not pass through here leaves room for what does."""
+        return self._options.takes_all or not source.repeatable or self._output_has_room
+
+    @property
+    def next_step(self) -> float:
+        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
+        if self.backlog.frames and self._output_has_room:
+            return self._retry_at
+        return self._due if self._unwritten else NEVER
+
+    def put(self, batch: Batch) -> None:
+        if not self._options.takes_all and batch.source.repeatable:
+            self._memory.put(batch)
+            return
+        new = self.repeats.without_known(batch)
+        if new is None:
+            batch.resolve()
+            return
+        entry = Entry(self.sequence, new, new.resolve, self._clock.monotonic() + self._patience(new.source))
+        self.sequence += 1
+        self._unwritten.append(entry)
+        self._due = min(self._due, entry.due)
+        if self.empty and self._output_has_room and not self._options.is_written_first:
+            self._forward(entry)
+        else:
+            self._keep_back(entry)
+
+    def step(self) -> None:
+        """Take in what was written, give the output what waits, and let be written what is due. Raises what ended the
+        writer's thread."""
+        if self.writer.failure is not None:
+            raise self.writer.failure
+        self._take_written()
+        if self._kept_back:
+            self._forward_kept_back()
+            self._spill()
+        if self.backlog.frames:
+            self._read_back()
+        if self._unwritten:
+            self._write_due()
+        if self.writer.store.segments:
+            self._remove_delivered()
+
+    def close(self, timeout: float) -> int:
+        """Write what is not delivered, for at most so many seconds, and end the thread; nothing is published after
+        that. Return how many events could not be written and cannot be read again: they are lost, which is logged."""
+        self._submit()
+        self.writer.flush(timeout)
+        self._take_written()
+        self.writer.close(timeout)
+        if (
+            self._settled == self.sequence
+            and self.writer.store.segments
+            and self._positions.save(self.sequence).wait(timeout)
+        ):
+            with suppress(OSError):  # the next start removes them
+                self.writer.store.remove_before(self.sequence, last=True)
+        lost = [entry for entry in self.writer.unwritten if not entry.batch.source.repeatable]
+        events = sum(entry.batch.events for entry in lost)
+        if events:
+            logger.error(
+                "%d events that were received and not delivered are lost: %s",
+                events,
+                self.writer.problem or "the queue on disk is full, or its disk too slow",
+            )
+        return events
+
+    def _patience(self, source: Source) -> float:
+        if self._options.is_written_first:
+            return 0.0
+        return self._options.flush * (PATIENCE if source.repeatable else 1)
+
+    @property
+    def _output_has_room(self) -> bool:
+        memory = self._memory
+        events, size = memory.events - memory.reserved_events, memory.bytes - memory.reserved_bytes
+        return not events or (
+            events < memory.max_events * SHARE_OF_OUTPUT and size < memory.max_bytes * SHARE_OF_OUTPUT
+        )
+
+    def _keep_back(self, entry: Entry) -> None:
+        entry.reservation = reservation = self._memory.reserve(entry.batch)
+        self._kept_events += reservation.events
+        self._kept_bytes += reservation.bytes
+        self._kept_back.append(entry)
+
+    def _take_kept(self) -> Entry:
+        entry = self._kept_back.popleft()
+        self._memory.release(entry.reservation)
+        self._kept_events -= entry.reservation.events
+        self._kept_bytes -= entry.reservation.bytes
+        return entry
+
+    def _forward(self, entry: Entry) -> None:
+        """Give a batch to the output, by the queue in memory."""
+        settle = self._ledger.track(entry.sequence + 1, self._clock.monotonic())
+        entry.batch.resolve = partial(self._delivered, entry, settle)
+        self._memory.put(entry.batch)
+
+    def _delivered(self, entry: Entry, settle: Callable[[], None]) -> None:
+        entry.is_delivered = True
+        entry.release()
+        settle()
+
+    def _take_written(self) -> None:
+        written = self.writer.written
+        while written:
+            written.popleft().release()
+            self._written_at = self._clock.monotonic()
+
+    def _forward_kept_back(self) -> None:
+        while self._kept_back and not self.backlog.frames and self._output_has_room:
+            if self._options.is_written_first and self._kept_back[0].place is None:
+                return
+            self._forward(self._take_kept())
+
+    def _spill(self) -> None:
+        """Let what is on disk leave memory, where memory is needed or the order needs it."""
+        while self._kept_back and self._kept_back[0].place is not None:
+            if not self.backlog.frames and self.has_room:
+                return
+            self.backlog.add(self._take_kept())
+
+    def _read_back(self) -> None:
+        events = 0
+        while events < self._options.read_ahead and self._output_has_room:
+            if self._clock.monotonic() < self._retry_at:
+                return
+            try:
+                item = self.backlog.next(_nothing)
+            except OSError as error:
+                self._cannot_read(error)
+                return
+            if item is None:
+                return
+            sequence, batch = item
+            events += max(batch.events, 1)
+            self._forward(Entry(sequence, batch, _nothing))
+
+    def _cannot_read(self, error: OSError) -> None:
+        self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
+        if self._throttle.is_due():
+            logger.error(
+                "the queue in %s cannot be read: %s (%s); retried until it works. Look at the disk: the kernel's log "
+                "has more about it",
+                self.writer.store.directory,
+                error.strerror,
+                error.filename,
+            )
+
+    def _write_due(self) -> None:
+        now = self._clock.monotonic()
+        if now < self._due and not self._is_stuck(now):
+            return
+        self._unwritten = deque(entry for entry in self._unwritten if not entry.is_delivered)
+        self._due = min((entry.due for entry in self._unwritten), default=NEVER)
+        if now >= self._due or self._is_stuck(now):
+            self._submit()
+
+    def _is_stuck(self, now: float) -> bool:
+        """True if memory is needed, and the output has kept the oldest batch for longer than it should."""
+        oldest = self._ledger.oldest
+        return oldest is not None and now - oldest >= self._options.flush * PATIENCE and not self.has_room
+
+    def _submit(self) -> None:
+        entries, self._unwritten, self._due = self._unwritten, deque(), NEVER
+        self.writer.submit(entry for entry in entries if not entry.is_delivered)
+
+    def _remove_delivered(self) -> None:
+        """Let segments be removed of which all is delivered, once the registry has that on disk."""
+        if self._removal is not None:
+            ticket, position, last = self._removal
+            if ticket.done:
+                self.writer.remove_before(position, last=last)
+                self._removal = None
+            return
+        segments, now = tuple(self.writer.store.segments), self._clock.monotonic()
+        if not segments or (segments[0].number == self._removing and now < self._remove_again_at):
+            return
+        position, last = self._settled, self._may_remove_last
+        if segments[0].last < position and (len(segments) > 1 or last):
+            self._removing, self._remove_again_at = segments[0].number, now + IDLE
+            self._removal = self._positions.save(position), position, last
+
+    @property
+    def _settled(self) -> int:
+        """Return the position; all of it is settled if nothing waits anywhere, also where its last frames were
+        damaged."""
+        is_done = self.empty and not self._ledger.open_batches and self.writer.idle and not self._unwritten
+        return self.sequence if is_done else self._ledger.position
+
+    @property
+    def _may_remove_last(self) -> bool:
+        """True if also the segment that is written to may be removed; another one will be begun."""
+        is_idle = self.writer.idle and self._clock.monotonic() - self._written_at >= IDLE
+        return is_idle or self.writer.is_full
+
+
+def _nothing() -> None:
+    """What is read back was resolved for its source when it was written."""

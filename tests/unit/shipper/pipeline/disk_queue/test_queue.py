@@ -1,0 +1,292 @@
+"""What the queue on disk writes, keeps in memory and reads back, driven step by step, without its thread."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shipper.pipeline.disk_queue.queue import QueueOptions
+from tests.builders import source
+from tests.queue_lab import QueueLab, Saved
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> QueueLab:
+    return QueueLab(tmp_path)
+
+
+def texts(first: int, last: int) -> list[str]:
+    return [str(number) for number in range(first, last)]
+
+
+def test_what_is_delivered_in_time_is_never_written(lab: QueueLab) -> None:
+    for number in range(50):
+        lab.put(f"{number}")
+        lab.step(0.05)
+        lab.deliver()
+    assert (lab.on_disk, lab.arrived, lab.resolved) == (0, texts(0, 50), texts(0, 50))
+    assert lab.position == 50
+
+
+def test_what_is_not_delivered_in_time_is_written_and_its_source_may_forget_it(lab: QueueLab) -> None:
+    lab.put("one")
+    lab.step(0.09)
+    assert (lab.on_disk, lab.resolved) == (0, [])
+    lab.step(0.01)
+    assert (lab.on_disk, lab.resolved) == (1, ["one"])
+    lab.kill()
+    assert lab.drain() == ["one"]
+    assert lab.position == 1
+
+
+def test_what_can_be_read_again_has_ten_times_as_long(lab: QueueLab) -> None:
+    lab.put("one", repeatable=True)
+    lab.step(0.99)
+    assert lab.on_disk == 0
+    lab.step(0.01)
+    assert (lab.on_disk, lab.resolved) == (1, ["one"])
+
+
+def test_what_is_written_takes_with_it_all_that_was_put_before(lab: QueueLab) -> None:
+    lab.put("one", repeatable=True)
+    lab.put("two")
+    lab.step(0.1)
+    assert (lab.on_disk, lab.resolved) == (2, ["one", "two"])
+
+
+def test_without_a_wait_everything_is_written(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0))
+    lab.put("one", repeatable=True)
+    lab.step()
+    assert (lab.on_disk, lab.resolved, len(lab.in_flight)) == (1, ["one"], 1)
+
+
+def test_what_was_delivered_before_it_is_written_is_left_out(lab: QueueLab) -> None:
+    lab.put("one")
+    lab.put("two")
+    lab.step(0.1, write=False)
+    lab.step(write=False)
+    lab.deliver()
+    lab.writer.step()
+    assert lab.on_disk == 1
+    lab.kill()
+    assert lab.drain() == ["one", "two"]
+    assert lab.position == 2
+
+
+def test_while_the_output_takes_nothing_what_comes_goes_to_disk_and_memory_is_bounded(lab: QueueLab) -> None:
+    lab.put("0", "0")
+    lab.step(2)
+    for number in range(1, 200):
+        if lab.queue.has_room:
+            lab.put(f"{number}", f"{number}", repeatable=True)
+        lab.step(0.01)
+        assert lab.memory.events <= lab.events + 2
+    assert lab.queue.backlog.frames > 150
+    assert lab.resolved == texts(0, lab.queue.sequence)[: len(lab.resolved)]
+    assert len(lab.resolved) > 150
+    expected = [text for text in texts(0, lab.queue.sequence) for _ in range(2)]
+    assert lab.drain() == expected
+    assert lab.position == lab.queue.sequence
+
+
+def test_memory_that_is_smaller_than_a_batch_does_not_keep_the_disk_from_being_used(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, events=1)
+    for number in range(20):
+        assert lab.queue.has_room
+        lab.put(f"{number}", "more", "and more")
+        for _ in range(2):
+            lab.step(0.1)
+    assert lab.queue.backlog.frames == 19
+    assert lab.memory.events == 3
+    assert [text for text in lab.drain() if "more" not in text] == texts(0, 20)
+
+
+def test_an_output_that_keeps_up_leaves_the_files_to_be_the_queue(lab: QueueLab) -> None:
+    number = 0
+    for _ in range(300):
+        while lab.queue.has_room:
+            lab.put(f"{number}", repeatable=True)
+            number += 1
+        lab.step(0.01)
+        lab.deliver(min(5, len(lab.in_flight)))
+    assert lab.on_disk == 0
+    assert lab.drain() == texts(0, number)
+
+
+def test_what_is_put_behind_a_backlog_keeps_its_place(lab: QueueLab) -> None:
+    for number in range(120):
+        lab.put(f"{number}")
+        lab.step(0.1)
+    assert lab.queue.backlog.frames
+    for number in range(120, 300):
+        if lab.queue.has_room:
+            lab.put(f"{number}")
+        lab.step(0.02)
+        lab.deliver(min(3, len(lab.in_flight)))
+    assert lab.drain() == texts(0, lab.queue.sequence)
+
+
+def test_a_backlog_is_read_back_in_steps(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0, read_ahead=3), events=1000)
+    for number in range(20):
+        lab.put(f"{number}")
+    lab.step()
+    lab.kill()
+    assert lab.queue.backlog.frames == 20
+    assert lab.queue.next_step <= lab.clock.monotonic()
+    lab.step(write=False)
+    assert len(lab.in_flight) == 3
+    assert lab.drain() == texts(0, 20)
+
+
+def test_at_a_stop_what_is_not_delivered_is_on_disk(lab: QueueLab) -> None:
+    lab.put("one")
+    lab.put("two", repeatable=True)
+    lab.step()
+    lab.writer.start()
+    assert lab.queue.close(10) == 0
+    assert lab.resolved == ["one", "two"]
+    lab.kill()
+    assert lab.drain() == ["one", "two"]
+
+
+def test_what_cannot_be_written_at_a_stop_is_lost_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0), max_size=1)
+    for number in range(3):
+        lab.put(f"{number}", repeatable=number == 1)
+        lab.step()
+    lab.writer.start()
+    assert lab.queue.close(0.1) == 1
+    assert lab.resolved == ["0"]
+    assert "1 events that were received and not delivered are lost" in caplog.text
+
+
+def test_a_full_queue_takes_no_more_until_something_is_delivered(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0), events=8, max_size=1500, segment_size=300)
+    number = 0
+    for _ in range(60):
+        if lab.queue.has_room:
+            lab.put(f"{number}")
+            number += 1
+        lab.step(31)
+    assert lab.writer.is_full
+    assert not lab.queue.has_room
+    assert lab.store.bytes <= 1500
+    assert number < 40
+    lab.deliver(len(lab.in_flight))
+    for _ in range(5):
+        lab.step(31)
+    assert lab.queue.has_room
+    assert lab.drain() == texts(0, number)
+
+
+def test_segments_are_removed_when_all_is_delivered_and_the_registry_knows(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0), events=1000, segment_size=500)
+    lab.saves = False
+    for number in range(20):
+        lab.put(f"{number}")
+        lab.step()
+    assert len(lab.store.segments) > 3
+    lab.drain()
+    lab.step(10)
+    assert len(lab.store.segments) > 3
+    assert lab.queue._removal is not None
+    lab.saves = True
+    lab.queue._removal = (Saved(), *lab.queue._removal[1:])
+    for _ in range(3):
+        lab.step(10)
+    assert lab.store.segments == deque()
+    assert lab.store.bytes == 0
+    assert list(tmp_path.iterdir()) == []
+    lab.put("more")
+    lab.step()
+    lab.kill()
+    assert lab.drain()[-1] == "more"
+
+
+def test_a_lost_registry_has_what_is_on_disk_sent_again(lab: QueueLab) -> None:
+    for number in range(3):
+        lab.put(f"{number}")
+        lab.step(0.1)
+    lab.deliver(2)
+    lab.position = 0
+    lab.arrived.clear()
+    lab.kill()
+    assert lab.drain() == texts(0, 3)
+
+
+def test_nothing_is_published_before_it_is_on_disk_where_transactions_ask_for_that(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(is_written_first=True))
+    for number in range(60):
+        if lab.queue.has_room:
+            lab.put(f"{number}", repeatable=True, start=number * 10)
+        lab.step(write=False)
+    assert not lab.in_flight
+    lab.step()
+    assert lab.resolved == texts(0, lab.queue.sequence)
+    assert lab.drain() == texts(0, lab.queue.sequence)
+
+
+def test_what_is_on_disk_of_a_file_is_not_put_again(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path)
+    lab.queue.repeats.note("f1", 20)
+    lab.put("a", "b", start=10)
+    lab.put("c" * 7, "d" * 7, start=14)
+    lab.put("e", start=30)
+    lab.put("other", file_id="f2")
+    assert lab.resolved == ["a"]
+    assert lab.drain() == ["d" * 7, "e", "other"]
+
+
+def test_what_can_be_read_again_passes_by_where_only_the_rest_is_queued(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0, takes_all=False))
+    lab.put("file", repeatable=True)
+    lab.put("socket")
+    lab.step()
+    assert (lab.on_disk, lab.resolved) == (1, ["socket"])
+    files, sockets = replace(source(), repeatable=True), replace(source(), repeatable=False)
+    for _ in range(28):
+        lab.put("file", repeatable=True)
+    assert not lab.queue.takes_more(files)
+    assert lab.queue.takes_more(sockets)
+    assert lab.queue.has_room
+    lab.drain()
+    assert lab.queue.takes_more(files)
+
+
+def test_damage_to_the_backlog_is_counted_and_the_rest_is_delivered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0), segment_size=600)
+    for number in range(10):
+        lab.put(f"{number}")
+        lab.step()
+    lab.kill()
+    path = lab.store.segments[1].path
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    arrived = lab.drain()
+    assert len(arrived) == 9
+    assert (lab.lost.events, lab.queue.backlog.frames) == (1, 0)
+    assert f"{path} is damaged from byte" in caplog.text
+    for _ in range(3):
+        lab.step(10)
+    assert lab.store.segments == deque()
+
+
+def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    lab.store.directory = lab.directory / "missing"
+    lab.put("one")
+    lab.step(0.1)
+    assert "cannot be written: No such file or directory; look at this file system" in lab.writer.problem
+    assert lab.resolved == []
+    lab.store.directory = lab.directory
+    lab.step(1)
+    assert (lab.writer.problem, lab.resolved) == ("", ["one"])
+    assert "it is written again" in caplog.messages[-1]

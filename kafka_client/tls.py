@@ -212,7 +212,7 @@ def _check_validity(certificate: "Certificate", value: str, where: str, files: T
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     subject = certificate.subject.rfc4514_string() or "its certificate"
     if now >= ends:
-        message = f"expired on {ends:%Y-%m-%d %H:%M} UTC; brokers refuse it: renew it"
+        message = f"expired on {ends:%Y-%m-%d %H:%M} UTC, and is refused: renew it"
     elif now < begins:
         message = f"is not valid before {begins:%Y-%m-%d %H:%M} UTC; check this host's clock"
     elif ends - now < SOON:

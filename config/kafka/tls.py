@@ -33,7 +33,7 @@ SUITES = {
     "RSA-AES-256-GCM-SHA384": "AES256-GCM-SHA384",
 }
 _OPENSSL_SUITES = frozenset(SUITES.values())
-_TLS_1_3_SUITES = ("TLS-AES-128-GCM-SHA256", "TLS-AES-256-GCM-SHA384", "TLS-CHACHA20-POLY1305-SHA256")
+TLS_1_3_SUITES = ("TLS-AES-128-GCM-SHA256", "TLS-AES-256-GCM-SHA384", "TLS-CHACHA20-POLY1305-SHA256")
 _BROKEN = re.compile("RC4|3DES|DES-CBC3")
 
 Protocol = Literal["TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
@@ -45,7 +45,7 @@ VerificationMode = Literal["full", "strict", "certificate", "none"]
 def parse_suite(text: str) -> str:
     """Return OpenSSL's name of a cipher suite; the suites of TLS 1.3 have one name only. Raises ValueError."""
     name = text.strip().upper()
-    if name.replace("_", "-") in _TLS_1_3_SUITES:
+    if name.replace("_", "-") in TLS_1_3_SUITES:
         return name.replace("_", "-")
     if name in SUITES or name in _OPENSSL_SUITES:
         return SUITES.get(name, name)
@@ -215,7 +215,7 @@ class SslConfig(ClientSslConfig):
                 "supported_protocols",
                 "OpenSSL does not connect with TLSv1.0 and TLSv1.1 any more; the others are used",
             )
-        if set(self.cipher_suites) & set(_TLS_1_3_SUITES):
+        if set(self.cipher_suites) & set(TLS_1_3_SUITES):
             yield "cipher_suites", "all suites of TLS 1.3 are offered, as in Filebeat; they cannot be chosen"
         if self.renegotiation != "never":
             yield "renegotiation", "a Kafka broker never renegotiates"
@@ -228,7 +228,7 @@ class SslConfig(ClientSslConfig):
     @property
     def suites(self) -> tuple[str, ...]:
         """Return the suites of TLS 1.2 that are wanted."""
-        return tuple(suite for suite in self.cipher_suites if suite not in _TLS_1_3_SUITES)
+        return tuple(suite for suite in self.cipher_suites if suite not in TLS_1_3_SUITES)
 
     @property
     def only_tls_1_3(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from config.shipper.inputs import derived_id
+from config.shipper.input_ids import derived_id
 from config.shipper.old_names import DOCKER_FILES, RENAMED, RENAMED_OF_INPUT
 from config.yaml.composing import Composer
 from config.yaml.errors import ConfigError, Problem

@@ -2,7 +2,7 @@
 
 Every file is one header line and then groups; a group is entry lines and one closing line:
 
-    {"registry":"log","version":3,"group":12,"crc":"9a0b1c2d"}
+    {"registry":"log","version":4,"group":12,"crc":"9a0b1c2d"}
     {"id":"f1", …}
     {"removed":"f2"}
     {"group":13,"entries":2,"size":257,"crc":"0f1e2d3c"}
@@ -14,8 +14,8 @@ can be computed from the number and the entries, it is checked by comparing byte
 The mark `{"group":` occurs nowhere else in a file that is whole, because JSON escapes the quotes inside strings.
 Header lines stay as they are in every later version, so that "too new" and "damaged" can be distinguished.
 
-Version 2 added `key` and `compressed` to the entries, version 3 `proof` and three times; files of both older versions
-are read as they are.
+Version 2 added `key` and `compressed` to the entries, version 3 `proof` and three times, version 4 `kind` and `cursor`;
+files of all older versions are read as they are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import orjson
 
 from registry.state import FileState, from_dict, to_dict
 
-VERSION = 3
+VERSION = 4
 
 Kind = Literal["log", "checkpoint", "recent"]
 

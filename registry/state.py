@@ -25,6 +25,10 @@ class FileState:
     by us.
     `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known. `changed` is that of a
     file whose bytes before the position were looked at last; while it stays the same, so do they.
+
+    `kind`: empty for a file. Else the entry is that of an input without files ("journald") or of the queue on disk
+    ("queue"): there is no device, inode and fingerprint, and `position` counts what its writer says. `cursor`: where
+    such an input resumes if its source does not know places by number.
     """
 
     id: str
@@ -47,6 +51,8 @@ class FileState:
     birth: int = 0
     modified: int = 0
     changed: int = 0
+    kind: str = ""
+    cursor: str = ""
 
 
 NEVER = -1.0
@@ -105,12 +111,15 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
         new.birth,
         new.modified,
         new.changed,
+        kind,
+        new.cursor,
     ) = _in_order(values)
     new.device = share(device, device)
     new.fingerprint = (share(length, length), digest)
     new.ttl = NEVER if ttl == NEVER else ttl
     new.cuts = tuple(cuts)
     new.input = share(input_id, input_id)
+    new.kind = share(kind, kind)
     new.__class__ = FileState
     state: FileState = new
     return state

@@ -179,7 +179,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     loop = Loop(source, pipeline, registrar, metrics, clock, wake)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, made.replace_inputs, clock, containers.first)
-    containers.connect(reloader, source, input_factory.refused)
+    containers.connect(reloader, made.files, input_factory.refused)
     summary = Summary(metrics, source, clock, _summary_interval(config))
     services = processor_context.services
     return App(

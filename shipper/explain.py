@@ -7,6 +7,7 @@ from dataclasses import is_dataclass
 from typing import Any, get_args
 
 from config.shipper.conditions import ConditionConfig, flat
+from config.shipper.feeds.base import FeedConfig
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, InputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import AnyProcessor, Branch
@@ -22,12 +23,17 @@ def explain(config: ShipperConfig) -> Iterator[str]:
     """Yield lines of text. Reads the file system, and changes nothing."""
     for config_input in config.inputs:
         yield f"input {config_input.id} (type {config_input.type}{'' if config_input.enabled else ', not enabled'})"
-        if config_input.type != "stdin":
-            yield from _rows("files", _files(config_input))
-        yield from _rows("lines", [f"encoding {config_input.encoding}, line_terminator {config_input.line_terminator}"])
+        if isinstance(config_input, FeedConfig):
+            yield from _rows("reads", config_input.reads)
+        else:
+            if config_input.type != "stdin":
+                yield from _rows("files", _files(config_input))
+            lines = f"encoding {config_input.encoding}, line_terminator {config_input.line_terminator}"
+            yield from _rows("lines", [lines])
         yield from _rows("parsers", [_called(name_of(parser), parser) for parser in config_input.parsers])
         yield from _rows("limit", [f"{_size(config_input.message_max_bytes)} a message"])
-        yield from _rows("filters", _filters(config_input))
+        if not isinstance(config_input, FeedConfig):
+            yield from _rows("filters", _filters(config_input))
         yield from _rows("processors", _numbered((*config_input.processors, *config.processors)))
     included = config.config_inputs
     if included.enabled and included.path:

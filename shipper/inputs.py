@@ -1,9 +1,11 @@
-"""Builds the inputs of a configuration, for the crawler: at the start, and again at each reload."""
+"""Builds the inputs of a configuration: at the start, and again at each reload."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from config.shipper.feeds.base import AnyInput as AnyConfig
+from config.shipper.feeds.base import FeedConfig
 from config.shipper.model import InputConfig, ShipperConfig
 from registry.registrar import Registrar
 from shipper.errors import StartError
@@ -13,6 +15,8 @@ from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
 from shipper.record import merged
 from shipper.record_limit import message_limit
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.feeds import AnyInput
 from shipper.source.reading.factory import Input
 from shipper.source.reading.file_reader import MakeStage
 from shipper.static_fields import static_fields
@@ -76,14 +80,14 @@ class InputFactory:
         self._registrar = registrar
         self._stage = stage
         self._counts: dict[str, InputCounts] = {}  # by id: they rise also over a reload
-        self._inputs: dict[str, tuple[object, Input]] = {}  # by id, with what it was built from
-        self._discovered: dict[str, tuple[DiscoveredInput, Input]] = {}  # by id
+        self._inputs: dict[str, tuple[object, AnyInput]] = {}  # by id, with what it was built from
+        self._discovered: dict[str, tuple[DiscoveredInput, AnyInput]] = {}  # by id
         self.refused: dict[str, str] = {}  # of those that were discovered: why they cannot be built, by id
         self._common: object = None  # what all of them were built from
         # The processors for all inputs are shared: a rate limit is one for the agent, and so is a cache.
         self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
-    def build(self, config: ShipperConfig, discovered: Sequence[DiscoveredInput] = ()) -> list[Input]:
+    def build(self, config: ShipperConfig, discovered: Sequence[DiscoveredInput] = ()) -> list[AnyInput]:
         """Return the enabled inputs, in order, and those that were discovered. Raises StartError; nothing is changed
         then."""
         written = comparison_key(config.processors)
@@ -92,7 +96,7 @@ class InputFactory:
             shared = written, chain.steps(config.processors, self._context)
         common = written, comparison_key((config.tags, config.fields, config.fields_under_root))
         known = self._inputs if common == self._common else {}
-        built: dict[str, tuple[object, Input]] = {}
+        built: dict[str, tuple[object, AnyInput]] = {}
         for config_input in config.inputs:
             if config_input.enabled:
                 dependency_key = comparison_key(config_input), message_limit(config_input, config)
@@ -118,10 +122,10 @@ class InputFactory:
         discovered: Sequence[DiscoveredInput],
         root: ShipperConfig,
         shared: chain.Steps,
-        known: dict[str, tuple[DiscoveredInput, Input]],
-    ) -> dict[str, tuple[DiscoveredInput, Input]]:
+        known: dict[str, tuple[DiscoveredInput, AnyInput]],
+    ) -> dict[str, tuple[DiscoveredInput, AnyInput]]:
         """Return those that can be built. They are compared by identity: thousands of them may be given each second."""
-        built: dict[str, tuple[DiscoveredInput, Input]] = {}
+        built: dict[str, tuple[DiscoveredInput, AnyInput]] = {}
         refused: dict[str, str] = {}
         for item in discovered:
             existing = known.get(item.config.id)
@@ -135,11 +139,12 @@ class InputFactory:
         return built
 
     def _make(
-        self, config: InputConfig, root: ShipperConfig, shared: chain.Steps, metadata: Doc | None = None
-    ) -> Input:
+        self, config: AnyConfig, root: ShipperConfig, shared: chain.Steps, metadata: Doc | None = None
+    ) -> AnyInput:
         """`metadata`: members of its events, for one that was discovered."""
         context = self._context
-        return Input(
+        make: Any = FeedInput if isinstance(config, FeedConfig) else Input
+        made: AnyInput = make(
             config,
             context.agent,
             merged(metadata or {}, static_fields(config, root)),
@@ -152,6 +157,7 @@ class InputFactory:
             self._counts.setdefault(config.id, InputCounts()),
             comes_and_goes=metadata is not None,
         )
+        return made
 
 
 def comparison_key(value: object) -> object:

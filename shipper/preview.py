@@ -201,12 +201,16 @@ def _events(batch: Batch) -> Iterator[_Event]:
 def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputConfig, str]:
     """Return the input that reads the lines, and the reason if the user might expect another one. Raises StartError if
     there is none."""
-    named = [candidate for candidate in config.inputs if candidate.id == wanted]
-    enabled = [candidate for candidate in config.inputs if candidate.enabled]
+    of_files = config.file_inputs
+    named = [candidate for candidate in of_files if candidate.id == wanted]
+    enabled = [candidate for candidate in of_files if candidate.enabled]
     if wanted is not None or not enabled:
         if named:
             return named[0], ""
-        known = ", ".join(candidate.id for candidate in config.inputs)
+        for other in config.inputs:
+            if wanted in (None, other.id):
+                raise StartError(f"input {other.id!r} is of type {other.type}; only inputs of files can be previewed")
+        known = ", ".join(candidate.id for candidate in of_files)
         raise StartError(f"no input has the id {wanted!r}; the ids are: {known}" if known else "there is no input")
     if len(enabled) == 1:
         return enabled[0], ""

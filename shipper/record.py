@@ -70,14 +70,17 @@ def members_of_file(of_input: Doc, file: Doc) -> Doc:
     return shared
 
 
-def members_of_input(agent: Agent, input_type: str, input_id: str, static: Doc) -> Doc:
-    """Return the members that the records of all files of an input share; `static` take precedence."""
+def members_of_input(agent: Agent, input_type: str, input_id: str, static: Doc, *, with_host: bool = True) -> Doc:
+    """Return the members that all records of an input share; `static` take precedence, and may name a host also where
+    the agent's own is left out."""
     own: Doc = {
         "input": {"type": input_type, "id": input_id},
         "host": {"name": agent.host},
         "agent": {"type": "shipper", "version": agent.version, "id": agent.id, "name": agent.name},
         "ecs": {"version": ECS_VERSION},
     }
+    if not with_host:
+        del own["host"]
     others = {name: value for name, value in static.items() if name not in own}
     return merged({**others, **own}, static)
 

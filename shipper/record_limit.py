@@ -1,6 +1,7 @@
 """How large a message and its record may become, so that the output can send it."""
 
-from config.shipper.model import InputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.feeds.base import AnyInput
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
 
 UNLIMITED = 2**31
 # The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,
@@ -11,7 +12,7 @@ KEY = 1024
 HEADER = 10
 
 
-def message_limit(config: InputConfig, root: ShipperConfig) -> int:
+def message_limit(config: AnyInput, root: ShipperConfig) -> int:
     """Return the most bytes of a message: no more than the output can send, which would only be cut later."""
     kafka = root.output.chosen
     if not isinstance(kafka, KafkaOutputConfig) or kafka.oversized != "cut":

@@ -17,8 +17,8 @@ from shipper.config_reader import ConfigReader, ReadResult, Start, on_new_thread
 from shipper.errors import StartError
 from shipper.inputs import DiscoveredInput, InputFactory
 from shipper.memory import long_lived
+from shipper.source.feeds.feeds import AnyInput
 from shipper.source.layers import LayerChanged
-from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Reloads:
     is_refused: bool = False  # the last one was
 
 
-ReplaceInputs = Callable[[list[Input]], None]
+ReplaceInputs = Callable[[list[AnyInput]], None]
 
 
 class Reloader:
@@ -86,7 +86,7 @@ class Reloader:
         return self._config
 
     @property
-    def running(self) -> list[Input]:
+    def running(self) -> list[AnyInput]:
         """Return the inputs in effect. Any thread may ask."""
         return self._running
 
@@ -175,12 +175,12 @@ class Reloader:
         names = [option.name for option in options(ShipperConfig) if option.name not in RELOADED]
         return replace(read, **{name: getattr(self._config, name) for name in names})
 
-    def _build_inputs(self, config: ShipperConfig) -> list[Input]:
+    def _build_inputs(self, config: ShipperConfig) -> list[AnyInput]:
         if any(candidate.enabled and candidate.type == "stdin" for candidate in config.inputs):
             raise StartError("an input of type stdin can only be added at the next start")
         return self._inputs.build(config, self._discovered)
 
-    def _log_changes(self, read: ShipperConfig, inputs: list[Input]) -> None:
+    def _log_changes(self, read: ShipperConfig, inputs: list[AnyInput]) -> None:
         log_findings(read, self._config)
         late = changed_options(self._config, read, RELOADED)
         if late:
@@ -218,7 +218,7 @@ def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> 
                 logger.log(level, "%s", finding, extra=EACH)
 
 
-def difference(before: Sequence[Input], after: Sequence[Input]) -> str:
+def difference(before: Sequence[AnyInput], after: Sequence[AnyInput]) -> str:
     """Return the difference in words, as in: 1 input added, 2 unchanged."""
     old, new = {item.id: item for item in before}, {item.id: item for item in after}
     both = old.keys() & new.keys()

@@ -14,6 +14,7 @@ from shipper.reload import ReplaceInputs
 from shipper.source.base import BatchSource, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
+from shipper.source.feeds.feeds import AnyInput, Feeds, MakeFeed
 from shipper.source.layers import Crawlers
 from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
@@ -26,9 +27,11 @@ OPEN_WITH_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class MadeSource:
-    """`observe` returns what the monitor reads of it; without `replace_inputs`, inputs cannot be changed."""
+    """`files` is what reads files; `observe` returns what the monitor reads of it; without `replace_inputs`, inputs
+    cannot be changed."""
 
     source: BatchSource
+    files: BatchSource
     observe: Callable[[], Observation]
     replace_inputs: ReplaceInputs | None = None
 
@@ -41,22 +44,29 @@ def watcher_of(wake: Wake, stack: ExitStack, inotify: Callable[[Callable[[], Non
 
 
 def make_source(
-    inputs: list[Input], context: SourceContext, options: CrawlerOptions, wake: Wake, watcher: Callable[[], Watcher]
+    inputs: list[AnyInput], context: SourceContext, options: CrawlerOptions, wake: Wake, watcher: Callable[[], Watcher]
 ) -> MadeSource:
     """`options` are those of all crawlers together, but for the limit of open files, which is the system's; `watcher`
     makes one for each. Raises StartError."""
-    if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
+    of_files = [item for item in inputs if isinstance(item, Input)]
+    if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
-        stdin = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=options.pending_bytes)
-        return MadeSource(stdin, stdin.observe)
+        stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
+        return MadeSource(stdin, stdin, stdin.observe)
 
     def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:
         most_open = max(_most_open(once=context.once) // layers, 1)
         own = replace(options, most_open=most_open, pending_bytes=options.pending_bytes // layers)
         return Crawler(layer, watcher(), context, own, states)
 
-    crawlers = Crawlers(inputs, context.registrar, crawl)
-    return MadeSource(crawlers, crawlers.observe, crawlers.replace_inputs)
+    def maker() -> MakeFeed:
+        from shipper.source.feeds.factory import maker  # few have an input that reads no files
+
+        return maker(context, wake.from_outside())
+
+    crawlers = Crawlers(of_files, context.registrar, crawl)
+    feeds = Feeds(crawlers, inputs, maker, context.clock)
+    return MadeSource(feeds, crawlers, feeds.observe, feeds.replace_inputs)
 
 
 def _most_open(*, once: bool) -> int:

@@ -1,11 +1,12 @@
 """The tags and fields of the configuration and of an input, which all events of the input have."""
 
-from config.shipper.model import InputConfig, ShipperConfig
+from config.shipper.inputs import EveryInput
+from config.shipper.model import ShipperConfig
 from shipper.event import Doc
 from shipper.record import merged, static_members
 
 
-def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
+def static_fields(config: EveryInput, root: ShipperConfig) -> Doc:
     """Return the tags and fields of the configuration and of the input, whose own take precedence. Raises
     StartError."""
     nested: Doc = {}

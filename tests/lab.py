@@ -32,6 +32,7 @@ from shipper.output.encode import Encoder
 from shipper.output_context import OutputContext
 from shipper.source.base import ReadsToEnd
 from shipper.source.crawler import Crawler
+from shipper.source.feeds.feeds import Feeds
 from shipper.source.layers import Crawlers
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
@@ -169,8 +170,10 @@ class Lab:
     @property
     def crawler(self) -> Crawler:
         """That of the only layer: the inputs of the Lab have no file in common."""
-        assert isinstance(self.running.source, Crawlers), "the Lab reads files"
-        (crawler,) = self.running.source.crawlers
+        source = self.running.source
+        assert isinstance(source, Feeds), "the Lab reads files"
+        assert isinstance(source.files, Crawlers)
+        (crawler,) = source.files.crawlers
         return crawler
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:

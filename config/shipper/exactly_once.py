@@ -4,14 +4,14 @@ show which records are there."""
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from config.shipper.inputs import InputConfig
+from config.shipper.feeds.base import AnyInput
 from config.shipper.processors import Branch
 from config.text.checks import Finding
 
 _OR = "or set output.kafka.delivery: at_least_once"
 
 
-def conflicts(inputs: Iterable[InputConfig], processors: Mapping[str, Iterable[Any]]) -> Iterator[Finding]:
+def conflicts(inputs: Iterable[AnyInput], processors: Mapping[str, Iterable[Any]]) -> Iterator[Finding]:
     """Yield what exactly_once cannot be combined with. `processors`: the lists of them by dotted path."""
     for index, item in enumerate(inputs):
         if item.enabled and item.type == "stdin":

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from config.shipper import filebeat
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
+from config.shipper.input_ids import derived_id
 from config.shipper.inputs import (
     CLEAN_INACTIVE,
     CLEAN_REMOVED,
@@ -24,15 +25,14 @@ from config.shipper.inputs import (
     SCAN_INTERVAL,
     SYMLINKS,
     CloseConfig,
-    EveryInput,
     InputConfig,
     InputType,
+    LineInput,
     ProspectorConfig,
     ReaderCloseConfig,
     ScannerConfig,
     StateChangeConfig,
     check_clean_inactive,
-    derived_id,
 )
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import JsonSection, NdjsonConfig
@@ -44,7 +44,7 @@ from config.text.units import Duration, DurationOrNever, Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlatInput(EveryInput):
+class FlatInput(LineInput):
     """The options that all of them share."""
 
     not_yet: ClassVar = filebeat.FLAT_NOT_YET

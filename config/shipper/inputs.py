@@ -1,18 +1,17 @@
 """The inputs: `InputConfig` is `type: filestream`, and every other type becomes one."""
 
 import dataclasses
-import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from config.shipper import filebeat
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
+from config.shipper.input_ids import derived_id, own_id
 from config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.read_until_eof import ReadUntilEofConfig
-from config.text.checks import Finding, not_blank, without_blanks
+from config.text.checks import Finding, without_blanks
 from config.text.encodings import Encoding, LineTerminator, check_terminator
 from config.text.glob_overlap import PathSets, overlap, path_sets
 from config.text.patterns import Pattern
@@ -20,8 +19,6 @@ from config.text.units import Duration, DurationOrNever, Size, readable_duration
 
 InputType = Literal["filestream", "log", "container", "stdin"]
 Compression = Literal["none", "gzip", "auto"]
-
-_WITHOUT_ID = ".global"  # the name of inputs without an id in Filebeat's registry
 
 # Options that `type: filestream` and the older types have under different names, or with different defaults.
 PATHS: dict[str, Any] = {"doc": "Files to read: globs, including `**`.", "check": without_blanks}
@@ -65,6 +62,25 @@ class EveryInput:
     """The options of every type of input."""
 
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
+    processors: tuple[AnyProcessor, ...] = field(
+        default=(),
+        metadata={"since": "0.2", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
+    )
+    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
+    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
+    fields_under_root: bool = field(
+        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
+    )
+    keep_null: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) are kept in events."}
+    )
+    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineInput(EveryInput):
+    """The options of every type of input that reads lines."""
+
     encoding: Encoding = field(
         default="utf-8", metadata={"doc": "The encoding of the lines; invalid bytes become U+FFFD."}
     )
@@ -86,23 +102,10 @@ class EveryInput:
             "doc": "Messages that match one of these are dropped; applied after include_lines.",
         },
     )
-    processors: tuple[AnyProcessor, ...] = field(
-        default=(),
-        metadata={"since": "0.2", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
-    )
-    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
-    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
-    fields_under_root: bool = field(
-        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
-    )
-    keep_null: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) are kept in events."}
-    )
-    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
 
     def shared(self) -> dict[str, Any]:
         """Return these options by name, for the input that a type becomes."""
-        return {option.name: getattr(self, option.name) for option in dataclasses.fields(EveryInput)}
+        return {option.name: getattr(self, option.name) for option in dataclasses.fields(LineInput)}
 
 
 def parse_compression(text: str) -> Compression:
@@ -214,12 +217,6 @@ class TakeOverConfig:
             yield "from_ids", "has no effect without enabled: true"
 
 
-def _own_id(text: str) -> Iterator[Finding]:
-    yield from not_blank(text)
-    if text == _WITHOUT_ID:
-        yield "", f"'{_WITHOUT_ID}' is what Filebeat calls inputs without an id; choose another id"
-
-
 def check_clean_inactive(
     clean_inactive: float, ignore_older: float, interval: float, interval_name: str
 ) -> Iterator[Finding]:
@@ -235,7 +232,7 @@ def check_clean_inactive(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputConfig(EveryInput):
+class InputConfig(LineInput):
     not_yet: ClassVar = filebeat.INPUT_NOT_YET
     ignored: ClassVar = filebeat.INPUT_IGNORED
     here: ClassVar = filebeat.FILESTREAM_NAMES
@@ -244,7 +241,7 @@ class InputConfig(EveryInput):
         default="",
         metadata={
             "doc": "The input's own name; positions are stored under it. In a filebeat.yml it may be absent.",
-            "check": _own_id,
+            "check": own_id,
             "wanted": "every filestream input needs its own id, as in 'id: nginx'",
         },
     )
@@ -313,37 +310,8 @@ class InputConfig(EveryInput):
     def converted(self) -> "InputConfig":
         read = self.prospector.scanner.fingerprint
         identity = replace(self.file_identity, offset=read.offset, length=read.length)
-        return replace(self, id=self.id or derived_id(self.type, self.paths), file_identity=identity)
+        return replace(self, id=self.id or self.derived_id, file_identity=identity)
 
     @property
-    def has_derived_id(self) -> bool:
-        return self.id == derived_id(self.type, self.paths)
-
-
-def derived_id(type: InputType, paths: tuple[str, ...]) -> str:
-    """Return an id that depends on the type and the set of paths, not on their order."""
-    digest = hashlib.sha256("\0".join(sorted(set(paths))).encode()).hexdigest()
-    return f"{type}-{digest[:8]}"
-
-
-def with_distinct_ids(inputs: tuple[InputConfig, ...]) -> tuple[InputConfig, ...]:
-    """Return the inputs, of which those with the same derived id are numbered in their order."""
-    given: Counter[str] = Counter()
-    distinct = []
-    for item in inputs:
-        if item.has_derived_id:
-            given[item.id] += 1
-            item = item if given[item.id] == 1 else replace(item, id=f"{item.id}-{given[item.id]}")
-        distinct.append(item)
-    return tuple(distinct)
-
-
-def kept_by_order(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
-    """Yield the inputs whose ids `with_distinct_ids` has numbered."""
-    for index, item in enumerate(inputs):
-        if item.id.startswith(f"{derived_id(item.type, item.paths)}-"):
-            yield (
-                f"[{index}].id",
-                "missing, and another input has the same paths: the positions of the two are kept by their order, of "
-                f"this one under {item.id!r}; give each an id before their order changes",
-            )
+    def derived_id(self) -> str:
+        return derived_id(self.type, self.paths)

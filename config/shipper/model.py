@@ -13,9 +13,11 @@ from config.shipper.autodiscover import PROVIDERS as PROVIDERS
 from config.shipper.autodiscover import AutodiscoverConfig, has_providers
 from config.shipper.dead_letters import LettersConfig
 from config.shipper.exactly_once import conflicts
+from config.shipper.feeds.base import AnyInput, files_of
 from config.shipper.http import HttpConfig
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
+from config.shipper.input_ids import has_derived_id, kept_by_order, with_distinct_ids
 from config.shipper.inputs import (
     CloseConfig,
     DeleteConfig,
@@ -26,8 +28,6 @@ from config.shipper.inputs import (
     ScannerConfig,
     ScannerFingerprintConfig,
     StateChangeConfig,
-    kept_by_order,
-    with_distinct_ids,
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
 from config.shipper.keystore import FILE as KEYSTORE
@@ -126,23 +126,23 @@ class RegistryConfig:
     )
 
 
-def check_inputs(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
-    counts = Counter(item.id for item in inputs if not item.has_derived_id)
+def check_inputs(inputs: tuple[AnyInput, ...]) -> Iterator[Finding]:
+    counts = Counter(item.id for item in inputs if not has_derived_id(item))
     for index, item in enumerate(inputs):
         if counts[item.id] > 1:
             yield f"[{index}].id", f"{item.id!r} is the id of {counts[item.id]} inputs; each input needs its own"
-    enabled = [index for index, item in enumerate(inputs) if item.enabled]
-    for index in enabled:
-        if inputs[index].delete.enabled:
-            both = [other for other in enabled if other != index and inputs[index].may_share_files(inputs[other])]
+    enabled = [(index, item) for index, item in files_of(inputs) if item.enabled]
+    for index, item in enabled:
+        if item.delete.enabled:
+            both = [other for number, other in enabled if number != index and item.may_share_files(other)]
             if both:
                 yield (
                     f"[{index}].delete.enabled",
-                    f"input {inputs[both[0]].id!r} may read the same files, which would be deleted before it has read "
+                    f"input {both[0].id!r} may read the same files, which would be deleted before it has read "
                     "them: give them paths that have no file in common",
                 )
-    for index in enabled:
-        if inputs[index].type == "stdin" and len(enabled) > 1:
+    for index, item in enabled:
+        if item.type == "stdin" and sum(other.enabled for other in inputs) > 1:
             yield f"[{index}].type", "stdin must be the only enabled input"
 
 
@@ -165,7 +165,7 @@ INPUT_KINDS = Kinds(
 class ShipperConfig:
     not_yet: ClassVar = filebeat.ROOT_NOT_YET
     ignored: ClassVar = filebeat.ROOT_IGNORED
-    inputs: tuple[InputConfig, ...] = field(
+    inputs: tuple[AnyInput, ...] = field(
         metadata={
             "key": ("shipper.inputs", "filebeat.inputs"),
             "doc": "The inputs: what is read.",
@@ -285,6 +285,11 @@ class ShipperConfig:
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
         yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
+
+    @property
+    def file_inputs(self) -> tuple[InputConfig, ...]:
+        """Return the inputs that read files."""
+        return tuple(item for _, item in files_of(self.inputs))
 
     def converted(self) -> "ShipperConfig":
         return replace(self, inputs=with_distinct_ids(self.inputs))

@@ -7,7 +7,8 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from config.shipper.inputs import InputConfig, ScannerConfig
+from config.shipper.feeds.base import AnyInput, files_of
+from config.shipper.inputs import ScannerConfig
 from config.text import globs
 from config.text.checks import Finding
 from config.text.patterns import searcher
@@ -16,22 +17,22 @@ _MAGIC = re.compile(r"[*?\[\\]")
 _WRITES = "its own output; exclude that file, or move one of them"
 
 
-def reads_own_output(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
+def reads_own_output(inputs: tuple[AnyInput, ...], written: Mapping[str, str]) -> Iterator[Finding]:
     """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
     for where, path in _matches(inputs, written):
         yield where, f"matches {path} of {written[path]}: the shipper would read {_WRITES}"
 
 
-def reads_own_log(inputs: tuple[InputConfig, ...], files: Sequence[str]) -> Iterator[Finding]:
+def reads_own_log(inputs: tuple[AnyInput, ...], files: Sequence[str]) -> Iterator[Finding]:
     """Yield remarks below `inputs`. Its own log may be read as any other: it does not grow with each line it ships."""
     for where, path in _matches(inputs, files):
         yield where, f"matches {path}, the shipper's own log, which is shipped too; exclude that file if it is unwanted"
 
 
-def _matches(inputs: tuple[InputConfig, ...], written: Collection[str]) -> Iterator[tuple[str, str]]:
+def _matches(inputs: tuple[AnyInput, ...], written: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the place of each pattern that matches one of these paths, with the path."""
     absolute = {path: os.path.abspath(path) for path in written}
-    for index, input_config in enumerate(inputs):
+    for index, input_config in files_of(inputs):
         if not input_config.enabled:
             continue
         for position, pattern in enumerate(input_config.paths):

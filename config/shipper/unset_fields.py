@@ -9,7 +9,7 @@ from typing import Any
 
 from config.shipper import conditions
 from config.shipper.conditions import ConditionConfig
-from config.shipper.inputs import InputConfig
+from config.shipper.feeds.base import AnyInput, files_of
 from config.shipper.ndjson import NdjsonConfig
 from config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
 from config.text.checks import Finding
@@ -54,7 +54,7 @@ def tested_by(processors: Sequence[AnyProcessor], where: str) -> Iterator[Tested
 class Steps:
     """All that may set a field. `processors` and `fields` are those of all inputs."""
 
-    inputs: Sequence[InputConfig]
+    inputs: Sequence[AnyInput]
     processors: Sequence[AnyProcessor]
     fields: Mapping[str, Any]
 
@@ -102,7 +102,7 @@ def _names_of_api(tested: Iterable[Tested]) -> list[tuple[str, str]]:
 
 
 def _reads_docker(asking: Iterable[Any], steps: Steps) -> bool:
-    if any("docker" in path for item in steps.inputs for path in item.paths):
+    if any("docker" in path for _, item in files_of(steps.inputs) for path in item.paths):
         return True
     return any(os.path.isdir(os.path.join(step.hostfs, _DOCKER)) for step in asking)
 

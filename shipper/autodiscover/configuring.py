@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from config.shipper.conditions import ConditionConfig
+from config.shipper.feeds.base import FeedConfig
 from config.shipper.model import INPUT_KINDS, InputConfig
 from config.shipper.old_names import with_todays_options
 from config.shipper.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider
@@ -120,6 +121,8 @@ class Configurer:
         mistakes = [problem for problem in report.problems if not (problem.lapse and template.tolerant)]
         if mistakes:
             made.refused.append("; ".join(map(str, mistakes)))
+        elif isinstance(value, FeedConfig) and value.enabled:
+            made.refused.append(f"{template.path}: type: {value.type} reads no files, so it cannot be a container's")
         elif isinstance(value, InputConfig) and value.enabled:
             fault = _fault(value)
             if fault:

@@ -11,7 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from config.shipper.feeds.base import AnyInput
 from config.shipper.http import HttpConfig
+from config.shipper.inputs import InputConfig
 from monitor.server import Handler
 from shipper.agent_socket import socket_path
 from shipper.app import App
@@ -120,5 +122,9 @@ class Monitor:
 
 
 def _tappable(app: App) -> Tappable:
-    inputs = {active.id: active.config.paths for active in app.reloader.running}
+    inputs = {active.id: _paths(active.config) for active in app.reloader.running}
     return Tappable(inputs, [harvester.state.path for harvester in app.observe().running])
+
+
+def _paths(config: AnyInput) -> tuple[str, ...]:
+    return config.paths if isinstance(config, InputConfig) else ()

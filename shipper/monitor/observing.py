@@ -46,7 +46,7 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         files=nlargest(MOST_FILES, lags, key=lambda lag: (lag.behind, lag.oldest or 0.0)),
         files_open=len(observation.running),
         files_waiting=observation.waiting,
-        behind=sum(lag.behind for lag in lags) + observation.bytes_waiting,
+        behind=sum(lag.behind for lag in lags) + observation.bytes_waiting + sum(observation.behind_of_feed.values()),
         oldest=_oldest(lags),
         problems=dict(observation.problems),
         watches=observation.watches,
@@ -113,7 +113,7 @@ def _inputs(app: App, observation: Observation, lags: Iterable[FileLag]) -> list
             type=active.config.type,
             events_read=active.counts.events_read,
             bytes_read=active.counts.bytes_read,
-            behind=sum(lag.behind for lag in of_input[active.id]),
+            behind=sum(lag.behind for lag in of_input[active.id]) + observation.behind_of_feed.get(active.id, 0),
             files_open=observation.open_of_input.get(active.id, 0),
             oldest=_oldest(of_input[active.id]),
         )

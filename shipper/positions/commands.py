@@ -86,7 +86,7 @@ def _import_filebeat(options: argparse.Namespace) -> int:
 
     config, data = context(options)
     fingerprinting = Fingerprinting(options.fingerprint_offset, options.fingerprint_length)
-    inputs = config.inputs if config else ()
+    inputs = config.file_inputs if config else ()
     return take_over(
         options.source, _directory(config, data), _files(config), inputs, fingerprinting, overwrite=options.overwrite
     )

@@ -1,6 +1,7 @@
 """Nests the readers, innermost first. This is the only module that knows all of them."""
 
 import logging
+from typing import Protocol
 
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
@@ -34,6 +35,36 @@ def build(
     `max_bytes` is the longest message that is kept whole, in bytes; `shared` the members that all records of the file
     have; `metrics` counts what is dropped on purpose.
     """
+    metrics = metrics or Metrics()
+    names = ", ".join(type(parser_config).__name__.removesuffix("Config") for parser_config in config.parsers)
+    logger.debug("input %s: lines of %s, parsers: %s", config.id, config.encoding, names or "none")
+    lines = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
+    reader = parse(lines, config, max_bytes, clock, shared, metrics)
+    if config.include_lines or config.exclude_lines:
+        reader = SelectReader(reader, config.include_lines, config.exclude_lines, metrics)
+    return reader
+
+
+class HasParsers(Protocol):
+    """The options of an input, as far as parsers need them."""
+
+    @property
+    def parsers(self) -> tuple[ParserConfig, ...]: ...
+
+    @property
+    def keep_null(self) -> bool: ...
+
+
+def parse(
+    reader: Reader,
+    config: HasParsers,
+    max_bytes: int,
+    clock: Clock,
+    shared: Doc | None = None,
+    metrics: Metrics | None = None,
+) -> Reader:
+    """Nest the parsers, the limit and what drops empty messages on a reader of lines, or of messages. The arguments are
+    those of `build`."""
     shared, metrics = shared or {}, metrics or Metrics()
 
     def parser(reader: Reader, parser: ParserConfig) -> Reader:
@@ -49,12 +80,6 @@ def build(
             case SyslogConfig():
                 return SyslogReader(reader, parser, shared, clock)
 
-    names = ", ".join(type(parser_config).__name__.removesuffix("Config") for parser_config in config.parsers)
-    logger.debug("input %s: lines of %s, parsers: %s", config.id, config.encoding, names or "none")
-    reader: Reader = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
     for parser_config in config.parsers:
         reader = parser(reader, parser_config)
-    reader = NotEmptyReader(LimitReader(reader, max_bytes))
-    if config.include_lines or config.exclude_lines:
-        reader = SelectReader(reader, config.include_lines, config.exclude_lines, metrics)
-    return reader
+    return NotEmptyReader(LimitReader(reader, max_bytes))

@@ -139,6 +139,8 @@ def entries_of(layers: Sequence[Sequence[Input]], registrar: Registrar) -> list[
     entries: list[list[FileState]] = [[] for _ in layers]
     left: list[FileState] = []
     for state in registrar.states.values():
+        if state.kind:  # not of a file
+            continue
         number = number_of.get(state.input)
         (left if number is None else entries[number]).append(state)
     known = [{_file_of(state) for state in own if state.ended is None} for own in entries]

@@ -10,7 +10,8 @@ from shipper.source.reading.harvester import Harvester
 @dataclass(frozen=True, slots=True)
 class Observation:
     """`running` are the open files, `draining` those closed ones of which batches are in flight. `waiting`: files that
-    wait to be opened, `bytes_waiting` their bytes. `problems`: the current ones, by path. `fallbacks`: files and
+    wait to be opened, `bytes_waiting` their bytes. `behind_of_feed`: bytes, or events, of an input without files that
+    are not acknowledged, as far as it knows. `problems`: the current ones, by path. `fallbacks`: files and
     directories that are looked at from time to time, as there is no watch for them."""
 
     running: Sequence[Harvester] = ()
@@ -19,6 +20,7 @@ class Observation:
     waiting: int = 0
     bytes_waiting: int = 0
     problems: Mapping[str, str] = field(default_factory=dict)
+    behind_of_feed: Mapping[str, int] = field(default_factory=dict)
     watches: int = 0
     fallbacks: int = 0
 
@@ -34,6 +36,7 @@ class Observation:
             waiting=sum(observation.waiting for observation in several),
             bytes_waiting=sum(observation.bytes_waiting for observation in several),
             problems=ChainMap(*(dict(observation.problems) for observation in several)),
+            behind_of_feed=dict(ChainMap(*(dict(observation.behind_of_feed) for observation in several))),
             watches=sum(observation.watches for observation in several),
             fallbacks=sum(observation.fallbacks for observation in several),
         )

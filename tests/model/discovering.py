@@ -11,6 +11,7 @@ from shipper.app import Environment, build
 from shipper.autodiscover.composition import Autodiscover, ProviderContext
 from shipper.autodiscover.containers import Container
 from shipper.autodiscover.discoveries import Discoveries
+from shipper.source.feeds.feeds import Feeds
 from shipper.source.layers import Crawlers
 from shipper.wake import Wake
 from tests.lab import Lab
@@ -109,8 +110,10 @@ class DiscoveringLab(Lab):
 
     @property
     def crawlers(self) -> Crawlers:
-        assert isinstance(self.running.source, Crawlers)
-        return self.running.source
+        source = self.running.source
+        assert isinstance(source, Feeds)
+        assert isinstance(source.files, Crawlers)
+        return source.files
 
     def pass_time(self, seconds: float, steps: int = 20) -> None:
         for _ in range(steps):

@@ -61,7 +61,7 @@ class ReloadingLab(Lab):
 
     def of(self, name: str, pattern: str, **options: Any) -> InputConfig:
         """An input of files in the Lab's directory."""
-        (first,) = super()._config().inputs
+        (first,) = super()._config().file_inputs
         return replace(first, **{"id": name, "paths": (f"{self.logs}/{pattern}",), **options})
 
     @property

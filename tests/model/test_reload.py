@@ -377,7 +377,7 @@ def test_what_cannot_change_is_named_and_stays(lab: ReloadingLab, reload_log: Re
         "changed in the configuration, and in effect at the next start only: queue.mem.events, name"
     ]
     lab.append("a.log", "one\n")
-    lab.reload(replace(lab.configured.inputs[0], tags=("new",)))
+    lab.reload(replace(lab.configured.file_inputs[0], tags=("new",)))
     lab.expect_lines("a.log", "one")
     assert reload_log.messages[1:] == [
         "changed in the configuration, and in effect at the next start only: queue.mem.events, name",

@@ -46,10 +46,8 @@ class Input:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", InputSpec(self.config, self.comes_and_goes))
-        shared = members_of_input(self.agent, self.config.type, self.config.id, self.static)
-        if self.config.publisher_pipeline.disable_host:
-            del shared["host"]
-            shared |= {name: value for name, value in self.static.items() if name == "host"}
+        with_host = not self.config.publisher_pipeline.disable_host
+        shared = members_of_input(self.agent, self.config.type, self.config.id, self.static, with_host=with_host)
         object.__setattr__(self, "_shared", shared)
 
     @property

@@ -31,7 +31,7 @@ def test_two_variables_are_enough() -> None:
     assert kafka(config).ssl.enabled is None
     assert config.path.data == "/var/lib/shipper"
     assert (config.warnings, config.notes) == ((), ())
-    (files,) = config.inputs
+    (files,) = config.file_inputs
     assert (files.paths, files.read_until_eof.enabled) == (("/logs/*.log*",), True)
 
 
@@ -70,7 +70,7 @@ def test_paths_and_limits_come_from_the_environment() -> None:
         SHIPPER_DATA="/state",
         SHIPPER_QUEUE_BYTES="1MiB",
     )
-    (files,) = config.inputs
+    (files,) = config.file_inputs
     assert (files.paths, files.read_until_eof.enabled) == (("/a/*.log", "/b/*.log"), False)
     assert (config.tags, config.shutdown_timeout, config.path.data) == (("web", "blue"), 45.0, "/state")
     assert config.queue.mem.bytes == 1024**2

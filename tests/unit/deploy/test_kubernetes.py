@@ -109,7 +109,7 @@ def test_a_sidecar_is_configured_by_variables_that_the_image_knows() -> None:
         environ = {variable["name"]: variable.get("value", "set") for variable in variables}
         assert set(environ) <= known
         config = load(IMAGE_CONFIG, ShipperConfig, env=environ)
-        assert config.inputs[0].read_until_eof.enabled
+        assert config.file_inputs[0].read_until_eof.enabled
 
 
 def test_a_pod_is_given_more_time_than_a_stop_takes() -> None:

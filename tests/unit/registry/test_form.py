@@ -30,6 +30,8 @@ FULL = FileState(
     birth=1763717400123456789,
     modified=1763717401123456789,
     changed=1763717402123456789,
+    kind="journald",
+    cursor="s=9f;i=1;b=77",
 )
 
 
@@ -115,9 +117,9 @@ def test_a_file_of_the_other_kind_is_not_taken() -> None:
 
 
 def test_a_newer_version_is_distinguished_from_damage() -> None:
-    newer = form.sealed(b'{"registry":"log","version":4,"group":0,"more":true')
+    newer = form.sealed(b'{"registry":"log","version":5,"group":0,"more":true')
     with pytest.raises(form.TooNew) as caught:
         form.read_header(newer, "log")
-    assert caught.value.version == 4
+    assert caught.value.version == 5
     with pytest.raises(form.Damaged):
-        form.read_header(newer.replace(b'"version":4', b'"version":5'), "log")
+        form.read_header(newer.replace(b'"version":5', b'"version":6'), "log")

@@ -339,9 +339,9 @@ def test_a_log_that_ends_before_its_checkpoint_is_begun_again() -> None:
 @pytest.mark.parametrize(("path", "kind"), [(LOG, b"log"), (CHECKPOINT, b"checkpoint")])
 def test_a_registry_of_a_later_release_is_refused_and_left_as_it_is(path: Path, kind: bytes) -> None:
     disk = checkpointed().killed()
-    newer = form.sealed(b'{"registry":"%s","version":4,"group":3' % kind)
+    newer = form.sealed(b'{"registry":"%s","version":5,"group":3' % kind)
     disk.put(path, newer)
-    with pytest.raises(RegistryTooNew, match="format version 4, this release knows up to 3") as caught:
+    with pytest.raises(RegistryTooNew, match="format version 5, this release knows up to 4") as caught:
         Store.open(HERE, disk)
     assert caught.value.file == path
     assert content(disk, path) == newer
@@ -395,6 +395,11 @@ LINES = {
         '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"tail_hash":"","position":%d,'
         '"size_seen":0,"updated":0.0,"ttl":-1.0,"cuts":[7],"ended":null,"continues_in":null,"input":"","key":"",'
         '"compressed":0}\n'
+    ),
+    3: (
+        '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"tail_hash":"","position":%d,'
+        '"size_seen":0,"updated":0.0,"ttl":-1.0,"cuts":[7],"ended":null,"continues_in":null,"input":"","key":"",'
+        '"compressed":0,"proof":"","birth":0,"modified":0,"changed":0}\n'
     ),
 }
 

@@ -14,7 +14,7 @@ from shipper.inputs import InputFactory
 from shipper.metrics import Metrics
 from shipper.processor.base import ProcessorContext
 from shipper.processor.caches import Caches
-from shipper.source.reading.factory import Input
+from shipper.source.feeds.feeds import AnyInput
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
 
@@ -41,7 +41,7 @@ def read(folder: Path, own: str = "[]", of_all: str = "[]", more: str = "") -> S
     return load(file, ShipperConfig, env={})
 
 
-def passing(source: Input) -> int:
+def passing(source: AnyInput) -> int:
     """How many of five messages its processors let through."""
     assert source.process
     source.process(each := batch("12345"))

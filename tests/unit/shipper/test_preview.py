@@ -35,7 +35,7 @@ def preview(tmp_path: Path) -> Previewer:
         )
         config = load(file, ShipperConfig, env={})
         context = ProcessorContext(AGENT, Path(tmp_path), Metrics(), SystemClock(), Caches(SystemClock()))
-        return list(Preview(config, config.inputs[0], context, path, whole=whole).of(content))
+        return list(Preview(config, config.file_inputs[0], context, path, whole=whole).of(content))
 
     return preview
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from config.shipper.inputs import PublisherPipelineConfig, kept_by_order
+from config.shipper.input_ids import kept_by_order
+from config.shipper.inputs import PublisherPipelineConfig
 from config.shipper.model import (
     CloseConfig,
     FileIdentityConfig,
@@ -54,7 +55,7 @@ output.console:
 
 
 def test_every_option_of_log_has_its_place(lab: Lab) -> None:
-    (each,) = lab.load(LOG).inputs
+    (each,) = lab.load(LOG).file_inputs
     assert each == InputConfig(
         type="log",
         id=each.id,
@@ -86,7 +87,7 @@ def test_every_option_of_log_has_its_place(lab: Lab) -> None:
 
 
 def load(lab: Lab, *inputs: str) -> tuple[InputConfig, ...]:
-    return lab.load("shipper.inputs:\n" + "".join(f"- {each}\n" for each in inputs) + "output.console:\n").inputs
+    return lab.load("shipper.inputs:\n" + "".join(f"- {each}\n" for each in inputs) + "output.console:\n").file_inputs
 
 
 def problems(lab: Lab, *inputs: str) -> list[str]:

@@ -12,7 +12,7 @@ FINGERPRINT = "prospector.scanner.fingerprint"
 
 @pytest.fixture
 def identity(lab: Lab) -> Callable[[str], FileIdentityConfig]:
-    return lambda text: lab.load(lab.whole.replace("output.", f"    {text}\noutput.")).inputs[0].file_identity
+    return lambda text: lab.load(lab.whole.replace("output.", f"    {text}\noutput.")).file_inputs[0].file_identity
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_one_section_says_what_a_file_is_known_by(
 @pytest.mark.parametrize("type", ["log", "container"])
 def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
     text = f"shipper.inputs: [{{type: {type}, paths: [x], file_identity.path: ~}}]\noutput.console:\n"
-    assert lab.load(text).inputs[0].file_identity == FileIdentityConfig("path")
+    assert lab.load(text).file_inputs[0].file_identity == FileIdentityConfig("path")
 
 
 @pytest.mark.parametrize(

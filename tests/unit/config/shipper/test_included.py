@@ -36,7 +36,7 @@ def write(lab: Lab) -> Write:
 
 
 def ids(config: ShipperConfig) -> list[str]:
-    return [each.id for each in config.inputs]
+    return [each.id for each in config.file_inputs]
 
 
 def test_they_come_after_the_others_in_the_order_of_the_files_names(lab: Lab, write: Write) -> None:
@@ -76,14 +76,14 @@ def test_variables_stand_for_the_same_as_in_the_configuration(lab: Lab, write: W
     write("a.yml", "- {id: '${ID}', type: filestream, paths: ['${path.config}/x', '${path.data}/y']}\n")
     config = lab.load(MAIN + "path.data: /data\n", env={"ID": "web"})
     assert ids(config) == ["app", "web"]
-    assert config.inputs[1].paths == (f"{lab.file.parent}/x", "/data/y")
+    assert config.file_inputs[1].paths == (f"{lab.file.parent}/x", "/data/y")
 
 
 def test_an_override_by_index_is_of_an_input_of_the_configuration(lab: Lab, write: Write) -> None:
     write("a.yml", WEB)
     config = lab.load(MAIN, overrides=["filebeat.inputs.0.id=new", "filebeat.inputs[0].paths[1]=/more"])
     assert ids(config) == ["new", "web"]
-    assert config.inputs[0].paths == ("/var/log/app.log", "/more")
+    assert config.file_inputs[0].paths == ("/var/log/app.log", "/more")
 
 
 def reported(lab: Lab, *more: str) -> list[str]:
@@ -198,7 +198,7 @@ def test_thousands_of_inputs_are_read_quickly(lab: Lab, write: Write) -> None:
     inputs = "".join(WEB.replace("web", f"web{number}") for number in range(1000))
     write("a.yml", inputs)
     start = time.process_time()
-    assert len(lab.load(MAIN).inputs) == 1001
+    assert len(lab.load(MAIN).file_inputs) == 1001
     assert time.process_time() - start < 2
 
 

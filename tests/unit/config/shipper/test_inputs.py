@@ -148,13 +148,13 @@ def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) ->
 def test_what_is_left_alone_and_forgotten_is_read(
     lab: Lab, written: str, read: tuple[float, float, str, str, bool]
 ) -> None:
-    (each,) = lab.load(lab.whole.replace("output.", f"    {written}\noutput.")).inputs
+    (each,) = lab.load(lab.whole.replace("output.", f"    {written}\noutput.")).file_inputs
     assert (each.ignore_older, each.clean_inactive, each.ignore_inactive, each.compression, each.clean_removed) == read
 
 
 def test_what_the_scanner_takes_is_read(lab: Lab) -> None:
     scanner = "{exclude_files: ['\\.gz$'], include_files: a, symlinks: true, recursive_glob: false}"
-    (each,) = lab.load(lab.whole.replace("output.", f"    prospector.scanner: {scanner}\noutput.")).inputs
+    (each,) = lab.load(lab.whole.replace("output.", f"    prospector.scanner: {scanner}\noutput.")).file_inputs
     assert each.prospector.scanner == ScannerConfig(
         exclude_files=(r"\.gz$",), include_files=("a",), symlinks=True, recursive_glob=False
     )
@@ -165,7 +165,7 @@ def test_when_files_are_closed_and_deleted_is_read(lab: Lab) -> None:
     close += " reader: {on_eof: true, after_interval: 5m}, removed.max_bytes: 1MiB}"
     (each,) = lab.load(
         lab.whole.replace("output.", f"    close: {close}\n    delete: {{enabled: true, grace_period: 0}}\noutput.")
-    ).inputs
+    ).file_inputs
     assert each.close == CloseConfig(
         on_state_change=StateChangeConfig(inactive=0.0, renamed=True, removed=False, check_interval=1.0),
         reader=ReaderCloseConfig(on_eof=True, after_interval=300.0),
@@ -204,7 +204,7 @@ def test_a_file_that_is_never_closed_is_never_deleted(lab: Lab) -> None:
 @pytest.mark.parametrize("closes", ["close.on_state_change.inactive: 1s", "close.reader.on_eof: true"])
 def test_a_file_that_is_closed_may_be_deleted(lab: Lab, closes: str) -> None:
     text = f"    delete.enabled: true\n    {closes}\noutput."
-    assert lab.load(lab.whole.replace("output.", text)).inputs[0].delete.enabled
+    assert lab.load(lab.whole.replace("output.", text)).file_inputs[0].delete.enabled
 
 
 def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
@@ -230,9 +230,8 @@ def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) 
     assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
         f"shipper.yml:1: {problem}"
     ]
-    assert (
-        lab.load("shipper.inputs: [{type: log, id: .global, paths: [x]}]\noutput.console:\n").inputs[0].id == ".global"
-    )
+    log = lab.load("shipper.inputs: [{type: log, id: .global, paths: [x]}]\noutput.console:\n")
+    assert log.inputs[0].id == ".global"
 
 
 def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
@@ -263,7 +262,7 @@ def test_an_option_in_the_wrong_section_is_reported_where_it_belongs(lab: Lab, l
 
 def test_what_an_input_takes_over_is_read(lab: Lab) -> None:
     text = "    take_over: {enabled: true, from_ids: [b]}\noutput."
-    (config,) = lab.load(lab.whole.replace("output.", text)).inputs
+    (config,) = lab.load(lab.whole.replace("output.", text)).file_inputs
     assert (config.take_over.enabled, config.take_over.from_ids) == (True, ("b",))
     (problem,) = lab.problems(lab.whole.replace("output.", "    take_over.from_ids: [b]\noutput."))
     assert problem.endswith("take_over.from_ids: has no effect without enabled: true")
@@ -272,7 +271,7 @@ def test_what_an_input_takes_over_is_read(lab: Lab) -> None:
 def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: Lab) -> None:
     old = "filebeat.inputs: [{type: filestream, id: a, paths: [x], take_over: true}]\noutput.console:\n"
     config = lab.load(old)
-    assert config.inputs[0].take_over.enabled
+    assert config.file_inputs[0].take_over.enabled
     assert config.warnings[0].endswith("filebeat.inputs[0].take_over: an old form; today it is take_over.enabled")
 
 

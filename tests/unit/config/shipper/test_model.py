@@ -81,7 +81,7 @@ def filebeat(lab: Lab) -> ShipperConfig:
 
 
 def test_inputs_of_a_filebeat_yml_are_read(filebeat: ShipperConfig) -> None:
-    first, second = filebeat.inputs
+    first, second = filebeat.file_inputs
     assert (first.type, first.id, first.enabled) == ("filestream", "app", True)
     assert first.paths == ("/var/log/app/*.log", "/var/log/app.log")
     assert (first.tags, first.fields, first.fields_under_root) == (("java",), {"env": "prod", "dc": {"rack": 7}}, True)
@@ -147,7 +147,7 @@ def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
     assert config == ShipperConfig(
         inputs=(InputConfig(id="app", paths=("/var/log/app.log",)),), output=OutputConfig(console=ConsoleOutputConfig())
     )
-    (each,) = config.inputs
+    (each,) = config.file_inputs
     assert (each.message_max_bytes, each.prospector.scanner.check_interval) == (10 * 1024**2, 10.0)
     assert (each.close.on_state_change.inactive, each.parsers) == (300.0, ())
     change, reader = each.close.on_state_change, each.close.reader
@@ -188,7 +188,7 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
     text = FILEBEAT.replace("filebeat.modules", "filebeat.config.modules").replace("filebeat.", "shipper.")
     native = lab.load(text.replace("shipper.config.modules", "filebeat.config.modules"), env={"SECRET": "0123"})
     filebeat = lab.load(FILEBEAT, env={"SECRET": "0123"})
-    assert (native.inputs, native.registry, native.shutdown_timeout) == (
+    assert (native.file_inputs, native.registry, native.shutdown_timeout) == (
         filebeat.inputs,
         filebeat.registry,
         filebeat.shutdown_timeout,

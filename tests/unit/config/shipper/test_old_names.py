@@ -16,13 +16,13 @@ INPUT = "filebeat.inputs: [{type: log, paths: [x]}]\n"
 def one(lab: Lab, options: str, *, key: str = "filebeat.inputs") -> tuple[InputConfig, list[str]]:
     """The only input, and the warnings without the name of the file."""
     config = lab.load(f"{key}:\n- {{{options}}}\n{OUTPUT}")
-    (read,) = config.inputs
+    (read,) = config.file_inputs
     return read, [warning.partition(".yml:")[2] for warning in config.warnings]
 
 
 def test_inputs_without_a_type_are_log_in_a_configuration_of_filebeats(lab: Lab) -> None:
     assert one(lab, "paths: [x]")[0].type == "log"
-    (native,) = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\n{OUTPUT}").inputs
+    (native,) = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\n{OUTPUT}").file_inputs
     assert native.type == "filestream"
 
 
@@ -35,7 +35,7 @@ def test_inputs_without_a_type_are_log_in_a_configuration_of_filebeats(lab: Lab)
 )
 def test_prospectors_are_inputs(lab: Lab, text: str) -> None:
     config = lab.load(text + OUTPUT)
-    assert [each.type for each in config.inputs] == ["log"]
+    assert [each.type for each in config.file_inputs] == ["log"]
     (warning,) = config.warnings
     assert warning.endswith("filebeat.prospectors: an old name; today it is filebeat.inputs")
 
@@ -44,7 +44,7 @@ def test_an_override_may_have_the_old_name_too(lab: Lab) -> None:
     config = lab.load(
         f"filebeat.prospectors: [{{paths: [x]}}]\n{OUTPUT}", overrides=["filebeat.prospectors.0.paths=[y]"]
     )
-    assert config.inputs[0].paths == ("y",)
+    assert config.file_inputs[0].paths == ("y",)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_an_override_may_have_the_old_name_too(lab: Lab) -> None:
 def test_prospectors_in_files_of_their_own_are_inputs(lab: Lab, text: str) -> None:
     (lab.file.parent / "more.yml").write_text("- {input_type: log, paths: [y], close_older: 1h}\n")
     config = lab.load(f"{text}\n{OUTPUT}")
-    assert [(each.type, each.close.on_state_change.inactive) for each in config.inputs] == [("log", 3600.0)]
+    assert [(each.type, each.close.on_state_change.inactive) for each in config.file_inputs] == [("log", 3600.0)]
     assert [warning.rpartition("/")[2] for warning in config.warnings] == [
         "shipper.yml:1: filebeat.config.prospectors: an old name; today it is filebeat.config.inputs",
         "more.yml:1: [0].input_type: an old name; today it is type",

@@ -1,0 +1,29 @@
+"""How a configured feed becomes what reads it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from registry.state import FileState
+from shipper.source.base import BatchSource, SourceContext
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.entries import FeedEntries
+
+
+def maker(context: SourceContext, wake: Callable[[], None]) -> Callable[[FeedInput], BatchSource]:
+    """Return a function that makes the feed of an input, and raises StartError. `wake` wakes the loop; any thread may
+    call it."""
+    entries = FeedEntries(context.registrar)
+
+    def make_feed(feed_input: FeedInput) -> BatchSource:
+        return make(replace(feed_input, note=entries.note), context, entries.of(feed_input.id), wake)
+
+    return make_feed
+
+
+def make(
+    feed_input: FeedInput, context: SourceContext, states: Sequence[FileState], wake: Callable[[], None]
+) -> BatchSource:
+    """`states` are the registry's entries of this input. Raises StartError."""
+    match feed_input.config:  # each type imports its modules here: hardly any configuration has all of them
+        case _:
+            raise AssertionError(f"no feed reads {feed_input.config.type}")

@@ -1,0 +1,175 @@
+"""The files of all inputs and the feeds beside them, as one source."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Protocol
+
+from logs.folding import EACH
+from shipper.clock import Clock
+from shipper.errors import StartError
+from shipper.event import Batch
+from shipper.source.base import BatchSource, ReadsToEnd, SourceStatus
+from shipper.source.feeds.base import FeedInput
+from shipper.source.observation import Observation
+from shipper.source.reading.factory import Input
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER = 10.0  # seconds
+AnyInput = Input | FeedInput
+MakeFeed = Callable[[FeedInput], BatchSource]
+
+
+class Files(BatchSource, Protocol):
+    """The crawlers, as this source sees them."""
+
+    def replace_inputs(self, inputs: list[Input]) -> None: ...
+
+    def observe(self) -> Observation: ...
+
+    def read_to_end(self, longest: float) -> bool: ...
+
+
+@dataclass(slots=True)
+class _Running:
+    """`feed_input`: what is to be read, None if nothing. `ending` was stopped, and its last batches are awaited before
+    the next one reads. `problem`: why none could be started, which is tried again at `retry_at` (monotonic)."""
+
+    feed_input: FeedInput | None
+    feed: BatchSource | None
+    ending: BatchSource | None = None
+    problem: str = ""
+    retry_at: float = 0.0
+
+    @property
+    def feeds(self) -> tuple[BatchSource, ...]:
+        return tuple(feed for feed in (self.feed, self.ending) if feed is not None)
+
+
+class Feeds:
+    """Used by the reading thread only, but for `observe`. A feed that cannot start ends the start of the agent, and a
+    reload leaves everything as it was."""
+
+    def __init__(self, files: Files, inputs: Sequence[AnyInput], maker: Callable[[], MakeFeed], clock: Clock) -> None:
+        """`maker` is called once a feed is configured. Raises StartError."""
+        self.files = files
+        self._maker = maker
+        self._clock = clock
+        self._running: dict[str, _Running] = {}
+        self._next = 0
+        try:
+            for feed_input in _feeds(inputs):
+                self._running[feed_input.id] = _Running(feed_input, self._make(feed_input))
+        except StartError:
+            self._stop_feeds()
+            raise
+
+    @property
+    def finished(self) -> bool:
+        return self.files.finished and all(feed.finished for feed in self._all)
+
+    def step(self) -> None:
+        self.files.step()
+        for running in list(self._running.values()):
+            self._change(running)
+            for feed in running.feeds:
+                feed.step()
+
+    def read(self, budget: int) -> Iterator[Batch]:
+        sources = [self.files, *(running.feed for running in self._running.values() if running.feed is not None)]
+        self._next = (self._next + 1) % len(sources)
+        for source in (*sources[self._next :], *sources[: self._next]):
+            yield from source.read(budget // len(sources))
+
+    def next_wake(self, *, reading: bool) -> float:
+        return min(source.next_wake(reading=reading) for source in (self.files, *self._all))
+
+    def status(self) -> SourceStatus:
+        return SourceStatus.together([self.files.status(), *map(_together, self._running.values())])
+
+    def observe(self) -> Observation:
+        """Return what the monitor reads. Any thread may ask."""
+        statuses = {input_id: _together(running) for input_id, running in self._running.copy().items()}
+        return Observation.together([self.files.observe(), _observation(statuses)])
+
+    def replace_inputs(self, inputs: list[AnyInput]) -> None:
+        """Read these inputs from now on. A feed whose input is the same object is left alone. One that changed is
+        stopped, and its successor begins when all that it gave is acknowledged. Raises LayerChanged, of files; nothing
+        is changed then."""
+        self.files.replace_inputs([item for item in inputs if isinstance(item, Input)])
+        wanted = {item.id: item for item in _feeds(inputs)}
+        for input_id, running in self._running.items():
+            self._want(running, wanted.pop(input_id, None))
+        self._running |= {input_id: _Running(item, None) for input_id, item in wanted.items()}
+
+    def read_to_end(self, longest: float) -> bool:
+        """As ReadsToEnd has it (base.py)."""
+        reading: list[ReadsToEnd] = [self.files, *(feed for feed in self._all if isinstance(feed, ReadsToEnd))]
+        done = [source.read_to_end(longest) for source in reading]  # each begins at its first call
+        return all(done)
+
+    def stop(self) -> None:
+        self._stop_feeds()
+        self.files.stop()
+
+    @cached_property
+    def _make(self) -> MakeFeed:
+        return self._maker()
+
+    @property
+    def _all(self) -> list[BatchSource]:
+        return list(chain.from_iterable(running.feeds for running in self._running.values()))
+
+    def _want(self, running: _Running, feed_input: FeedInput | None) -> None:
+        if feed_input is running.feed_input:
+            return
+        running.feed_input, running.problem, running.retry_at = feed_input, "", 0.0
+        if running.feed is not None:
+            running.feed.stop()
+            running.ending, running.feed = running.feed, None
+
+    def _change(self, running: _Running) -> None:
+        """Begin to read what was configured, once its predecessor is done."""
+        if running.ending is not None and running.ending.finished:
+            running.ending = None
+        if running.ending is None and running.feed is None and running.feed_input is not None:
+            self._begin(running, running.feed_input)
+        if not running.feeds and running.feed_input is None:
+            self._running = {name: other for name, other in self._running.items() if other is not running}
+
+    def _begin(self, running: _Running, feed_input: FeedInput) -> None:
+        now = self._clock.monotonic()
+        if now < running.retry_at:
+            return
+        try:
+            running.feed, running.problem = self._make(feed_input), ""
+        except StartError as error:
+            if str(error) != running.problem:
+                logger.error("%s; trying again every %d s", error, RETRY_AFTER, extra=EACH)
+            running.problem, running.retry_at = str(error), now + RETRY_AFTER
+
+    def _stop_feeds(self) -> None:
+        for running in self._running.values():
+            if running.feed is not None:
+                running.feed.stop()
+
+
+def _feeds(inputs: Sequence[AnyInput]) -> list[FeedInput]:
+    return [item for item in inputs if isinstance(item, FeedInput)]
+
+
+def _together(running: _Running) -> SourceStatus:
+    status = SourceStatus.together([feed.status() for feed in running.feeds])
+    name = running.feed_input.id if running.feed_input is not None else ""
+    return replace(status, problems={**status.problems, name: running.problem}) if running.problem else status
+
+
+def _observation(statuses: Mapping[str, SourceStatus]) -> Observation:
+    return Observation(
+        open_of_input={input_id: status.files_open for input_id, status in statuses.items()},
+        behind_of_feed={input_id: status.bytes_behind + status.bytes_waiting for input_id, status in statuses.items()},
+        problems={name: words for status in statuses.values() for name, words in status.problems.items()},
+    )

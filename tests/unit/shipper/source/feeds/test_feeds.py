@@ -1,0 +1,256 @@
+"""Feeds beside the files: what starts, changes and ends them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from config.shipper.feeds.base import FeedConfig
+from registry.registrar import Registrar
+from registry.state import FileState
+from registry.store import Store
+from shipper.errors import StartError
+from shipper.event import Batch, Messages
+from shipper.source.base import SourceStatus
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.entries import FeedEntries
+from shipper.source.feeds.feeds import RETRY_AFTER, Feeds
+from shipper.source.observation import Observation
+from shipper.source.reading.factory import Input
+from tests.builders import AGENT
+from tests.crashing_files import CrashingFiles
+from tests.fakes import ManualClock
+
+NOTHING = SourceStatus(0, 0, 0, 0, 0, 0, True, {})
+
+
+class Counting(FeedConfig):
+    """Gives texts that the test passes to it."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ("numbers",)
+
+
+def counting(name: str, **options: object) -> FeedInput:
+    config = replace(Counting(type="counting", id=name), **options)  # type: ignore[arg-type] # whatever a test gives
+    return FeedInput(config, AGENT, {}, 1000, ManualClock(), lambda state: None)
+
+
+@dataclass
+class CountingFeed:
+    feed_input: FeedInput
+    texts: list[str] = field(default_factory=list)
+    given: list[Batch] = field(default_factory=list)
+    unresolved: int = 0
+    stopped: bool = False
+
+    @property
+    def finished(self) -> bool:
+        return self.stopped and not self.unresolved
+
+    def step(self) -> None: ...
+
+    def read(self, budget: int) -> Iterator[Batch]:
+        assert not self.stopped
+        while self.texts:
+            messages = Messages(0, 1, [self.texts.pop(0)], [0], [1])
+            self.unresolved += 1
+            yield Batch(self.feed_input.source("f", "numbers"), messages, 0.0, self._resolve)
+
+    def _resolve(self) -> None:
+        self.unresolved -= 1
+
+    def next_wake(self, *, reading: bool) -> float:
+        return 0.0 if self.texts and reading else 60.0
+
+    def status(self) -> SourceStatus:
+        return replace(NOTHING, files_open=1, bytes_behind=self.unresolved, problems={self.feed_input.id: "slow"})
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class NoFiles(CountingFeed):
+    """The crawlers, of which there is nothing to see."""
+
+    inputs: ClassVar[list[Input]] = []
+
+    def __init__(self) -> None:
+        super().__init__(counting("files"))
+
+    @property
+    def finished(self) -> bool:
+        return True
+
+    def status(self) -> SourceStatus:
+        return NOTHING
+
+    def observe(self) -> Observation:
+        return Observation()
+
+    def replace_inputs(self, inputs: list[Input]) -> None: ...
+
+    def read_to_end(self, longest: float) -> bool:
+        return True
+
+
+class Making:
+    """Makes feeds, unless their id is in `refused`."""
+
+    def __init__(self) -> None:
+        self.made: list[CountingFeed] = []
+        self.refused: set[str] = set()
+        self.clock = ManualClock()
+
+    def __call__(self, feed_input: FeedInput) -> CountingFeed:
+        if feed_input.id in self.refused:
+            raise StartError(f"input {feed_input.id!r}: port 514 is in use")
+        self.made.append(CountingFeed(feed_input))
+        return self.made[-1]
+
+    def feeds(self, *inputs: FeedInput) -> Feeds:
+        return Feeds(NoFiles(), inputs, self.maker, self.clock)
+
+    def maker(self) -> Callable[[FeedInput], CountingFeed]:
+        return self
+
+
+@pytest.fixture
+def making() -> Making:
+    return Making()
+
+
+def texts(feeds: Feeds) -> list[str]:
+    return [text for batch in feeds.read(1000) for text in batch.messages.texts]
+
+
+def test_all_feeds_are_read_and_the_first_turn_is_another_ones_each_time(making: Making) -> None:
+    feeds = making.feeds(counting("a"), counting("b"))
+    first = set()
+    for _ in range(3):
+        for feed in making.made:
+            feed.texts = [f"{feed.feed_input.id}1"]
+        got = texts(feeds)
+        assert sorted(got) == ["a1", "b1"]
+        first.add(got[0])
+    assert first == {"a1", "b1"}
+
+
+def test_without_a_feed_nothing_of_them_is_made() -> None:
+    def never() -> Callable[[FeedInput], CountingFeed]:
+        raise AssertionError("asked for a maker")
+
+    feeds = Feeds(NoFiles(), [], never, ManualClock())
+    feeds.step()
+    assert feeds.finished
+
+
+def test_the_loop_sleeps_as_long_as_the_most_urgent_allows(making: Making) -> None:
+    feeds = making.feeds(counting("a"), counting("b"))
+    assert feeds.next_wake(reading=True) == 60.0
+    making.made[1].texts = ["one"]
+    assert (feeds.next_wake(reading=True), feeds.next_wake(reading=False)) == (0.0, 60.0)
+
+
+def test_a_feed_that_cannot_start_ends_the_start_and_those_before_it(making: Making) -> None:
+    making.refused = {"b"}
+    with pytest.raises(StartError, match="port 514 is in use"):
+        making.feeds(counting("a"), counting("b"))
+    assert [feed.stopped for feed in making.made] == [True]
+
+
+def test_a_reload_leaves_alone_what_has_not_changed_and_the_successor_waits_for_the_last_batches(
+    making: Making,
+) -> None:
+    same, changed = counting("a"), counting("b")
+    feeds = making.feeds(same, changed)
+    making.made[1].texts = ["old"]
+    (batch,) = list(feeds.read(1000))
+    feeds.replace_inputs([same, counting("b", tags=("new",))])
+    feeds.step()
+    assert [feed.stopped for feed in making.made] == [False, True]
+    assert not feeds.finished
+    batch.resolve()
+    feeds.step()
+    assert [feed.feed_input.config.tags for feed in making.made] == [(), (), ("new",)]
+    making.made[2].texts = ["new"]
+    assert texts(feeds) == ["new"]
+
+
+def test_a_feed_that_is_removed_ends_and_one_that_comes_back_at_once_begins_again(making: Making) -> None:
+    first = counting("a")
+    feeds = making.feeds(first)
+    feeds.replace_inputs([])
+    feeds.step()
+    assert making.made[0].stopped
+    assert feeds.finished
+    assert feeds.observe().open_of_input == {}
+    feeds.replace_inputs([first])
+    feeds.step()
+    assert [feed.stopped for feed in making.made] == [True, False]
+
+
+def test_a_feed_that_cannot_start_at_a_reload_is_a_problem_until_it_can(
+    making: Making, caplog: pytest.LogCaptureFixture
+) -> None:
+    feeds = making.feeds()
+    making.refused = {"b"}
+    feeds.replace_inputs([counting("b")])
+    for _ in range(3):
+        feeds.step()
+        making.clock.advance(RETRY_AFTER)
+    problem = "input 'b': port 514 is in use"
+    assert feeds.status().problems == feeds.observe().problems == {"b": problem}
+    assert [record.message for record in caplog.records] == [f"{problem}; trying again every 10 s"]
+    making.refused = set()
+    feeds.step()
+    assert feeds.status().problems == {"b": "slow"}
+
+
+def test_what_is_behind_is_seen_by_input(making: Making) -> None:
+    feeds = making.feeds(counting("a"), counting("b"))
+    making.made[0].texts = ["one", "two"]
+    list(feeds.read(1000))
+    observation = feeds.observe()
+    assert (observation.behind_of_feed, observation.open_of_input) == ({"a": 2, "b": 0}, {"a": 1, "b": 1})
+    assert feeds.status().bytes_behind == 2
+
+
+class Holding(CountingFeed):
+    """Has received more than it gave."""
+
+    def read_to_end(self, longest: float) -> bool:
+        return not self.texts
+
+
+def test_a_stop_reads_what_feeds_have_received(making: Making) -> None:
+    feeds = making.feeds(counting("a"))
+    feeds._running["a"].feed = holding = Holding(counting("a"), ["received"])
+    assert not feeds.read_to_end(5.0)
+    assert texts(feeds) == ["received"]
+    assert feeds.read_to_end(5.0)
+    feeds.stop()
+    assert holding.stopped
+
+
+def test_events_of_a_feed_have_the_members_of_its_input_and_no_inode() -> None:
+    source = counting("a", tags=("x",)).source("f1", "udp 0.0.0.0:514", {"journald": {"host": "h"}, "input": {"n": 1}})
+    members = source.constants.members
+    assert members["log"] == {"file": {"path": "udp 0.0.0.0:514", "id": "f1"}}
+    assert members["input"] == {"type": "counting", "id": "a", "n": 1}
+    assert (members["journald"], members["host"]) == ({"host": "h"}, {"name": AGENT.host})
+    assert (source.input_type, source.repeatable) == ("counting", True)
+
+
+def test_a_successor_resumes_at_the_entry_that_was_noted_last() -> None:
+    store = Store.open(Path("/registry"), CrashingFiles())
+    loaded = FileState("e", "journal", 0, 0, input="a", kind="journald", cursor="one")
+    store.write([loaded, FileState("f", "/logs/x", 1, 2, input="a")])
+    entries = FeedEntries(Registrar(store))
+    assert entries.of("a") == [loaded]
+    entries.note(replace(loaded, cursor="two"))
+    assert [state.cursor for state in entries.of("a")] == ["two"]
+    assert entries.of("b") == []

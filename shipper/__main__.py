@@ -1,14 +1,14 @@
 """`shipper`: the command line. Exit codes: ARCHITECTURE.md, "Command line".
 
 Loading the rest of the program takes a good part of a second. What must be in effect from the first instant is done
-before: closed standard streams are replaced, and signals end the process.
+before: closed standard streams are replaced, and signals are heard.
 """
 
 import gc
 import os
 import sys
 
-from shipper.signals import end_at_once
+from shipper.signals import handle_early
 
 YOUNG_OBJECTS = 200_000  # how many are created before the collector looks at them
 
@@ -17,7 +17,7 @@ def main() -> int:
     replace_closed_streams()
     # As Filebeat's command lines: without a command it runs. The first process of a container would ignore SIGTERM.
     if sys.argv[1:2] in ([], ["run"]) or sys.argv[1].startswith("-"):
-        end_at_once(once="--once" in sys.argv)
+        handle_early(once="--once" in sys.argv)
     # Modules and options are created once and live to the end: there is nothing in them to collect.
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
     from shipper import cli  # as late as that: see above

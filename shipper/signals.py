@@ -9,19 +9,35 @@ from typing import Self
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
-def end_at_once(*, once: bool) -> None:
-    """Install handlers until `Signals` replaces them. Nothing has begun, so SIGTERM and SIGINT end the process with the
-    exit code of a run that was stopped. SIGHUP is ignored: the configuration is going to be read anyway."""
+class EarlyStop:
+    """A handler that remembers SIGTERM for `Signals`: of a container that hardly lived, the files are still to be read
+    to their end (`read_until_eof`). A second signal ends the process at once."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.came:
+            os._exit(128 + number)
+        self.came = True
+
+
+def handle_early(*, once: bool) -> None:
+    """Install handlers until `Signals` replaces them. Nothing has begun, so SIGINT ends the process with the exit code
+    of a run that was stopped, and with `once` SIGTERM too. SIGHUP is ignored: the configuration is going to be read
+    anyway."""
     for number in STOPPING:
         signal.signal(number, lambda *_: os._exit(1 if once else 0))
     if not once:
+        signal.signal(signal.SIGTERM, EarlyStop())
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 class Signals:
     """A context manager that restores the former handlers. The first SIGTERM or SIGINT sets `stopping` and calls
-    `wake`; a second one ends the process at once: the registry did not move, so nothing is lost. With `reloads`, SIGHUP
-    sets a flag and calls `wake`; without, its handler stays as it was."""
+    `wake`; one that came before sets it too (`handle_early`). A second one ends the process at once: the registry did
+    not move, so nothing is lost. With `reloads`, SIGHUP sets a flag and calls `wake`; without, its handler stays as it
+    was."""
 
     def __init__(self, wake: Callable[[], None], *, reloads: bool = False) -> None:
         self.stopping = False
@@ -32,7 +48,8 @@ class Signals:
 
     def __enter__(self) -> Self:
         for number in STOPPING:
-            self._replaced[number] = signal.signal(number, self._on_signal)
+            self._replaced[number] = before = signal.signal(number, self._on_signal)
+            self.stopping = self.stopping or (isinstance(before, EarlyStop) and before.came)
         if self._reloads:
             self._replaced[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_hangup)
         return self

@@ -177,6 +177,10 @@ class Agent:
             return subprocess.run(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr, check=False).returncode
 
     @property
+    def config(self) -> Path:
+        return self._file
+
+    @property
     def process(self) -> subprocess.Popen[bytes]:
         assert self._process is not None
         return self._process

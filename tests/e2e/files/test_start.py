@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,12 @@ def await_module(process: "subprocess.Popen[str]", name: str) -> None:
     assert any(line.rstrip().endswith(f" {name}") for line in process.stderr), f"it never loads {name}"
 
 
-@pytest.mark.parametrize(("options", "code"), [((), 0), (("--once",), 1)])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("options", "number", "code"),
+    [((), signal.SIGINT, 0), (("--once",), signal.SIGINT, 1), (("--once",), signal.SIGTERM, 1)],
+)
 def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
-    number: signal.Signals, options: tuple[str, ...], code: int
+    options: tuple[str, ...], number: signal.Signals, code: int
 ) -> None:
     process = starting("run", *options)
     await_module(process, "orjson")
@@ -34,12 +37,29 @@ def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
     assert process.returncode == code, errors
 
 
-def test_a_signal_while_the_program_is_loaded_ends_a_command_line_of_filebeat_cleanly() -> None:
-    process = starting("-e", "-c", "missing.yml")
+@pytest.mark.parametrize("command", [("run",), ("-e",)])
+@pytest.mark.parametrize("reads", [True, False])
+def test_sigterm_while_the_program_is_loaded_ends_it_cleanly_after_what_is_to_be_read_to_its_end(
+    agent: LocalAgent, command: tuple[str, ...], *, reads: bool
+) -> None:
+    agent.append("one")
+    options: dict[str, Any] = {"read_until_eof.enabled": reads}
+    agent.configure(**options)
+    process = starting(*command, "-c", str(agent.config))
     await_module(process, "orjson")
     process.terminate()
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
+    assert agent.messages == (["one"] if reads else [])
+
+
+def test_a_second_signal_while_the_program_is_loaded_ends_it_at_once() -> None:
+    process = starting("run", "-c", "missing.yml")
+    await_module(process, "orjson")
+    process.terminate()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
 
 
 def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(agent: LocalAgent) -> None:

@@ -96,7 +96,14 @@ def check_request_line(data: bytes) -> re.Match[str]:
 
 
 def parse_head(data: bytes) -> Head:
-    """Return the head of a request, without the empty line at its end. Raises RefusedRequest."""
+    """Return the head of a request to be answered by a handler. Raises RefusedRequest."""
+    head = read_head(data)
+    _check(head)
+    return head
+
+
+def read_head(data: bytes) -> Head:
+    """Return the head of any request, given without the empty line at its end. Raises RefusedRequest."""
     match = check_request_line(data)
     lines = data.decode("latin-1").replace("\r\n", "\n").split("\n")[1:]
     headers: dict[str, str] = {}
@@ -108,9 +115,7 @@ def parse_head(data: bytes) -> Head:
         if name == "host" and name in headers:
             raise RefusedRequest(400, "the request has more than one Host header")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    head = Head(match[1], match[2], int(match[3]), headers)
-    _check(head)
-    return head
+    return Head(match[1], match[2], int(match[3]), headers)
 
 
 def _check(head: Head) -> None:

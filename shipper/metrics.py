@@ -26,6 +26,9 @@ class Metrics:
     harvesters_started: int = 0  # files opened
     harvesters_closed: int = 0  # files closed
     files_truncated: int = 0  # files that were truncated or rewritten while they were read
+    requests_accepted: int = 0  # of type: http, answered with success: all of their events are delivered or on disk
+    requests_refused: int = 0  # answered with what is wrong with them (4xx)
+    requests_postponed: int = 0  # answered with 503 or 504: to be sent again
     files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
 
 

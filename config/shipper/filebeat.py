@@ -79,7 +79,6 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
         "etw",
         "gcp-pubsub",
         "gcs",
-        "http_endpoint",
         "httpjson",
         "journald",
         "kafka",
@@ -127,6 +126,11 @@ FLAT_IGNORED = {
     "scan.order": "files are read in fair turns",
     "allow_deprecated_use": "this type of input remains supported",
 }
+HTTP_INPUT_NOT_YET = FLAT_NOT_YET | {
+    "program": "there is no Common Expression Language here: send one object an event, or use processors",
+    "crc": "challenges of webhook providers are not answered; use secret.header or hmac",
+}
+HTTP_INPUT_IGNORED = {"tracer": "requests are not written to a file; refused ones are in the log"}
 # Options of the other input types -> the name of the same option here.
 FLAT_NAMES = {
     "message_max_bytes": "max_bytes",

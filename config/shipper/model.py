@@ -155,6 +155,8 @@ INPUT_KINDS = Kinds(
             "log": "flat_inputs:LogInput",
             "container": "flat_inputs:ContainerInput",
             "stdin": "flat_inputs:StdinInput",
+            "http": "feeds.http:HttpInputConfig",
+            "http_endpoint": "feeds.http:HttpInputConfig",
         },
     ),
     filebeat.INPUT_TYPES_NOT_YET,

@@ -100,6 +100,13 @@ def _kubernetes_errors(snapshot: Snapshot) -> Samples:
         yield from (((kind,), count) for kind, count in snapshot.kubernetes.errors.items())
 
 
+def _requests(snapshot: Snapshot) -> Samples:
+    metrics = snapshot.metrics
+    yield ("accepted",), metrics.requests_accepted
+    yield ("refused",), metrics.requests_refused
+    yield ("postponed",), metrics.requests_postponed
+
+
 INPUT = ("input",)
 RESULT = ("result",)
 
@@ -147,6 +154,14 @@ MEASURES: tuple[Measure | Times, ...] = (
         "files_truncated", "Files that were truncated or rewritten while they were read.", lambda m: m.files_truncated
     ),
     _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
+    Measure(
+        "counter",
+        "http_requests",
+        "Requests to inputs of type http, by answer: accepted (success), refused (4xx), postponed (503 and 504: the "
+        "client is to send it again).",
+        _requests,
+        ("answer",),
+    ),
     Measure(
         "counter",
         "autodiscover_events",

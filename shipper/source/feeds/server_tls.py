@@ -51,6 +51,11 @@ class ServerTls:
             else:
                 logger.info("%s: the certificate was renewed; new connections get it", self._section)
 
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Return what new connections are accepted by."""
+        return self._context
+
     def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
         """Return the connection, whose handshake is still to be made. Raises OSError."""
         return self._context.wrap_socket(

@@ -5,6 +5,7 @@ import pytest
 from config.shipper.input_ids import kept_by_order
 from config.shipper.inputs import PublisherPipelineConfig
 from config.shipper.model import (
+    INPUT_KINDS,
     CloseConfig,
     FileIdentityConfig,
     InputConfig,
@@ -227,7 +228,7 @@ def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
         (
             "{type: stdin, message_max_bytes: 1}",
             "message_max_bytes",
-            "belongs to type: filestream; here its name is max_bytes",
+            f"belongs to type: {', '.join(INPUT_KINDS.owners('message_max_bytes'))}; here its name is max_bytes",
         ),
     ],
 )

@@ -1,0 +1,173 @@
+"""What the connections of an input of type http share: what was handed over, what is in flight, and what is counted."""
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Protocol
+
+from logs.throttle import Throttle
+from monitor.exchange import Head, RefusedRequest
+from shipper.event import Messages
+from shipper.source.feeds.http.framing import ChunkedBody, SizedBody
+from shipper.source.feeds.http.handover import Delivery, Handover
+from shipper.source.feeds.http.judging import Accepted, Answer, Judge
+from shipper.source.feeds.http.limits import Limits
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class HttpCounts:
+    """Of an input of type http, since the start; written by the server's thread only. `answers`: by status."""
+
+    answers: Counter[int] = field(default_factory=Counter)
+    connections: int = 0  # now
+
+
+class Connected(Protocol):
+    """A connection, as the endpoint sees it (conversation.py)."""
+
+    @property
+    def idle_until(self) -> float | None: ...
+
+    def settled(self, delivery: Delivery) -> None: ...
+
+    def tick(self, now: float) -> None: ...
+
+    def stop(self, *, answers_waiting: bool) -> None: ...
+
+    def take_back(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+class HttpEndpoint:
+    """`name` is what listens, in messages: "http 127.0.0.1:8000/". `soon` has a function called by the server's thread,
+    whose alone everything else is."""
+
+    def __init__(
+        self, name: str, judge: Judge, handover: Handover, limits: Limits, soon: Callable[[Callable[[], None]], None]
+    ) -> None:
+        self.patience = limits.patience
+        self.retry_after = limits.retry_after
+        self.counts = HttpCounts()
+        self.conversations: set[Connected] = set()
+        self.now: Callable[[], float] = time.monotonic
+        self._name = name
+        self._most = limits.connections
+        self._judge = judge
+        self._in_flight = judge.in_flight
+        self._handover = handover
+        self._soon = soon
+        self._offset = 0  # where the next request begins, in bytes of all contents so far
+        self._asked: dict[Delivery, Connected] = {}
+        self._settled: deque[Delivery] = deque()
+        self._throttles: dict[int, Throttle] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """True if there is no one to be answered."""
+        return not self._asked and not self.conversations
+
+    def settled(self, delivery: Delivery) -> None:
+        """Called by the reading thread."""
+        self._settled.append(delivery)
+        if len(self._settled) == 1:  # else the call before is still to come
+            self._soon(self.answer_settled)
+
+    def answer_settled(self) -> None:
+        while self._settled:
+            delivery = self._settled[0]
+            self._in_flight.hold(-delivery.cost)
+            self._asked.pop(delivery).settled(delivery)
+            self._settled.popleft()
+
+    def opened(self, conversation: Connected) -> bool:
+        """Take in a new connection; False if there are too many."""
+        self.conversations.add(conversation)
+        self.counts.connections = len(self.conversations)
+        if len(self.conversations) <= self._most:
+            return True
+        others = [(other.idle_until, other) for other in self.conversations if other is not conversation]
+        idle = [(until, other) for until, other in others if until is not None]
+        if idle:  # its client opens another one when it needs it
+            min(idle, key=itemgetter(0))[1].stop(answers_waiting=True)
+        return bool(idle)
+
+    def closed(self, conversation: Connected) -> None:
+        self.conversations.discard(conversation)
+        self.counts.connections = len(self.conversations)
+
+    def accept(self, head: Head) -> Accepted | Answer:
+        """Judge the head of a request. Raises RefusedRequest."""
+        return self._judge.accept(head)
+
+    def body_of(self, head: Head) -> SizedBody | ChunkedBody:
+        """Return the body that is to come. Raises RefusedRequest."""
+        return self._judge.body_of(head)
+
+    def hold(self, size: int) -> None:
+        """Note that so many bytes more are in memory, fewer if negative. Raises RefusedRequest if they are too many."""
+        self._in_flight.hold(size)
+
+    def events(self, accepted: Accepted, body: bytes) -> Messages:
+        """Return the events of a request. Raises RefusedRequest."""
+        return self._judge.events(accepted, body, self._offset)
+
+    def deliver(self, messages: Messages, conversation: Connected) -> Delivery:
+        """Hand over; `Connected.settled` is called when all is delivered. Raises RefusedRequest."""
+        delivery = Delivery(messages, self.settled)
+        self._in_flight.hold(delivery.cost)
+        self._offset = messages.end
+        self._asked[delivery] = conversation
+        self._handover.put(delivery)
+        return delivery
+
+    def drop(self, delivery: Delivery) -> None:
+        """Drop a request that was not taken yet; nothing happens to one that was."""
+        if delivery.claim():
+            self._in_flight.hold(-delivery.cost)
+            del self._asked[delivery]
+
+    def success(self) -> Answer:
+        return self._judge.success
+
+    def answered(self, status: int) -> None:
+        self.counts.answers[status] += 1
+
+    def refused(self, peer: str, refused: RefusedRequest) -> None:
+        status = refused.response.status
+        throttle = self._throttles.setdefault(status, Throttle(self.now))
+        if throttle.is_due():
+            count = throttle.suppressed
+            others = f", and {count} others with {status} since the last report" if count else ""
+            logger.warning(
+                "%s: a request from %s was refused with %d (%s)%s (at most one such line a minute)",
+                self._name,
+                peer or "a client",
+                status,
+                refused,
+                others,
+            )
+
+    def tick(self) -> None:
+        now = self.now()
+        for conversation in tuple(self.conversations):
+            conversation.tick(now)
+
+    def take_back(self) -> None:
+        """Refuse the requests that were handed over and not taken."""
+        for conversation in tuple(self.conversations):
+            conversation.take_back()
+
+    def stop(self, *, answers_waiting: bool) -> None:
+        """End the connections; with `answers_waiting` those later that wait for an answer."""
+        for conversation in tuple(self.conversations):
+            conversation.stop(answers_waiting=answers_waiting)
+
+    def abort(self) -> None:
+        for conversation in tuple(self.conversations):
+            conversation.abort()

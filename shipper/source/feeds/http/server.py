@@ -1,0 +1,162 @@
+"""The thread that serves an input of type http: an event loop with all of its connections.
+
+One thread for all: a connection without a request costs nothing but its memory. It reads bodies and makes events of
+them; the reading thread takes these from the `Handover`, and calls back when they are delivered or on disk.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from shipper.source.feeds.http.conversation import Conversation
+from shipper.source.feeds.http.endpoint import HttpEndpoint
+from shipper.source.feeds.http.handover import Handover
+from shipper.source.feeds.http.judging import Judge
+from shipper.source.feeds.http.limits import Limits
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.25
+HANDSHAKE_SECONDS = 10.0
+RETRY_SECONDS = 0.5  # after an error of the system, as no free descriptor
+STOP_SECONDS = 1.0
+LEAVE_SECONDS = 0.05  # for the last answers, which the kernel takes at once
+
+
+class Tls(Protocol):
+    """How connections are accepted; certificates may be renewed (server_tls.py)."""
+
+    @property
+    def context(self) -> ssl.SSLContext: ...
+
+    def renew(self) -> None: ...
+
+
+class Server:
+    """Its methods are called by the reading thread."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        name: str,
+        judge: Judge,
+        handover: Handover,
+        limits: Limits,
+        tls: Tls | None,
+    ) -> None:
+        self._loop = asyncio.new_event_loop()
+        self.endpoint = HttpEndpoint(name, judge, handover, limits, self._call)
+        self.is_port_closed = False
+        self._name = name
+        self._most = 2 * limits.connections
+        self._listener = listener
+        self._wake = handover.wake
+        self._tls = tls
+        self._listening: asyncio.Task[None] | None = None
+        self._opening: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._run, name="http input", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close_port(self) -> None:
+        """Take no more connections and requests. Those that were handed over are answered."""
+        self._call(self._close_port)
+
+    def end_when_idle(self) -> None:
+        """Refuse what was handed over and not taken; end the thread once the others are answered, which their time
+        limits ensure."""
+        self._call(self.endpoint.take_back)
+        self._call(self._end_when_idle)
+
+    def close(self) -> None:
+        """Refuse what is not answered, and end the thread; within a second."""
+        self._call(self._end)
+        self._thread.join(STOP_SECONDS)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the thread has ended
+            self._loop.call_soon_threadsafe(function)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._listener.setblocking(False)
+        self._listening = self._loop.create_task(self._accept_all())
+        self._loop.call_later(TICK_SECONDS, self._tick)
+        try:
+            self._loop.run_forever()
+        finally:
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            self._listener.close()
+            self._loop.close()
+
+    async def _accept_all(self) -> None:
+        while True:
+            try:
+                client, _ = await self._loop.sock_accept(self._listener)
+            except OSError as error:
+                logger.debug("%s: cannot accept a connection: %s", self._name, error)
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            if len(self.endpoint.conversations) + len(self._opening) >= self._most:
+                client.close()  # as many are being refused already
+                continue
+            task = self._loop.create_task(self._open(client))
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
+
+    async def _open(self, client: socket.socket) -> None:
+        tls = self._tls
+        if tls is not None:
+            tls.renew()
+        try:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(
+                lambda: Conversation(self.endpoint),
+                client,
+                ssl=None if tls is None else tls.context,
+                ssl_handshake_timeout=None if tls is None else HANDSHAKE_SECONDS,
+            )
+        except OSError as error:  # of a handshake, too
+            client.close()
+            logger.debug("%s: a client did not connect: %s", self._name, error)
+
+    def _tick(self) -> None:
+        self.endpoint.tick()
+        self._loop.call_later(TICK_SECONDS, self._tick)
+
+    def _close_port(self) -> None:
+        if self._listening is not None:
+            self._listening.add_done_callback(self._closed_port)
+            self._listening.cancel()
+            self._listening = None
+        self.endpoint.stop(answers_waiting=True)
+
+    def _closed_port(self, _: object) -> None:
+        self._listener.close()
+        self.is_port_closed = True
+        self._wake()
+
+    def _end(self) -> None:
+        self._close_port()
+        self.endpoint.stop(answers_waiting=False)
+        self._loop.call_later(LEAVE_SECONDS, self._stop)
+
+    def _end_when_idle(self) -> None:
+        self._close_port()
+        if self.endpoint.is_idle:
+            self._stop()
+        else:
+            self._loop.call_later(TICK_SECONDS, self._end_when_idle)
+
+    def _stop(self) -> None:
+        self.endpoint.abort()
+        self._loop.call_soon(self._loop.stop)  # after what `abort` has left to do

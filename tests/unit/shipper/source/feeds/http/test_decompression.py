@@ -1,0 +1,67 @@
+"""Bodies that are compressed, within bounds."""
+
+import gzip
+import tracemalloc
+
+import pytest
+import zstandard
+
+from monitor.exchange import RefusedRequest
+from shipper.source.feeds.http.decompression import decompress, is_known
+
+CONTENT = b'{"a":1}\n' * 100
+GZIP = gzip.compress(CONTENT)
+ZSTD = zstandard.ZstdCompressor().compress(CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("", CONTENT),
+        ("identity", CONTENT),
+        ("gzip", GZIP),
+        ("x-gzip", GZIP),
+        ("gzip", gzip.compress(CONTENT[:8]) + gzip.compress(CONTENT[8:])),
+        ("zstd", ZSTD),
+        ("zstd", zstandard.ZstdCompressor(write_content_size=False).compress(CONTENT)),
+        ("zstd", zstandard.ZstdCompressor().compress(CONTENT[:8]) + zstandard.ZstdCompressor().compress(CONTENT[8:])),
+    ],
+)
+def test_a_body_is_decompressed(encoding: str, body: bytes) -> None:
+    assert is_known(encoding)
+    assert decompress(body, encoding, len(CONTENT)) == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", CONTENT),
+        ("gzip", GZIP[:-9]),
+        ("gzip", GZIP[:30] + b"\0" + GZIP[31:]),
+        ("gzip", GZIP + b"garbage"),
+        ("zstd", CONTENT),
+        ("zstd", ZSTD[:-5]),
+        ("zstd", ZSTD + b"garbage"),
+    ],
+)
+def test_a_damaged_body_is_refused(encoding: str, body: bytes) -> None:
+    with pytest.raises(RefusedRequest, match="cannot be decompressed") as refused:
+        decompress(body, encoding, 10_000)
+    assert refused.value.response.status == 400
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_what_would_become_too_large_is_refused_before_it_is(encoding: str) -> None:
+    much = b"\0" * (64 * 1024**2)
+    body = gzip.compress(much) if encoding == "gzip" else zstandard.ZstdCompressor().compress(much)
+    tracemalloc.start()
+    with pytest.raises(RefusedRequest, match="more than 1000 bytes") as refused:
+        decompress(body, encoding, 1000)
+    assert tracemalloc.get_traced_memory()[1] < 24 * 1024**2
+    tracemalloc.stop()
+    assert refused.value.response.status == 413
+
+
+def test_other_encodings_are_not_known() -> None:
+    assert not is_known("br")
+    assert not is_known("deflate")

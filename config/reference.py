@@ -23,7 +23,16 @@ from config.sink.tables import BUILT_IN
 from config.sink.times import Span, parse_span, parse_timestamp, readable_span
 from config.text.encodings import parse_encoding
 from config.text.patterns import parse_pattern
-from config.text.units import Size, parse_duration, parse_duration_or_never, parse_size, parse_wait
+from config.text.units import (
+    Size,
+    Watermark,
+    parse_duration,
+    parse_duration_or_never,
+    parse_size,
+    parse_wait,
+    parse_watermark,
+    readable_watermark,
+)
 from config.yaml.composing import MAX_DEPTH, MAX_VALUES
 from config.yaml.files import MAX_BYTES
 from config.yaml.report import dotted
@@ -41,6 +50,7 @@ _TYPES: dict[Any, str] = {
     parse_timestamp: "time",
     parse_pattern: "pattern",
     parse_encoding: "encoding",
+    parse_watermark: "percentage or size",
 }
 _SECONDS = (parse_duration, parse_duration_or_never, parse_wait, parse_ttl, parse_span)
 _UNITS = {parse_size: "bytes", **dict.fromkeys(_SECONDS, "seconds")}
@@ -218,6 +228,8 @@ def _text(hint: Any, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(str(item) for item in value)
+    if hint == Watermark:
+        return readable_watermark(value)
     if hint == Span:
         return readable_span(value)
     if get_origin(hint) is Annotated and _UNITS.get(get_args(hint)[1]) == "seconds":

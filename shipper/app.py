@@ -3,7 +3,6 @@
 registrar -> output -> queue and publisher -> crawler
 """
 
-import gc
 import logging
 import sys
 from collections.abc import Callable
@@ -27,11 +26,11 @@ from shipper.data_directory import DataDirectory
 from shipper.ending import Ending, left
 from shipper.inputs import Containers, InputFactory
 from shipper.loop import LONGEST_WAIT, Loop
-from shipper.memory import keep_freed_blocks
+from shipper.memory import tune_interpreter
 from shipper.metrics import Metrics
 from shipper.output.base import CommitsPositions, Output
-from shipper.output_context import OutputContext
-from shipper.outputs import build_output, dead_letters
+from shipper.output_context import OutputContext, QueueParts
+from shipper.outputs import build_output, dead_letters, disk_stage
 from shipper.pipeline.pipeline import Pipeline
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
@@ -170,18 +169,18 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     input_factory = InputFactory(processor_context, registrar, stage)
     containers = containers_of(config, environment, stack)
     inputs = input_factory.build(config, containers.first)
-    pipeline = Pipeline(Processing(queue, fit_for(config, metrics)), queue, publisher, output)
+    disk = disk_stage(config, environment, QueueParts(queue, registrar, staging if stage else None, stack))
+    processing = Processing(queue, fit_for(config, metrics), None if disk is None else disk.put)
+    pipeline = Pipeline(processing, queue, publisher, output, disk)
     context = _source_context(registrar, environment, metrics, pipeline, containers, pulse)
     pending = config.queue.mem.pending_bytes
     watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
     made = make_source(inputs, context, CrawlerOptions(first_start, pending_bytes=pending), wake, watcher)
-    source = made.source
-    loop = Loop(source, pipeline, registrar, metrics, clock, wake)
+    loop = Loop(made.source, pipeline, registrar, metrics, clock, wake)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, made.replace_inputs, clock, containers.first)
     containers.connect(reloader, made.files, input_factory.refused)
-    summary = Summary(metrics, source, clock, _summary_interval(config))
-    services = processor_context.services
+    summary = Summary(metrics, made.source, clock, _summary_interval(config))
     return App(
         loop,
         made.source,
@@ -192,7 +191,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
         pipeline,
         agent,
         made.observe,
-        services,
+        processor_context.services,
         pulse,
         containers,
     )
@@ -281,7 +280,7 @@ def run(
         logger.info(
             "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
         )
-        _tune_interpreter()
+        tune_interpreter()
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
         observed = Observed(app.metrics, app.source)
@@ -295,15 +294,6 @@ def run(
         progress.close()
         observed_by.stopping()
         return _end(app, config, environment, ending.reason)
-
-
-def _tune_interpreter() -> None:
-    # Otherwise the collector scans millions of short-lived objects that reference counts free.
-    gc.freeze()
-    gc.set_threshold(200_000, 20, 50)
-    keep_freed_blocks()
-    # The loop's longest wait for the interpreter lock while another thread is busy; the default of 5 ms is noticeable.
-    sys.setswitchinterval(0.0005)
 
 
 def _progress_terminal(
@@ -328,6 +318,8 @@ def _end(app: App, config: ShipperConfig, environment: Environment, why: str) ->
     while not app.loop.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
         service.draining()
+    if app.pipeline.disk is not None:
+        app.metrics.bytes_lost += app.pipeline.disk.close(max(config.shutdown_timeout, 1.0))
     status = app.source.status()
     app.source.stop()
     app.summary.last(status)

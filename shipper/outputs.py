@@ -1,16 +1,24 @@
-"""Makes the output that the configuration selects. Kafka's client is imported where it is the one."""
+"""Makes the output that the configuration selects, and the queue on disk before it. Kafka's client, and what such a
+queue is made of, are imported where there is one."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.queues import DiskQueueConfig
+from registry.state import FileState
 from shipper.clock import Clock
 from shipper.codecs import make_codec
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput, output_file
-from shipper.output_context import OutputContext
+from shipper.output_context import QUEUE, OutputContext, QueueParts
 from shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
+from shipper.pipeline.pipeline import DiskOnDemand, DiskStage
 from shipper.record_limit import UNLIMITED
+
+DIRECTORY = "diskqueue"  # below path.data
 
 
 def build_output(config: ShipperConfig, context: OutputContext) -> Output:
@@ -34,3 +42,36 @@ def dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters
     from shipper.output.kafka_settings import make_producer
 
     return KafkaDeadLetter(config.dead_letter.kafka.topic, make_producer(output), file, clock)
+
+
+def disk_stage(config: ShipperConfig, environment: Any, parts: QueueParts) -> DiskStage | None:
+    """Return the queue on disk; None where there is none. With a section for it everything passes through it. Without
+    one, it is made when something comes that cannot be read again; or if something is left in it, which is delivered
+    also if it is not enabled any more. `environment`: that of the agent. Raises StartError, Stopped."""
+    section = config.queue.disk
+    directory = _directory(section, environment.data, parts.registrar.states)
+    is_on = section is not None and section.enabled
+    if is_on or any(directory.glob("*.seg")):
+        from shipper.disk_queues import DiskQueues
+
+        return DiskQueues(config, environment, parts).make(directory, takes_all=is_on)
+    if section is not None:
+        return None
+
+    def make() -> DiskStage | None:
+        from shipper.disk_queues import DiskQueues
+
+        return DiskQueues(config, environment, parts).make_later(directory)
+
+    return DiskOnDemand(parts.memory, make)
+
+
+def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str, FileState]) -> Path:
+    """Return the directory of the queue. Where none is configured any more, it is the one that was used last."""
+    if section is not None and section.path is not None:
+        return Path(section.path)
+    if section is None:
+        used = [state for state in states.values() if state.kind == QUEUE]
+        if used:
+            return Path(max(used, key=lambda state: state.updated).path)
+    return data / DIRECTORY

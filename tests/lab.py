@@ -27,6 +27,7 @@ from config.shipper.model import (
     ShipperConfig,
     StateChangeConfig,
 )
+from config.shipper.queues import DiskQueueConfig
 from shipper.app import THREADS, App, Environment, build
 from shipper.output.encode import Encoder
 from shipper.output_context import OutputContext
@@ -47,7 +48,7 @@ LONG = 10.0  # real seconds; what has not happened by then never will
 
 class Lab:
     """`scanner` and `input` are options of the input beyond the Lab's own; `flush` is the registry's, in seconds;
-    `queue_events` is the queue's room, 0 for the default.
+    `queue_events` is the queue's room, 0 for the default; `disk_queue` its section of that name.
 
     `bytes_lost` is what the agents that have ended counted, all of them together.
     """
@@ -62,6 +63,7 @@ class Lab:
         self.input: dict[str, Any] = {}
         self.flush = 1.0
         self.queue_events = 0
+        self.disk_queue: DiskQueueConfig | None = None
         self.bytes_lost = 0
         self.records: list[str] = []
         self.refuse: str | None = None  # a message that the destination will never take
@@ -147,7 +149,9 @@ class Lab:
             ),
             output=OutputConfig(console=ConsoleOutputConfig()),
             registry=RegistryConfig(flush=self.flush),
-            queue=QueueConfig(mem=MemQueue(events=self.queue_events)) if self.queue_events else QueueConfig(),
+            queue=QueueConfig(
+                mem=MemQueue(events=self.queue_events) if self.queue_events else MemQueue(), disk=self.disk_queue
+            ),
             name="lab",
         )
 
@@ -235,6 +239,8 @@ class Lab:
 
     def _end(self) -> None:
         app, self.app = self.running, None
+        if app.pipeline.disk is not None:
+            app.pipeline.disk.close(LONG)
         if self.output is not None:
             self.output.close()
         app.source.stop()

@@ -324,6 +324,8 @@ class ShipperConfig:
         )
         files = {os.path.join(self.path.data, name): "path.data" for name in kept}
         files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
+        queue = (self.queue.disk and self.queue.disk.path) or os.path.join(self.path.data, "diskqueue")
+        files |= {os.path.join(queue, name): "the queue on disk" for name in ("id", "lock", "*.seg")}
         if self.keystore.path is not None:
             files[self.keystore.path] = "keystore.path"
         output = self.output.chosen

@@ -13,6 +13,7 @@ _BYTES = {"": 1, "b": 1} | {
 }
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NUMBER = re.compile(_DIGITS)
+_PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,6})?|100)\s*%")
 _PART = re.compile(rf"({_DIGITS})(ns|us|µs|ms|s|m|h)")
 
 
@@ -58,8 +59,28 @@ def parse_duration_or_never(text: str) -> float:
     return 0.0 if text.strip() in ("-1", "-1s") else parse_duration(text)
 
 
+def parse_watermark(text: str) -> float:
+    """Return a share of the file system that may be used ("85%"), or the negative of the bytes that must stay free
+    ("50GiB"). Raises ValueError."""
+    if matched := _PERCENT.fullmatch(text.strip()):
+        return float(matched[1]) / 100
+    try:
+        free = parse_size(text)
+    except ValueError:
+        free = 0
+    if not free:
+        raise ValueError(f"{text!r} is not a watermark; write what may be used, 85%, or what must stay free, 50GiB")
+    return -float(free)
+
+
+def readable_watermark(value: float) -> str:
+    """Return a watermark as it is written."""
+    return f"{value * 100:g}%" if value >= 0 else f"{-value / 1024**2:g}MiB"
+
+
 # The second argument is called by the loader with the scalar's text.
 Size = Annotated[int, parse_size]
 Duration = Annotated[float, parse_duration]
 DurationOrNever = Annotated[float, parse_duration_or_never]
 Wait = Annotated[float, parse_wait]
+Watermark = Annotated[float, parse_watermark]

@@ -1,6 +1,8 @@
 """The path of a batch from the readers to its acknowledgement: processors, queue, publisher, output."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from shipper.event import Batch, Source
 from shipper.output.base import Output
@@ -8,15 +10,90 @@ from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 
+NEVER = float("inf")
+
+
+class DiskStage(Protocol):
+    """What is between the processors and the queue in memory where there is a queue on disk. Used by the loop's thread
+    only; nothing of it waits for the disk but `close`."""
+
+    def put(self, batch: Batch) -> None:
+        """Take a batch over, and resolve it once it is delivered or on disk."""
+
+    def step(self) -> None:
+        """Give the queue in memory what it has room for, and take in what was written."""
+
+    def takes_more(self, source: Source) -> bool:
+        """True if more of this source may be read."""
+
+    @property
+    def has_room(self) -> bool:
+        """True if another batch may be put."""
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing waits here to be published."""
+
+    @property
+    def next_step(self) -> float:
+        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
+
+    def close(self, timeout: float) -> int:
+        """Write what is not delivered, for at most so many seconds. Return how many bytes are lost, which is logged."""
+
+
+class DiskOnDemand:
+    """A stage that is made when the first batch comes that cannot be read again: most agents read files only. `make`
+    returns None where it cannot be made now, which it has logged."""
+
+    def __init__(self, memory: MemoryQueue, make: Callable[[], DiskStage | None]) -> None:
+        self.made: DiskStage | None = None
+        self._memory = memory
+        self._make = make
+
+    def put(self, batch: Batch) -> None:
+        if batch.source.repeatable:
+            self._memory.put(batch)
+            return
+        if self.made is None:
+            self.made = self._make()
+        if self.made is None:
+            self._memory.put(batch)
+        else:
+            self.made.put(batch)
+
+    def step(self) -> None:
+        if self.made is not None:
+            self.made.step()
+
+    def takes_more(self, source: Source) -> bool:
+        return self.made is None or self.made.takes_more(source)
+
+    @property
+    def has_room(self) -> bool:
+        return self._memory.has_room if self.made is None else self.made.has_room
+
+    @property
+    def empty(self) -> bool:
+        return self.made is None or self.made.empty
+
+    @property
+    def next_step(self) -> float:
+        return NEVER if self.made is None else self.made.next_step
+
+    def close(self, timeout: float) -> int:
+        return 0 if self.made is None else self.made.close(timeout)
+
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Used by the loop's thread only."""
+    """Used by the loop's thread only. `disk`: None where nothing is kept on disk; else the processors put into it."""
 
     processing: Processing
     queue: MemoryQueue
     publisher: Publisher
     output: Output
+    disk: DiskStage | None = None
 
     def put(self, batch: Batch) -> None:
         self.processing.put(batch)
@@ -25,15 +102,20 @@ class Pipeline:
         """Resume batches that wait for results, publish, take in acknowledgements."""
         if not self.processing.empty:
             self.processing.step()
+        if self.disk is not None:
+            self.disk.step()
         self.publisher.step(self.output)
         self.output.poll(0)
 
     @property
     def has_room(self) -> bool:
-        return self.queue.has_room
+        return self.queue.has_room if self.disk is None else self.disk.has_room
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this file may be read: neither its processors nor its topic hold too much of the queue."""
+        """True if more of this file may be read: neither its processors nor its topic hold too much of the queue, and
+        there is room beside what is kept on disk."""
+        if self.disk is not None and not self.disk.takes_more(source):
+            return False
         return self.processing.takes_more(source) and self.output.takes_more(source)
 
     @property
@@ -48,9 +130,11 @@ class Pipeline:
     @property
     def next_step(self) -> float:
         """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
-        return min(self.processing.next_step, self.publisher.next_step)
+        next_step = min(self.processing.next_step, self.publisher.next_step)
+        return next_step if self.disk is None else min(next_step, self.disk.next_step)
 
     @property
     def drained(self) -> bool:
         """True if everything that was read is resolved. What waits in the processors has a reservation in the queue."""
-        return self.queue.events == 0 and self.queue.empty and not self.output.in_flight
+        is_drained = self.queue.events == 0 and self.queue.empty and not self.output.in_flight
+        return is_drained and (self.disk is None or self.disk.empty)

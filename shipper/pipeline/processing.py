@@ -41,9 +41,16 @@ class _Parked:
 class Processing:
     """Driven by `step`, on the reading thread. Puts batches into the queue when processors have finished them."""
 
-    def __init__(self, queue: MemoryQueue, fit: Callable[[Batch], None] = leave) -> None:
-        """`fit` replaces events that are too large for the output."""
+    def __init__(
+        self,
+        queue: MemoryQueue,
+        fit: Callable[[Batch], None] = leave,
+        put: Callable[[Batch], None] | None = None,
+    ) -> None:
+        """`fit` replaces events that are too large for the output. `put` takes what is ready to be sent; the queue does
+        if it is None."""
         self._queue = queue
+        self._put_ready = put or queue.put
         self._fit = fit
         self._ahead: dict[str, deque[_Parked]] = {}  # pieces that were not begun yet, by file id; never an empty one
         self._lines: dict[str, deque[_Parked]] = {}  # by file id; never an empty one
@@ -188,7 +195,7 @@ class Processing:
         if batch.events or batch.size:
             self._weigh(batch)
             self._fit(batch)
-            self._queue.put(batch)
+            self._put_ready(batch)
         else:
             batch.resolve()
 

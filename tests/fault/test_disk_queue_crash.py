@@ -42,7 +42,8 @@ def loaded(files: CrashingFiles, position: int = 0) -> tuple[list[int], LoadedSe
 
     def look(frame: Frame, content: bytes) -> None:
         assert content == content_of(frame.sequence)
-        sequences.append(frame.sequence)
+        if frame.sequence >= position:
+            sequences.append(frame.sequence)
 
     return sequences, load(files, HERE, SEED, position, look)
 

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from config.shipper.model import DeleteConfig, ShipperConfig
+from config.shipper.queues import DiskQueueConfig
 from shipper.backoff import Backoff
 from shipper.event import Topics
 from shipper.output.encode import Encoder
@@ -160,14 +161,25 @@ def test_a_file_is_deleted_only_after_the_commit(lab: ExactlyOnceLab) -> None:
 
 @pytest.mark.parametrize("seed", seeds(30))
 def test_each_line_is_committed_once_whenever_the_agent_is_killed(lab: ExactlyOnceLab, seed: int) -> None:
+    play_with_kills(lab, random.Random(seed))
+
+
+@pytest.mark.parametrize("seed", seeds(10))
+def test_each_line_is_committed_once_with_a_queue_on_disk(lab: ExactlyOnceLab, seed: int) -> None:
     dice = random.Random(seed)
+    lab.disk_queue = DiskQueueConfig(read_ahead=dice.choice((1, 512)), segment_size=dice.choice((1000, 10**6)))
+    lab.queue_events = dice.choice((0, 60))
+    play_with_kills(lab, dice)
+
+
+def play_with_kills(lab: ExactlyOnceLab, dice: random.Random) -> None:
     written: dict[str, list[str]] = {"a.log": [], "b.log": []}
     lab.start()
     for number in range(40):
         name = dice.choice(list(written))
         match dice.randrange(6):
             case 0:
-                lab.kill()
+                lab.kill_back_to(lab.leave_behind())
                 lab.start()
             case 1:
                 lab.kafka.fail("commit_transaction", *failures(dice))

@@ -110,11 +110,14 @@ class DiskQueue:
         self._remove_again_at = 0.0
         self._written_at = NEVER
         self._retry_at = 0.0
+        self._is_closed = False
         self._throttle = Throttle(clock.monotonic)
 
-    def resume(self, position: int, sequence: int) -> None:
-        """Begin at a position of the registry; `sequence` is the first number that no batch has."""
+    def resume(self, position: int, sequence: int, repeats: Repeats | None = None) -> None:
+        """Begin at a position of the registry; `sequence` is the first number that no batch has. `repeats`: what is not
+        to be put again."""
         self.sequence = sequence
+        self.repeats = repeats or self.repeats
         self._ledger = Ledger(position, self._positions.note, self._positions.stage)
         self._written_at = self._clock.monotonic()
 
@@ -157,7 +160,6 @@ class DiskQueue:
             return
         new = self.repeats.without_known(batch)
         if new is None:
-            batch.resolve()
             return
         entry = Entry(self.sequence, new, new.resolve, self._clock.monotonic() + self._patience(new.source))
         self.sequence += 1
@@ -186,7 +188,10 @@ class DiskQueue:
 
     def close(self, timeout: float) -> int:
         """Write what is not delivered, for at most so many seconds, and end the thread; nothing is published after
-        that. Return how many events could not be written and cannot be read again: they are lost, which is logged."""
+        that. Return how many bytes could not be written and cannot be read again: they are lost, which is logged."""
+        if self._is_closed:
+            return 0
+        self._is_closed = True
         self._submit()
         self.writer.flush(timeout)
         self._take_written()
@@ -206,7 +211,7 @@ class DiskQueue:
                 events,
                 self.writer.problem or "the queue on disk is full, or its disk too slow",
             )
-        return events
+        return sum(entry.batch.size for entry in lost)
 
     def _patience(self, source: Source) -> float:
         if self._options.is_written_first:

@@ -116,7 +116,7 @@ class LoadedSegments:
             segment.events = frame.events_before + frame.events
             if frame.sequence >= self._position:
                 self.waiting = self.waiting.then(segment, frame)
-                self._look(frame, content)
+            self._look(frame, content)
         self.next_sequence = max(self.next_sequence, segment.last + 1)
 
     def finish(self) -> None:
@@ -136,7 +136,7 @@ class LoadedSegments:
 
 def load(files: SegmentFiles, directory: Path, seed: int, position: int, look: Look = nothing_more) -> LoadedSegments:
     """Return the segments of a directory. Frames before the sequence number `position` were delivered. `look` is called
-    with each of the others, and its payload.
+    with each frame, those too, and its payload.
 
     What a crash left of frames that no one relied on is cut off; what is then there is on disk. Raises OSError,
     StartError.

@@ -23,6 +23,7 @@ from shipper.pipeline.disk_queue.content import Compression, encoded
 from shipper.pipeline.disk_queue.entry import Entry
 from shipper.pipeline.disk_queue.frames import HEADER_SIZE, Payload
 from shipper.pipeline.disk_queue.store import SegmentStore
+from shipper.pipeline.disk_queue.watermarks import Watermarks
 
 logger = logging.getLogger(__name__)
 
@@ -52,13 +53,13 @@ class WriterCounts:
 
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
-    """`max_size`: bytes that all segments may take; 0: no limit. `may_grow`: False while the file system is too full,
-    which is asked before each write, and every `CHECK_EVERY` seconds without one; it may block."""
+    """`max_size`: bytes that all segments may take; 0: no limit. `watermarks` are asked before each write, and every
+    `CHECK_EVERY` seconds without one."""
 
     max_size: int
     compress: bool = True
     backoff: Backoff = RETRIES
-    may_grow: Callable[[], bool] = lambda: True
+    watermarks: Watermarks | None = None
 
 
 def _do_nothing() -> None:
@@ -85,6 +86,7 @@ class SegmentWriter:
         self.problem = ""
         self.is_full = False
         self.failure: Exception | None = None  # why the thread has ended
+        self.watermarks = options.watermarks
         self._options = options
         self._on_written = on_written
         self._clock = clock
@@ -167,7 +169,7 @@ class SegmentWriter:
 
     def step(self) -> None:
         """Remove what is to be removed, and write one group. Never sleeps."""
-        may_grow = self._options.may_grow()
+        may_grow = self.watermarks is None or self.watermarks.may_grow()
         with self._changed:
             (sequence, last), self._remove_before = self._remove_before, (0, False)
             group = self._take_group()

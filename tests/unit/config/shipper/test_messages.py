@@ -55,7 +55,7 @@ MISTAKES = [
     (WHOLE + "hostname: web-1\n", "host.name in events is set by `name`"),
     (WHOLE + "features.fqdn.enabled: true\n", "set another one by `name`"),
     (WHOLE + "timestamp.precision: nanosecond\n", "timestamp.precision: must be millisecond, as all records have it"),
-    (WHOLE + "queue.disk.max_size: 1GB\n", "the log files themselves are the queue"),
+    (WHOLE + "queue.spool.file.size: 1GB\n", "an experiment that Filebeat has removed"),
     (WHOLE + "processors: [{drop_event: {wen.equals: {a: b}}}]\n", "wen: unknown option; did you mean 'when'?"),
     (WHOLE + "processors: [{add_fields: {fields: {a: b}, taget: ''}}]\n", "did you mean 'target'?"),
     (WHOLE + "processors: [{add_session_metadata: ~}]\n", "not supported; it belongs to Auditbeat"),

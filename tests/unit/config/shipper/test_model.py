@@ -210,9 +210,9 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
         ),
         ("filebeat.config.inputs.pat: x", "filebeat.config.inputs.pat", "unknown option; did you mean 'path'?"),
         (
-            "queue.disk.max_size: 1GB",
-            "queue.disk",
-            "not supported; the log files themselves are the queue: the shipper pauses and resumes reading",
+            "queue.spool.file.size: 1GB",
+            "queue.spool",
+            "not supported; an experiment that Filebeat has removed; queue.disk is what came after it",
         ),
         ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
         ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),

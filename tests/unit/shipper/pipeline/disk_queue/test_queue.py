@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipper.pipeline.disk_queue.queue import QueueOptions
+from shipper.pipeline.disk_queue.repeats import Repeats
 from tests.builders import source
 from tests.queue_lab import QueueLab, Saved
 
@@ -160,7 +161,8 @@ def test_what_cannot_be_written_at_a_stop_is_lost_and_counted(tmp_path: Path, ca
         lab.put(f"{number}", repeatable=number == 1)
         lab.step()
     lab.writer.start()
-    assert lab.queue.close(0.1) == 1
+    assert lab.queue.close(0.1) == len("2\n")
+    assert lab.queue.close(0.1) == 0
     assert lab.resolved == ["0"]
     assert "1 events that were received and not delivered are lost" in caplog.text
 
@@ -239,7 +241,17 @@ def test_what_is_on_disk_of_a_file_is_not_put_again(tmp_path: Path) -> None:
     lab.put("e", start=30)
     lab.put("other", file_id="f2")
     assert lab.resolved == ["a"]
+    lab.queue.repeats.keep({"f1": 19}.get)
+    assert lab.queue.repeats.text == '{"f1":20}'
     assert lab.drain() == ["d" * 7, "e", "other"]
+    assert lab.queue.repeats.text == ""
+
+
+@pytest.mark.parametrize("position", [20, None])
+def test_a_file_that_the_registry_has_as_far_or_not_at_all_gives_nothing_again(position: int | None) -> None:
+    repeats = Repeats('{"f1":20}')
+    repeats.keep(lambda file_id: position)
+    assert repeats.text == ""
 
 
 def test_what_can_be_read_again_passes_by_where_only_the_rest_is_queued(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""The directory of the queue: its id, its lock, and what is wrong with it in words."""
+
+import logging
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from durable.disk import make_directory, open_plain, replace_file
+from durable.errors import Misplaced
+from durable.locking import FileInUse, lock_exclusively
+from shipper.errors import StartError
+
+logger = logging.getLogger(__name__)
+
+ID = "id"
+LOCK = "lock"
+
+
+def open_directory(directory: Path, stack: ExitStack) -> str:
+    """Make the directory where it is missing, keep other agents out until the stack is closed, and return the id of the
+    queue. Raises OSError, Misplaced."""
+    make_directory(directory, 0o750, owned_as_parent=True)
+    _lock(directory, stack)
+    return _id_of(directory)
+
+
+@contextmanager
+def translated(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileInUse as error:
+        raise StartError(
+            f"queue.disk.path {directory}: {error.strerror}; stop that agent, or give each agent a directory of its own"
+        ) from error
+    except Misplaced as error:
+        raise StartError(
+            f"queue.disk.path {error.path}: it {error.problem}; move it away, or set another path"
+        ) from error
+    except OSError as error:
+        raise StartError(
+            f"queue.disk.path {directory}: {error.strerror} ({error.filename or 'while reading there'}); make it "
+            "readable and writable, or set another path; what waits there is then not sent"
+        ) from error
+
+
+def _lock(directory: Path, stack: ExitStack) -> None:
+    """Keep other agents out until the stack is closed. Raises OSError, Misplaced."""
+    descriptor = open_plain(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    stack.callback(os.close, descriptor)
+    if refusal := lock_exclusively(descriptor, directory / LOCK):
+        logger.warning(
+            "queue.disk.path %s: this file system has no locks (%s): see to it that no other agent uses it",
+            directory,
+            refusal.strerror,
+        )
+
+
+def _id_of(directory: Path) -> str:
+    """Return the id of the queue, which is made with it."""
+    path = directory / ID
+    text = path.read_text(encoding="ascii", errors="replace").strip() if path.exists() else ""
+    if len(text) == 32 and not text.strip("0123456789abcdef"):
+        return text
+    queue_id = uuid.uuid4().hex
+    replace_file(path, f"{queue_id}\n".encode())
+    return queue_id

@@ -1,0 +1,128 @@
+"""How full the file systems are that the queue and the registry are on, by three marks, as Elasticsearch has them.
+
+At `low` the log says that the disk fills up. At `high` the queue does not grow any more. At `flood` the handles of
+deleted files are given up, because the kernel keeps their space until then. Each ends a little below where it began, or
+it would come and go.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+OK, LOW, HIGH, FLOOD = range(4)
+NAMES = ("ok", "low", "high", "flood")
+EVERY = 1.0  # seconds; each look is a call that a network file system answers
+MARGIN = 0.01  # of the size: so much below a mark it is over
+
+_EFFECTS = (
+    "",
+    "free some space there: from the next mark on, the queue does not grow",
+    "the queue does not grow: what the output does not take stays where it comes from; free some space there",
+    "the queue does not grow, and deleted files are closed, read or not, so that their space is free; free some space "
+    "there",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Bytes of a file system that are free for us, and its size; `device` as in stat(2)."""
+
+    free: int
+    size: int
+    device: int = 0
+
+
+def measured(path: Path) -> Space:
+    """Raises OSError."""
+    status = os.statvfs(path)
+    return Space(status.f_bavail * status.f_frsize, status.f_blocks * status.f_frsize, os.stat(path).st_dev)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Shares of the size that may be used, between 0 and 1; or, negative, bytes that must stay free."""
+
+    low: float = 0.85
+    high: float = 0.90
+    flood: float = 0.95
+
+    def level(self, space: Space, margin: float = 0.0) -> int:
+        """Return the highest mark that is reached; `margin`: a part of the size that counts as used."""
+        free = space.free - margin * space.size
+        reached = [free < _least_free(mark, space) for mark in (self.low, self.high, self.flood)]
+        return 3 - reached[::-1].index(True) if True in reached else OK
+
+
+def _least_free(mark: float, space: Space) -> float:
+    return -mark if mark < 0 else (1 - mark) * space.size
+
+
+class Watermarks:
+    """Asked by the writer's thread, as a look may block. Any thread may read `levels`, by path, and `flooded`: the
+    devices of file systems at the last mark."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        marks: Marks,
+        clock: Callable[[], float],
+        measure: Callable[[Path], Space] = measured,
+    ) -> None:
+        self.levels: dict[Path, int] = dict.fromkeys(paths, OK)
+        self.flooded: frozenset[int] = frozenset()
+        self._marks = marks
+        self._clock = clock
+        self._measure = measure
+        self._due = float("-inf")
+
+    @property
+    def level(self) -> int:
+        """Return the worst one."""
+        return max(self.levels.values())
+
+    def may_grow(self) -> bool:
+        """True if the queue may take more of the disk. Looks at the file systems from time to time."""
+        if self._clock() >= self._due:
+            self._due = self._clock() + EVERY
+            self._look()
+        return self.level < HIGH
+
+    def _look(self) -> None:
+        flooded = set()
+        levels = dict(self.levels)
+        for path, before in self.levels.items():
+            try:
+                space = self._measure(path)
+            except OSError:  # what is written there reports it
+                continue
+            level = self._marks.level(space)
+            if level < before:
+                level = min(self._marks.level(space, MARGIN), before)
+            if level != before:
+                _report(path, level, before, space)
+            levels[path] = level
+            if level == FLOOD:
+                flooded.add(space.device)
+        self.levels, self.flooded = levels, frozenset(flooded)
+
+
+def _report(path: Path, level: int, before: int, space: Space) -> None:
+    used = 100 - 100 * space.free / space.size if space.size else 100.0
+    if level == OK:
+        logger.info("the file system of %s has space again: %.1f %% are used", path, used)
+        return
+    logger.log(
+        logging.WARNING if level > before else logging.INFO,
+        "the file system of %s has reached its %s watermark: %.1f %% are used, %d MiB are free; %s",
+        path,
+        NAMES[level],
+        used,
+        space.free >> 20,
+        _EFFECTS[level],
+    )

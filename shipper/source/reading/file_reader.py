@@ -19,7 +19,8 @@ from shipper.source.reading.continued_file import Continuation, ContinuedFile, S
 
 logger = logging.getLogger(__name__)
 
-MakeStage = Callable[[Callable[[int], FileState]], Stage]  # from what returns the file's state at a position
+# From what returns the file's state at a position; None where there is no entry.
+MakeStage = Callable[[Callable[[int], FileState | None]], Stage]
 Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messages
 
 

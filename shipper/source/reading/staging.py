@@ -20,10 +20,11 @@ class Staging:
 
     def __init__(self) -> None:
         self._is_staging = False
-        self._staged: dict[Ledger, tuple[list[Node], Callable[[int], FileState]]] = {}
+        self._staged: dict[Ledger, tuple[list[Node], Callable[[int], FileState | None]]] = {}
 
-    def of(self, state_at: Callable[[int], FileState]) -> Stage:
-        """Return the stage of a file's ledger; `state_at` returns the file's state at a position."""
+    def of(self, state_at: Callable[[int], FileState | None]) -> Stage:
+        """Return the stage of a ledger; `state_at` returns the file's state at a position, None for what has no
+        entry."""
 
         def takes(ledger: Ledger, node: Node) -> bool:
             if self._is_staging:
@@ -42,7 +43,8 @@ class Staging:
         entries = {}
         for ledger, (nodes, state_at) in self._staged.items():
             state = state_at(ledger.position_with(set(nodes)))
-            entries[state.id] = form.entry(state)
+            if state is not None:
+                entries[state.id] = form.entry(state)
         return entries
 
     def commit(self) -> None:

@@ -18,7 +18,8 @@ from http import HTTPStatus
 from config.shipper.feeds.http import HttpInputConfig
 from monitor import sockets
 from shipper.errors import StartError
-from shipper.event import Batch, Source
+from shipper.event import Batch, Messages, Source
+from shipper.pipeline.acks import Ledger
 from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.http.bodies import BodyReader
@@ -54,6 +55,7 @@ class HttpSource:
                 f"input {feed_input.id}: {config.reads[0]} has no end: run it without --once, or disable the input"
             )
         self._clock = feed_input.clock
+        self._stage = None if feed_input.stage is None else feed_input.stage(lambda _: None)
         self._context = context
         tls = ServerTls(config.ssl, f"input {feed_input.id}: ssl", feed_input.clock) if config.ssl.is_on else None
         listener = _listen(config, feed_input.id)
@@ -94,7 +96,7 @@ class HttpSource:
             messages, deliveries = taken
             budget -= messages.end - messages.start
             self._open_batches += 1
-            yield Batch(self._source, messages, self._clock.time(), self._resolve(deliveries))
+            yield Batch(self._source, messages, self._clock.time(), self._track(messages, deliveries))
 
     def next_wake(self, *, reading: bool) -> float:
         if not reading or self._is_stopped or self._handover.is_empty:
@@ -136,16 +138,16 @@ class HttpSource:
     def _may_read(self) -> bool:
         return not self._is_stopped and self._context.takes_more(self._source)
 
-    def _resolve(self, deliveries: list[Delivery]) -> Callable[[], None]:
-        def resolve() -> None:
-            parts = deliveries.copy()
-            deliveries.clear()  # a second call finds none
-            if parts:
-                self._open_batches -= 1
-            for delivery in parts:
+    def _track(self, messages: Messages, deliveries: list[Delivery]) -> Callable[[], None]:
+        """Return what resolves a batch. It has a ledger of its own, as requests do not wait for each other: with
+        transactions, it is that which waits for the commit."""
+
+        def settled(_: int) -> None:
+            self._open_batches -= 1
+            for delivery in deliveries:
                 delivery.resolve_part()
 
-        return resolve
+        return Ledger(messages.start, settled, self._stage).track(messages.end)
 
 
 def _body_reader(config: HttpInputConfig, feed_input: FeedInput, source: Source) -> BodyReader:

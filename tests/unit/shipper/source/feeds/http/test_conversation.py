@@ -1,11 +1,12 @@
 """One connection: requests, answers, and how long each may take."""
 
 import gzip
+import hmac
 from dataclasses import replace
 
 import pytest
 
-from config.shipper.feeds.http import HttpInputConfig
+from config.shipper.feeds.http import HmacConfig, HttpInputConfig
 from tests.unit.shipper.source.feeds.http.http_endpoints import Room, post
 
 
@@ -125,6 +126,7 @@ def test_a_client_that_asks_first_is_refused_before_it_sends() -> None:
         (b"POST /in HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400),  # no Host
         (b"POST /in HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", 400),
         (b"POST /in HTTP/1.1\r\nHost: a\r\n\nPOST /in HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        (post(path="/in").replace(b"localhost\r", b"localhost"), 400),
         (b"POST /in HTTP/1.1\r\nHost: " + b"a" * 1000, 431),
         (b"POST /in HTTP/1.1\r\n" + b"A: b\r\n" * 200, 431),
         (post("", path="/in"), 406),
@@ -210,6 +212,15 @@ def test_the_answer_is_the_one_that_is_configured() -> None:
     client.send(post())
     room.ship()
     assert client.read().endswith(b" GMT\r\n\r\n")
+
+
+def test_a_body_is_taken_with_its_signature_only() -> None:
+    client = configured(hmac=HmacConfig(header="X-Signature", key="k")).connect()
+    compressed = gzip.compress(b"[]")
+    signature = hmac.new(b"k", compressed, "sha256").hexdigest()  # of what is sent, not of what it becomes
+    client.send(post(compressed, "Content-Encoding: gzip", f"X-Signature: {signature}"))
+    client.send(post("[]", f"X-Signature: {signature}"))
+    assert client.statuses() == [200, 401]
 
 
 def test_browsers_are_answered_what_is_configured_for_them() -> None:
@@ -347,16 +358,19 @@ class TestBounds:
     def test_from_the_high_water_on_requests_are_refused_until_the_low_water(self) -> None:
         # An event takes 607 bytes: two of them are the high water.
         options = {"max_in_flight_bytes": 4000, "max_body_bytes": 4000}
-        room = configured(**options, high_water_in_flight_bytes=1200, low_water_in_flight_bytes=700)
-        clients = [room.connect() for _ in range(4)]
+        room = configured(**options, high_water_in_flight_bytes=1200, low_water_in_flight_bytes=600)
+        clients = [room.connect() for _ in range(5)]
         for client in clients[:3]:
             client.send(post())
         assert [client.statuses() for client in clients[:3]] == [[], [], [503]]
         _, deliveries = room.take()
-        assert not room.in_flight.is_open
         deliveries[0].resolve_part()
         clients[3].send(post())
-        assert clients[3].statuses() == []
+        assert clients[3].statuses() == [503]
+        assert not room.in_flight.is_open
+        deliveries[1].resolve_part()
+        clients[4].send(post())
+        assert clients[4].statuses() == []
         assert room.in_flight.is_open
 
     def test_bodies_that_arrive_may_not_pass_the_limit_together(self) -> None:

@@ -22,6 +22,8 @@ from shipper.metrics import Metrics
 from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.http.source import HttpSource
+from shipper.source.reading.file_reader import MakeStage
+from shipper.source.reading.staging import Staging
 from shipper.wake import Wake
 from tests.builders import AGENT
 
@@ -31,11 +33,13 @@ SECONDS = 10.0  # for what takes microseconds
 class Site:
     """An input, with clients."""
 
-    def __init__(self, config: HttpInputConfig, stack: ExitStack, *, once: bool = False) -> None:
+    def __init__(
+        self, config: HttpInputConfig, stack: ExitStack, *, once: bool = False, stage: MakeStage | None = None
+    ) -> None:
         self.wake = Wake()
         self._stack = stack
         clock = SystemClock()
-        self.input = FeedInput(config, AGENT, {}, 1000, clock, lambda state: None)
+        self.input = FeedInput(config, AGENT, {}, 1000, clock, lambda state: None, stage=stage)
         context = SourceContext(
             Registrar.__new__(Registrar), clock, Metrics(), once=once, takes_more=lambda _: self.takes_more
         )
@@ -122,6 +126,32 @@ def test_the_answer_comes_when_the_batch_is_resolved_and_not_before(site: Site) 
     assert (response.status, response.read()) == (200, b'{"message": "success"}')
     batch.resolve()  # a second time does nothing
     assert site.source.status().bytes_behind == 0
+
+
+def test_a_batch_that_is_resolved_twice_stands_for_no_other(site: Site) -> None:
+    client = site.send(b'{"message":"a"}\n' * 6000)
+    batches = site.take()
+    while sum(len(batch.messages.texts) for batch in batches) < 6000:
+        batches += site.take()
+    assert len(batches) == 2
+    batches[0].resolve()
+    batches[0].resolve()
+    site.pass_barrier()
+    assert not has_answer(client)
+    batches[1].resolve()
+    assert client.getresponse().status == 200
+
+
+def test_with_transactions_the_answer_comes_with_the_commit(stack: ExitStack) -> None:
+    staging = Staging()
+    site = Site(BASE, stack, stage=staging.of)
+    client = site.send(b'{"message":"a"}')
+    batches = site.take()
+    assert staging.prepare(batches) == {}
+    site.pass_barrier()
+    assert not has_answer(client)
+    staging.commit()
+    assert client.getresponse().status == 200
 
 
 def test_events_cannot_be_read_again_and_are_named_by_run_and_offset(site: Site, stack: ExitStack) -> None:

@@ -221,6 +221,7 @@ def _source_context(
         lambda: pipeline.has_room,
         pulse.beat,
         lambda: containers.knows_all,
+        lambda: pipeline.flooded,
     )
 
 

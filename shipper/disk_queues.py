@@ -13,7 +13,8 @@ from shipper.output_context import QueueParts
 from shipper.pipeline.disk_queue.backlog import Backlog
 from shipper.pipeline.disk_queue.directory import open_directory, translated
 from shipper.pipeline.disk_queue.files import SegmentDisk
-from shipper.pipeline.disk_queue.queue import DiskQueue, QueueOptions
+from shipper.pipeline.disk_queue.options import QueueOptions
+from shipper.pipeline.disk_queue.queue import DiskQueue
 from shipper.pipeline.disk_queue.segments import LoadedSegments, load, nothing_more
 from shipper.pipeline.disk_queue.store import SegmentStore
 from shipper.pipeline.disk_queue.watermarks import Marks, Watermarks

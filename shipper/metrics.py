@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from monitor.histogram import Distribution
+
 
 @dataclass(slots=True)
 class Metrics:
@@ -42,3 +44,23 @@ class ContainerCounts:
     ending: int = 0
     events: int = 0
     refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DiskQueueFigures:
+    """Of the queue on disk, now: `bytes` of its `segments`, and the most that they may be (0: no limit); the events and
+    bytes of messages that are on disk only. Since the start: events that were written, read back, and lost by damage.
+    `problem`: why it cannot be written, in words; `watermark`: the highest one that is reached, from 0 (none) to 3."""
+
+    bytes: int
+    most_bytes: int
+    segments: int
+    waiting_events: int
+    waiting_bytes: int
+    events_written: int
+    events_read: int
+    events_lost: int
+    problem: str
+    is_full: bool
+    watermark: int
+    fsync: Distribution

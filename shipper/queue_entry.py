@@ -13,7 +13,7 @@ from shipper.committed_positions import Stopped
 from shipper.output_context import QUEUE
 from shipper.pipeline.disk_queue.content import Decoder, expanded
 from shipper.pipeline.disk_queue.frames import Frame
-from shipper.pipeline.disk_queue.queue import Positions
+from shipper.pipeline.disk_queue.options import Positions
 from shipper.pipeline.disk_queue.repeats import Repeats
 from shipper.source.reading.staging import Staging
 

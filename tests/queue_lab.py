@@ -9,7 +9,8 @@ from pathlib import Path
 from shipper.event import Batch
 from shipper.pipeline.disk_queue.backlog import Backlog
 from shipper.pipeline.disk_queue.files import SegmentDisk
-from shipper.pipeline.disk_queue.queue import DiskQueue, Positions, QueueOptions
+from shipper.pipeline.disk_queue.options import Positions, QueueOptions
+from shipper.pipeline.disk_queue.queue import DiskQueue
 from shipper.pipeline.disk_queue.segments import load
 from shipper.pipeline.disk_queue.store import SegmentStore
 from shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions

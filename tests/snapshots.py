@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from monitor.histogram import Distribution
-from shipper.metrics import ContainerCounts, Metrics
+from shipper.metrics import ContainerCounts, DiskQueueFigures, Metrics
 from shipper.monitor.snapshot import (
     DiskSpace,
     FileLag,
@@ -51,6 +51,23 @@ WELL = Snapshot(
     containers=ContainerCounts(3, 4, 1, 20),
     silent=0.01,
     disk=DiskSpace(10**10, 10**11, is_low=False),
+)
+
+
+# A queue on disk in which something waits.
+KEPT = DiskQueueFigures(
+    bytes=7 * 1024**2,
+    most_bytes=10**9,
+    segments=2,
+    waiting_events=900,
+    waiting_bytes=50 * 1024**2,
+    events_written=1000,
+    events_read=100,
+    events_lost=1,
+    problem="",
+    is_full=False,
+    watermark=0,
+    fsync=SECONDS,
 )
 
 

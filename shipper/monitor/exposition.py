@@ -7,7 +7,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, PREFIX, START_TIME, Measure, Times
+from shipper.monitor.measure import PREFIX, Measure, Times
+from shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
 from shipper.monitor.snapshot import Snapshot
 from shipper.monitor.status import AgentIdentity
 
@@ -45,6 +46,8 @@ def family(measure: Measure | Times, snapshot: Snapshot) -> Metric:
     name = PREFIX + measure.name
     if isinstance(measure, Times):
         times = measure.distribution(snapshot)
+        if times is None:
+            return HistogramMetricFamily(name, measure.text)
         bounds = [*(f"{bound:g}" for bound in times.bounds), "+Inf"]
         buckets = list(zip(bounds, times.counts, strict=True))
         return HistogramMetricFamily(name, measure.text, buckets=buckets, sum_value=times.total)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shipper.metrics import DiskQueueFigures
 from shipper.monitor.free_space import readable
 from shipper.monitor.snapshot import Snapshot
 
@@ -73,6 +74,8 @@ def _reasons(snapshot: Snapshot) -> list[str]:
         reasons.append("The configuration was read again and has a mistake, see the log; the one before is in effect.")
     if snapshot.disk is not None and snapshot.disk.is_low:
         reasons.append(f"The disk of path.data is nearly full: {readable(snapshot.disk.free)} are free.")
+    if snapshot.disk_queue is not None:
+        reasons += _of_disk_queue(snapshot.disk_queue)
     if snapshot.problems:
         path, problem = next(iter(snapshot.problems.items()))
         others = len(snapshot.problems) - 1
@@ -83,6 +86,17 @@ def _reasons(snapshot: Snapshot) -> list[str]:
         more = f" (and {len(rest)} more)" if rest else ""
         reasons.append(f"Not read as it is configured: {first}{more}.")
     return reasons
+
+
+def _of_disk_queue(queue: DiskQueueFigures) -> list[str]:
+    if queue.problem:
+        return [f"{queue.problem}. What the output does not take stays in memory."]
+    if queue.watermark:
+        words = ("is filling up", "is so full that the queue does not grow", "is full: deleted files are given up")
+        return [f"The disk of the queue or of the registry {words[queue.watermark - 1]}: free some space there."]
+    if queue.is_full:
+        return [f"The queue on disk is full ({readable(queue.bytes)}): nothing more is read until some is delivered."]
+    return []
 
 
 def alive(snapshot: Snapshot | None, silent: float) -> tuple[bool, Mapping[str, Any]]:

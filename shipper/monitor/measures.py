@@ -7,66 +7,21 @@ docs/shipper-metrics.md lists them; this prints its table:
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
 
-from monitor.histogram import Distribution
 from shipper.metrics import ContainerCounts, Metrics
+from shipper.monitor.measure import PREFIX, Labels, Measure, Samples, Times, one
+from shipper.monitor.queue_measures import QUEUE_MEASURES
 from shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from shipper.record import readable_path
 
-PREFIX = "shipper_"
-
-Labels = tuple[str, ...]
-Samples = Iterator[tuple[Labels, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """`samples` gives the values of a snapshot with those of the labels."""
-
-    kind: Literal["counter", "gauge"]
-    name: str
-    text: str
-    samples: Callable[[Snapshot], Samples]
-    labels: Labels = ()
-
-    @property
-    def exposed(self) -> str:
-        return f"{PREFIX}{self.name}{'_total' if self.kind == 'counter' else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """A histogram of seconds."""
-
-    name: str
-    text: str
-    distribution: Callable[[Snapshot], Distribution]
-    kind: Literal["histogram"] = "histogram"
-    labels: Labels = ()
-
-    @property
-    def exposed(self) -> str:
-        return f"{PREFIX}{self.name}"
-
-
-def _one(value: Callable[[Snapshot], float | None]) -> Callable[[Snapshot], Samples]:
-    def samples(snapshot: Snapshot) -> Samples:
-        number = value(snapshot)
-        if number is not None:
-            yield (), number
-
-    return samples
-
 
 def _counter(name: str, text: str, value: Callable[[Metrics], int]) -> Measure:
-    return Measure("counter", name, text, _one(lambda snapshot: value(snapshot.metrics)))
+    return Measure("counter", name, text, one(lambda snapshot: value(snapshot.metrics)))
 
 
 def _gauge(name: str, text: str, value: Callable[[Snapshot], float | None]) -> Measure:
-    return Measure("gauge", name, text, _one(value))
+    return Measure("gauge", name, text, one(value))
 
 
 def _saves(snapshot: Snapshot) -> Samples:
@@ -80,7 +35,7 @@ def _reloads(snapshot: Snapshot) -> Samples:
 
 
 def _of_containers(value: Callable[[ContainerCounts], int]) -> Callable[[Snapshot], Samples]:
-    return _one(lambda snapshot: None if snapshot.containers is None else value(snapshot.containers))
+    return one(lambda snapshot: None if snapshot.containers is None else value(snapshot.containers))
 
 
 def _of_files(snapshot: Snapshot) -> Samples:
@@ -92,7 +47,7 @@ def _of_files(snapshot: Snapshot) -> Samples:
 
 
 def _kubernetes(value: Callable[[KubernetesFigures], int]) -> Callable[[Snapshot], Samples]:
-    return _one(lambda snapshot: value(snapshot.kubernetes) if snapshot.kubernetes is not None else None)
+    return one(lambda snapshot: value(snapshot.kubernetes) if snapshot.kubernetes is not None else None)
 
 
 def _kubernetes_errors(snapshot: Snapshot) -> Samples:
@@ -254,6 +209,7 @@ MEASURES: tuple[Measure | Times, ...] = (
     _gauge("queue_events_capacity", "Events that the queue takes.", lambda s: s.queue.most_events),
     _gauge("queue_bytes", "Bytes in the queue, those in flight included.", lambda s: s.queue.bytes),
     _gauge("queue_bytes_capacity", "Bytes that the queue takes.", lambda s: s.queue.most_bytes),
+    *QUEUE_MEASURES,
     _gauge(
         "batches_in_flight",
         "Batches that were handed to the output and are not acknowledged.",

@@ -64,6 +64,7 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         disk=disk,
         kubernetes=_kubernetes(app),
         containers=replace(app.containers.counts) if app.containers.counts is not None else None,
+        disk_queue=None if app.pipeline.disk is None else app.pipeline.disk.figures(),
         refused_for_containers=app.containers.problems(),
     )
 

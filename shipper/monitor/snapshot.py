@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitor.histogram import Distribution
-from shipper.metrics import ContainerCounts, Metrics
+from shipper.metrics import ContainerCounts, DiskQueueFigures, Metrics
 from shipper.pipeline.letter_counts import LetterCount
 
 
@@ -112,4 +112,5 @@ class Snapshot:
     disk: DiskSpace | None
     kubernetes: KubernetesFigures | None = None
     containers: ContainerCounts | None = None  # without autodiscover there are none
+    disk_queue: DiskQueueFigures | None = None  # where nothing is kept on disk there are none
     refused_for_containers: Sequence[str] = ()  # now, in words

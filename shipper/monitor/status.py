@@ -82,6 +82,10 @@ def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
         rate = rates.of(figure.value) if figure.counts else None
         yield entry if rate is None else {**entry, "rate": rate}
     yield {**AGE, "value": round(snapshot.oldest or 0.0, 1)}
+    if (queue := snapshot.disk_queue) is not None:
+        yield {"id": "queue_disk_bytes", "label": "Queue on disk", "value": queue.bytes, "unit": "bytes"}
+        waiting = {"id": "queue_disk_waiting_events", "label": "Events that wait on disk", "unit": "events"}
+        yield {**waiting, "value": queue.waiting_events}
     if snapshot.kubernetes is not None:
         yield {"id": "kubernetes_pods", "label": "Pods known", "value": snapshot.kubernetes.pods, "unit": ""}
 

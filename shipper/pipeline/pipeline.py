@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shipper.event import Batch, Source
+from shipper.metrics import DiskQueueFigures
 from shipper.output.base import Output
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 
 NEVER = float("inf")
+NONE: frozenset[int] = frozenset()
 
 
 class DiskStage(Protocol):
@@ -37,6 +39,13 @@ class DiskStage(Protocol):
     @property
     def next_step(self) -> float:
         """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
+
+    def figures(self) -> DiskQueueFigures | None:
+        """Return what the monitor shows; None while nothing is kept on disk. Any thread may ask."""
+
+    @property
+    def flooded(self) -> frozenset[int]:
+        """Return the devices of file systems so full that deleted files are to be given up."""
 
     def close(self, timeout: float) -> int:
         """Write what is not delivered, for at most so many seconds. Return how many bytes are lost, which is logged."""
@@ -81,6 +90,13 @@ class DiskOnDemand:
     def next_step(self) -> float:
         return NEVER if self.made is None else self.made.next_step
 
+    def figures(self) -> DiskQueueFigures | None:
+        return None if self.made is None else self.made.figures()
+
+    @property
+    def flooded(self) -> frozenset[int]:
+        return NONE if self.made is None else self.made.flooded
+
     def close(self, timeout: float) -> int:
         return 0 if self.made is None else self.made.close(timeout)
 
@@ -117,6 +133,11 @@ class Pipeline:
         if self.disk is not None and not self.disk.takes_more(source):
             return False
         return self.processing.takes_more(source) and self.output.takes_more(source)
+
+    @property
+    def flooded(self) -> frozenset[int]:
+        """Return the devices of file systems so full that deleted files are to be given up."""
+        return NONE if self.disk is None else self.disk.flooded
 
     @property
     def awaits_reports(self) -> bool:

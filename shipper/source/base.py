@@ -19,7 +19,8 @@ class SourceContext:
     `takes_more` returns False for a file of which too much waits in the pipeline, `has_room` while too much waits of
     all files together: then nothing is read. `progressed` is to be called after each call of the system in a step that
     makes many, one for a directory or a file: it shows that the step only takes long. `knows_all_inputs`: False while
-    there may be inputs that are not discovered yet, so that a file that none names may be theirs."""
+    there may be inputs that are not discovered yet, so that a file that none names may be theirs. `flooded` returns the
+    devices of file systems that are so full that deleted files are to be given up."""
 
     registrar: Registrar
     clock: Clock
@@ -29,6 +30,7 @@ class SourceContext:
     has_room: Callable[[], bool] = lambda: True
     progressed: Callable[[], None] = lambda: None
     knows_all_inputs: Callable[[], bool] = lambda: True
+    flooded: Callable[[], frozenset[int]] = frozenset
 
 
 @dataclass(frozen=True, slots=True)

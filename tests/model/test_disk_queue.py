@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shipper.pipeline.disk_queue.queue import QueueOptions
+from shipper.pipeline.disk_queue.options import QueueOptions
 from tests.model.seeds import seeds
 from tests.queue_lab import QueueLab
 

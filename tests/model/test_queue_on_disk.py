@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.shipper.queues import DiskQueueConfig
+from config.shipper.queues import DiskQueueConfig, WatermarkConfig
 from tests.lab import Lab
 from tests.model.seeds import seeds
 
@@ -103,6 +103,29 @@ def test_a_run_with_once_waits_for_what_is_on_disk(lab: Lab) -> None:
     assert not lab.running.loop.finished
     lab.until(lambda: lab.running.loop.finished)
     assert lab.messages == ["one"]
+
+
+def test_deleted_files_are_given_up_on_a_file_system_at_its_last_watermark(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    everything = -1e18  # bytes that no file system has free
+    lab.disk_queue = DiskQueueConfig(watermark=WatermarkConfig(low=everything, high=everything, flood=everything))
+    lab.queue_events = 32
+    lab.append("a.log", "line\n" * 200_000)
+    lab.start()
+    lab.destination.room = 0
+    stand_still(lab)
+    lab.remove("a.log")
+    for _ in range(30):  # longer than the writer's thread takes to look
+        lab.step(seconds=10, wait=0.01)
+    assert segments(lab) == []
+    (warning,) = [line for line in caplog.messages if "given up" in line]
+    assert "queue.disk.watermark.flood" in warning
+    assert lab.running.metrics.bytes_lost > 0
+    disk = lab.running.pipeline.disk
+    figures = None if disk is None else disk.figures()
+    assert figures is not None
+    assert (figures.watermark, figures.is_full) == (3, True)
 
 
 @pytest.mark.parametrize("seed", seeds(10))

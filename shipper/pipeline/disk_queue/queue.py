@@ -20,17 +20,18 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from logs.throttle import Throttle
 from shipper.clock import Clock
 from shipper.event import Batch, Source
-from shipper.pipeline.acks import Ledger, Stage
+from shipper.metrics import DiskQueueFigures
+from shipper.pipeline.acks import Ledger
 from shipper.pipeline.disk_queue.backlog import Backlog
 from shipper.pipeline.disk_queue.entry import Entry
+from shipper.pipeline.disk_queue.options import Positions, QueueOptions, Ticket
 from shipper.pipeline.disk_queue.repeats import Repeats
+from shipper.pipeline.disk_queue.watermarks import HIGH, OK
 from shipper.pipeline.disk_queue.writer import SegmentWriter
 from shipper.pipeline.queue import MemoryQueue
 
@@ -43,40 +44,6 @@ SHARE_KEPT_BACK = 1 / 4
 PATIENCE = 10  # times `flush`, for what can be read again
 IDLE = 5.0  # seconds without a write after which a segment of which all is delivered is not written to any more
 RETRY_INTERVAL = 1.0  # seconds between two tries to read what the disk refuses
-
-
-class Ticket(Protocol):
-    """Of a save of the registry."""
-
-    @property
-    def done(self) -> bool:
-        """True if it is on disk."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is, for at most so many seconds; return whether it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Positions:
-    """The queue's entry in the registry. `note` lets a position be on disk soon, `save` at once; `stage`: of a
-    transaction that commits positions."""
-
-    note: Callable[[int], None]
-    save: Callable[[int], Ticket]
-    stage: Stage | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueOptions:
-    """`flush`: seconds that the output has for a batch before it is written. `read_ahead`: events that are read back in
-    one step; `write_ahead`: those that are kept back to be written. `takes_all`: False if what can be read again does
-    not pass through here. `is_written_first`: nothing is published before it is on disk."""
-
-    flush: float = 0.1
-    read_ahead: int = 512
-    write_ahead: int = 16384
-    takes_all: bool = True
-    is_written_first: bool = False
 
 
 class DiskQueue:
@@ -153,6 +120,31 @@ class DiskQueue:
         if self.backlog.frames and self._output_has_room:
             return self._retry_at
         return self._due if self._unwritten else NEVER
+
+    @property
+    def flooded(self) -> frozenset[int]:
+        """Return the devices of file systems that are at their last watermark. Any thread may ask."""
+        watermarks = self.writer.watermarks
+        return frozenset() if watermarks is None else watermarks.flooded
+
+    def figures(self) -> DiskQueueFigures:
+        """Return what the monitor shows. Any thread may ask."""
+        writer, backlog = self.writer, self.backlog
+        watermark = OK if writer.watermarks is None else writer.watermarks.level
+        return DiskQueueFigures(
+            bytes=writer.store.bytes,
+            most_bytes=writer.max_size,
+            segments=len(writer.store.segments),
+            waiting_events=backlog.events,
+            waiting_bytes=backlog.bytes,
+            events_written=writer.counts.events_written,
+            events_read=backlog.events_read,
+            events_lost=backlog.lost.events,
+            problem=writer.problem,
+            is_full=writer.is_full or watermark >= HIGH,
+            watermark=watermark,
+            fsync=writer.store.fsync.distribution(),
+        )
 
     def put(self, batch: Batch) -> None:
         if not self._options.takes_all and batch.source.repeatable:

@@ -87,6 +87,7 @@ class SegmentWriter:
         self.is_full = False
         self.failure: Exception | None = None  # why the thread has ended
         self.watermarks = options.watermarks
+        self.max_size = options.max_size
         self._options = options
         self._on_written = on_written
         self._clock = clock
@@ -205,7 +206,7 @@ class SegmentWriter:
     def _write(self, group: list[Entry], *, may_grow: bool) -> list[Entry]:
         """Write the group as far as there is room for it. Return those that were not written. Raises OSError and
         Misplaced."""
-        most, size = self._options.max_size, self.store.bytes + HEADER_SIZE  # of a segment that may be begun
+        most, size = self.max_size, self.store.bytes + HEADER_SIZE  # of a segment that may be begun
         entries, payloads = list[Entry](), list[Payload]()
         for entry in group if may_grow else ():
             payload = self._payload(entry)

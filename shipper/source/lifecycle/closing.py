@@ -74,6 +74,7 @@ class Closer:
         self._on_closed = on_closed
         self._once = context.once
         self._progressed = context.progressed
+        self._flooded = context.flooded
         self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
         self._number = count()  # harvesters cannot be compared
         self._attended: dict[Harvester, None] = {}
@@ -209,11 +210,16 @@ class Closer:
             )
 
     def _keep_budget(self) -> None:
-        """Give up deleted files, those opened first, until the others fit into their input's budget."""
+        """Give up deleted files, those opened first, until the others fit into their input's budget; all of those on a
+        file system that is full."""
         kept: dict[str, int] = {}
+        flooded = self._flooded()
         for harvester in sorted(self._attended, key=lambda attended: -attended.opened_at):
             if harvester.is_removed and self._open_files.running.get(harvester.key) is harvester:
                 input_id, size = harvester.source.input_id, harvester.status().st_size
+                if flooded and harvester.status().st_dev in flooded:
+                    self._give_up(harvester, "queue.disk.watermark.flood")
+                    continue
                 kept[input_id] = kept.get(input_id, 0) + size
                 if 0 < self._rules_of(harvester).removed.max_bytes < kept[input_id]:
                     kept[input_id] -= size

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, PREFIX, START_TIME, Times
+from shipper.monitor.measure import PREFIX, Times
+from shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
 from spark_sink.monitor.metrics import SinkMetrics
 
 SCRAPED = {"instance", "job"}  # labels that Prometheus adds itself

@@ -10,12 +10,12 @@ from shipper.monitor.exposition import exposition
 from shipper.monitor.measures import MEASURES, documentation
 from shipper.monitor.snapshot import KubernetesFigures
 from shipper.monitor.status import AgentIdentity
-from tests.snapshots import WELL
+from tests.snapshots import KEPT, WELL
 
 IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)
 ROOT = Path(__file__).parents[4]
 KUBERNETES = KubernetesFigures(pods=30, lists=3, events=500, errors={"forbidden": 4})
-SHOWN = replace(WELL, output=replace(WELL.output, errors={"_TRANSPORT": 2}), kubernetes=KUBERNETES)
+SHOWN = replace(WELL, output=replace(WELL.output, errors={"_TRANSPORT": 2}), kubernetes=KUBERNETES, disk_queue=KEPT)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,9 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
         ("shipper_events_acknowledged_total", {}, 900),
         ("shipper_input_events_read_total", {"input": "app"}, 1000),
         ("shipper_output_errors_total", {"kind": "_TRANSPORT"}, 2),
+        ("shipper_queue_disk_waiting_events", {}, 900),
+        ("shipper_queue_disk_events_lost_total", {}, 1),
+        ("shipper_queue_disk_failing", {}, 0),
         ("shipper_kubernetes_pods", {}, 30),
         ("shipper_kubernetes_lists_total", {}, 3),
         ("shipper_kubernetes_watch_events_total", {}, 500),
@@ -79,8 +82,10 @@ def test_while_it_starts_only_the_process_is_shown() -> None:
     assert {family.name for family in families} == {"shipper_start_time_seconds", "shipper_info"}
 
 
-def test_without_kubernetes_its_metrics_have_no_value() -> None:
-    assert b"\nshipper_kubernetes" not in exposition(IDENTITY, WELL)
+def test_without_kubernetes_and_a_queue_on_disk_their_metrics_have_no_value() -> None:
+    exposed = exposition(IDENTITY, WELL)
+    assert b"\nshipper_kubernetes" not in exposed
+    assert b"\nshipper_queue_disk" not in exposed
 
 
 def test_a_label_may_have_any_text() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from shipper.monitor.health import StartProgress, alive, health_of, ready
 from shipper.monitor.snapshot import DiskSpace
-from tests.snapshots import WELL
+from tests.snapshots import KEPT, WELL
 
 DOWN = "Kafka (a:9092): no broker answers; check output.kafka.hosts, the network and the brokers"
 
@@ -35,6 +35,12 @@ INCIDENTS = [
     Incident({"registry": {"failing": True}}, "degraded", "Positions cannot be saved"),
     Incident({"letters_waiting": 3}, "degraded", "3 rejected events cannot be saved"),
     Incident({"disk": DiskSpace(50 * 1024**2, 10**11, is_low=True)}, "degraded", "nearly full: 50 MiB are free"),
+    Incident({"disk_queue": replace(KEPT, problem="/q cannot be written")}, "degraded", "cannot be written"),
+    Incident({"disk_queue": replace(KEPT, watermark=1)}, "degraded", "is filling up: free some space there"),
+    Incident({"disk_queue": replace(KEPT, watermark=2, is_full=True)}, "degraded", "so full that the queue does not"),
+    Incident({"disk_queue": replace(KEPT, watermark=3, is_full=True)}, "degraded", "deleted files are given up"),
+    Incident({"disk_queue": replace(KEPT, is_full=True)}, "degraded", "The queue on disk is full (7 MiB)"),
+    Incident({"disk_queue": KEPT}, "ok", "Kafka accepts records."),
     Incident({"problems": {"/x": "denied", "/y": "denied"}}, "degraded", "/x: denied (and 1 more)"),
     Incident({"refused_for_containers": ["pod a/b: x", "pod c/d: y"]}, "degraded", "pod a/b: x (and 1 more)"),
     Incident({"silent": 31.0}, "failing", "has made no progress for 31 s"),

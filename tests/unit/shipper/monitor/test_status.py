@@ -12,7 +12,7 @@ from shipper.monitor.sampler import Sampler
 from shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from shipper.monitor.status import AgentIdentity, status
 from shipper.pipeline.letter_counts import LetterCount
-from tests.snapshots import WELL, later
+from tests.snapshots import KEPT, WELL, later
 
 IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.2.0", WELL.time - 60)
 UNITS = {"events", "bytes", "seconds", "files", "rows", "", "events/s"}
@@ -99,6 +99,15 @@ def test_the_pods_are_a_figure_where_they_are_watched() -> None:
 
     assert "kubernetes_pods" not in ids(WELL)
     assert "kubernetes_pods" in ids(replace(WELL, kubernetes=KubernetesFigures(30, 1, 2, {})))
+
+
+def test_the_queue_on_disk_is_two_figures_where_there_is_one() -> None:
+    def values(snapshot: Snapshot) -> list[int]:
+        figures = status(IDENTITY, sampled(snapshot), Health("ok", ""), [], "")["figures"]
+        return [figure["value"] for figure in figures if figure["id"].startswith("queue_disk")]
+
+    assert values(WELL) == []
+    assert values(replace(WELL, disk_queue=KEPT)) == [7 * 1024**2, 900]
 
 
 def test_while_it_starts_there_are_no_figures_but_all_tables() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shipper.pipeline.disk_queue.queue import QueueOptions
+from shipper.pipeline.disk_queue.options import QueueOptions
 from shipper.pipeline.disk_queue.repeats import Repeats
 from tests.builders import source
 from tests.queue_lab import QueueLab, Saved

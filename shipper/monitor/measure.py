@@ -1,0 +1,52 @@
+"""What a metric is: its name, what it means, and where a snapshot has it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from monitor.histogram import Distribution
+from shipper.monitor.snapshot import Snapshot
+
+PREFIX = "shipper_"
+
+Labels = tuple[str, ...]
+Samples = Iterator[tuple[Labels, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`samples` gives the values of a snapshot with those of the labels."""
+
+    kind: Literal["counter", "gauge"]
+    name: str
+    text: str
+    samples: Callable[[Snapshot], Samples]
+    labels: Labels = ()
+
+    @property
+    def exposed(self) -> str:
+        return f"{PREFIX}{self.name}{'_total' if self.kind == 'counter' else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A histogram of seconds."""
+
+    name: str
+    text: str
+    distribution: Callable[[Snapshot], Distribution | None]  # None where there is nothing that is timed
+    kind: Literal["histogram"] = "histogram"
+    labels: Labels = ()
+
+    @property
+    def exposed(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+
+def one(value: Callable[[Snapshot], float | None]) -> Callable[[Snapshot], Samples]:
+    def samples(snapshot: Snapshot) -> Samples:
+        number = value(snapshot)
+        if number is not None:
+            yield (), number
+
+    return samples

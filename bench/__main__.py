@@ -6,6 +6,7 @@ script/bench --scale   ten thousand files, a registry of 500,000 entries, a smal
 script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
 script/bench --http    what http.enabled costs
+script/bench --sockets what comes over UDP and TCP: how fast, at which cost, what is dropped
 script/bench --churn   a thousand pods on a node, of which five hundred a minute end
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 script/bench --search  how soon `spark-sink search` finds a line in a day of rows
@@ -15,7 +16,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, churn, delivery, http, kills, scale, shapes, sink, sink_search, speed
+from bench import chart, churn, delivery, http, kills, scale, shapes, sink, sink_search, sockets, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -30,6 +31,10 @@ def main() -> None:
         parser.error("--svg draws the figures of one file: leave out --shapes, --scale and --sink")
     if options.search:
         report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
+        return
+    if options.sockets:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            report(sockets.table(Path(name), options.rounds))
         return
     if options.churn:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
@@ -87,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kills", action="store_true", help="kill the shipper, start it again, count the repeats")
     parser.add_argument("--delivery", action="store_true", help="at_least_once and exactly_once side by side")
     parser.add_argument("--http", action="store_true", help="what http.enabled costs")
+    parser.add_argument("--sockets", action="store_true", help="what comes over UDP and TCP; needs no broker")
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")

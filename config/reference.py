@@ -6,6 +6,7 @@ default. The first paragraph of a processor's or parser's docstring is its intro
 """
 
 import inspect
+import json
 import sys
 import types
 from collections.abc import Iterator
@@ -236,7 +237,8 @@ def _text(hint: Any, value: Any) -> str:
         return f"{value:g}s"
     if hint == Size:
         return f"{value // 1024**2}MiB" if value and value % 1024**2 == 0 else str(value)
-    return str(value)
+    text = str(value)
+    return text if text.isprintable() else json.dumps(text)  # as YAML writes it, in quotes
 
 
 if __name__ == "__main__":

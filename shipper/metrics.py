@@ -32,6 +32,12 @@ class Metrics:
     requests_refused: int = 0  # answered with what is wrong with them (4xx)
     requests_postponed: int = 0  # answered with 503 or 504: to be sent again
     files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
+    datagrams_dropped: int = 0  # by the kernel, as the buffer of a socket was full
+    connections_refused: int = 0  # beyond max_connections, or without a free descriptor
+    handshakes_failed: int = 0  # of TLS
+    connections_timed_out: int = 0  # closed because nothing came for `timeout`
+    framing_errors: int = 0  # connections that were closed because their bytes make no messages
+    messages_oversized: int = 0  # longer than max_message_size of an input that listens, and truncated
 
 
 @dataclass(slots=True)

@@ -184,6 +184,10 @@ BROAD_EXCEPTS = {
         "_configured",
     ): "the thread of a watch: annotations are anyone's, and one pod's must not end the watch of all",
     (
+        "shipper/source/feeds/sockets/receiver.py",
+        "_run",
+    ): "the thread of an input that listens: it would be deaf without a word",
+    (
         "spark_sink/monitor/liveness.py",
         "_run",
     ): "the thread that reports to the watchdog: without it a sink that works would be taken for one that hangs",

@@ -87,11 +87,7 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
         "redis",
         "salesforce",
         "streaming",
-        "syslog",
-        "tcp",
-        "udp",
         "unifiedlogs",
-        "unix",
         "websocket",
         "winlog",
     ),
@@ -114,6 +110,9 @@ INPUT_IGNORED = {
     "rotation": "a rotated file is recognised by device, inode and content",
 }
 FLAT_NOT_YET = {"pipeline": _PIPELINE, "index": _INDEX}
+SOCKET_NOT_YET = FLAT_NOT_YET | {
+    "parsers": "this type has none in Filebeat either; use processors, or type: syslog for its header",
+}
 FLAT_IGNORED = {
     "buffer_size": _READS,
     "harvester_buffer_size": _READS,
@@ -143,7 +142,9 @@ FLAT_NAMES = {
     "close.reader.on_eof": "close_eof",
     "close.reader.after_interval": "close_timeout",
 }
+LOG_NAMES = FLAT_NAMES | {"path": "paths"}
 FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
+    "path": "paths",
     "multiline": "'- multiline:' below parsers",
     "json": "'- ndjson:' below parsers",
 }

@@ -80,7 +80,7 @@ class FlatInput(LineInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogInput(FlatInput):
-    here: ClassVar = filebeat.FLAT_NAMES
+    here: ClassVar = filebeat.LOG_NAMES
     type: InputType = field(default="log", metadata={"doc": "The type of input."})
     id: str | None = field(
         default=None,

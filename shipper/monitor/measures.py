@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from shipper.metrics import ContainerCounts, Metrics
+from shipper.monitor.feed_measures import FEED_MEASURES
 from shipper.monitor.measure import PREFIX, Labels, Measure, Samples, Times, one
 from shipper.monitor.queue_measures import QUEUE_MEASURES
 from shipper.monitor.snapshot import KubernetesFigures, Snapshot
@@ -53,13 +54,6 @@ def _kubernetes(value: Callable[[KubernetesFigures], int]) -> Callable[[Snapshot
 def _kubernetes_errors(snapshot: Snapshot) -> Samples:
     if snapshot.kubernetes is not None:
         yield from (((kind,), count) for kind, count in snapshot.kubernetes.errors.items())
-
-
-def _requests(snapshot: Snapshot) -> Samples:
-    metrics = snapshot.metrics
-    yield ("accepted",), metrics.requests_accepted
-    yield ("refused",), metrics.requests_refused
-    yield ("postponed",), metrics.requests_postponed
 
 
 INPUT = ("input",)
@@ -109,14 +103,7 @@ MEASURES: tuple[Measure | Times, ...] = (
         "files_truncated", "Files that were truncated or rewritten while they were read.", lambda m: m.files_truncated
     ),
     _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
-    Measure(
-        "counter",
-        "http_requests",
-        "Requests to inputs of type http, by answer: accepted (success), refused (4xx), postponed (503 and 504: the "
-        "client is to send it again).",
-        _requests,
-        ("answer",),
-    ),
+    *FEED_MEASURES,
     Measure(
         "counter",
         "autodiscover_events",

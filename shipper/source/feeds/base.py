@@ -7,6 +7,7 @@ and stands among its problems.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from config.shipper.feeds.base import FeedConfig
 from registry.state import FileState
@@ -15,6 +16,15 @@ from shipper.event import Constants, Doc, InputCounts, Process, Source
 from shipper.metrics import Metrics
 from shipper.record import Agent, members_of_file, members_of_input, merged, readable_path
 from shipper.source.reading.file_reader import MakeStage
+
+
+@runtime_checkable
+class GivesOut(Protocol):
+    """A feed that has received what no one can send again. Called by the reading thread, beside `step` and `read`."""
+
+    def give_out(self, longest: float) -> bool:
+        """Receive nothing new, and give what was received: a reload ends the feed, in at most `longest` seconds. Called
+        again and again while the loop steps; True as soon as all of it was given."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,5 +29,9 @@ def make(
             from shipper.source.feeds.http.source import HttpSource
 
             return HttpSource(feed_input, context, wake)
+        case "syslog" | "tcp" | "udp" | "unix":
+            from shipper.source.feeds.sockets.source import SocketSource
+
+            return SocketSource(feed_input, context, wake)
         case _:
             raise AssertionError(f"no feed reads {feed_input.config.type}")

@@ -12,13 +12,14 @@ from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.source.base import BatchSource, ReadsToEnd, SourceStatus
-from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.base import FeedInput, GivesOut
 from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 10.0  # seconds
+EMPTY_SECONDS = 5.0  # for a feed that a reload ends, to give what it has received
 AnyInput = Input | FeedInput
 MakeFeed = Callable[[FeedInput], BatchSource]
 
@@ -35,18 +36,25 @@ class Files(BatchSource, Protocol):
 
 @dataclass(slots=True)
 class _Running:
-    """`feed_input`: what is to be read, None if nothing. `ending` was stopped, and its last batches are awaited before
-    the next one reads. `problem`: why none could be started, which is tried again at `retry_at` (monotonic)."""
+    """`feed_input`: what is to be read, None if nothing. `ending` first gives what it has received, until `stop_at` at
+    the latest (None: it was stopped), and its last batches are awaited before the next one reads. `problem`: why none
+    could be started, which is tried again at `retry_at`. Times are monotonic."""
 
     feed_input: FeedInput | None
     feed: BatchSource | None
     ending: BatchSource | None = None
+    stop_at: float | None = None
     problem: str = ""
     retry_at: float = 0.0
 
     @property
     def feeds(self) -> tuple[BatchSource, ...]:
         return tuple(feed for feed in (self.feed, self.ending) if feed is not None)
+
+    @property
+    def reading(self) -> tuple[BatchSource, ...]:
+        """Return those that were not stopped."""
+        return self.feeds if self.stop_at is not None else tuple(filter(None, (self.feed,)))
 
 
 class Feeds:
@@ -79,7 +87,7 @@ class Feeds:
                 feed.step()
 
     def read(self, budget: int) -> Iterator[Batch]:
-        sources = [self.files, *(running.feed for running in self._running.values() if running.feed is not None)]
+        sources = [self.files, *(feed for running in self._running.values() for feed in running.reading)]
         self._next = (self._next + 1) % len(sources)
         for source in (*sources[self._next :], *sources[: self._next]):
             yield from source.read(budget // len(sources))
@@ -96,9 +104,9 @@ class Feeds:
         return Observation.together([self.files.observe(), _observation(statuses)])
 
     def replace_inputs(self, inputs: list[AnyInput]) -> None:
-        """Read these inputs from now on. A feed whose input is the same object is left alone. One that changed is
-        stopped, and its successor begins when all that it gave is acknowledged. Raises LayerChanged, of files; nothing
-        is changed then."""
+        """Read these inputs from now on. A feed whose input is the same object is left alone. One that changed gives
+        what it has received (GivesOut), is stopped, and its successor begins when all that it gave is acknowledged.
+        Raises LayerChanged, of files; nothing is changed then."""
         self.files.replace_inputs([item for item in inputs if isinstance(item, Input)])
         wanted = {item.id: item for item in _feeds(inputs)}
         for input_id, running in self._running.items():
@@ -128,11 +136,22 @@ class Feeds:
             return
         running.feed_input, running.problem, running.retry_at = feed_input, "", 0.0
         if running.feed is not None:
-            running.feed.stop()
             running.ending, running.feed = running.feed, None
+            running.stop_at = self._clock.monotonic() + EMPTY_SECONDS
+            self._empty(running, running.ending)
+
+    def _empty(self, running: _Running, ending: BatchSource) -> None:
+        """Stop a feed once it has given what it received."""
+        if running.stop_at is not None:
+            left = running.stop_at - self._clock.monotonic()
+            if not isinstance(ending, GivesOut) or left <= 0 or ending.give_out(left):
+                ending.stop()
+                running.stop_at = None
 
     def _change(self, running: _Running) -> None:
         """Begin to read what was configured, once its predecessor is done."""
+        if running.ending is not None:
+            self._empty(running, running.ending)
         if running.ending is not None and running.ending.finished:
             running.ending = None
         if running.ending is None and running.feed is None and running.feed_input is not None:
@@ -153,8 +172,8 @@ class Feeds:
 
     def _stop_feeds(self) -> None:
         for running in self._running.values():
-            if running.feed is not None:
-                running.feed.stop()
+            for feed in running.reading:
+                feed.stop()
 
 
 def _feeds(inputs: Sequence[AnyInput]) -> list[FeedInput]:

@@ -21,9 +21,9 @@ PATTERN = "parsers[0].multiline.pattern"
     [
         ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
         (
-            "type: tcp",
+            "type: netflow",
             "type",
-            "'tcp' is not supported; the shipper reads files and standard input: "
+            "'netflow' is not supported; the shipper reads files and standard input: "
             "write it to a file first, or leave this input to Filebeat",
         ),
         ("type: filestrem", "type", "'filestrem' is unknown; did you mean 'filestream'?"),
@@ -239,7 +239,7 @@ def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
     assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [
         "shipper.yml:2: shipper.inputs[0].id: missing",
         "shipper.yml:2: shipper.inputs[0].paths: must not be empty",
-        "shipper.yml:3: shipper.inputs[1].path: unknown option",
+        "shipper.yml:3: shipper.inputs[1].path: belongs to type: unix",
         "shipper.yml:3: shipper.inputs[1].paths: missing",
         "shipper.yml:4: output.consol: unknown option",
     ]

@@ -16,7 +16,7 @@ from shipper.event import Batch, Messages
 from shipper.source.base import SourceStatus
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.entries import FeedEntries
-from shipper.source.feeds.feeds import RETRY_AFTER, Feeds
+from shipper.source.feeds.feeds import EMPTY_SECONDS, RETRY_AFTER, Feeds
 from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT
@@ -102,13 +102,14 @@ class Making:
 
     def __init__(self) -> None:
         self.made: list[CountingFeed] = []
+        self.kind = CountingFeed
         self.refused: set[str] = set()
         self.clock = ManualClock()
 
     def __call__(self, feed_input: FeedInput) -> CountingFeed:
         if feed_input.id in self.refused:
             raise StartError(f"input {feed_input.id!r}: port 514 is in use")
-        self.made.append(CountingFeed(feed_input))
+        self.made.append(self.kind(feed_input))
         return self.made[-1]
 
     def feeds(self, *inputs: FeedInput) -> Feeds:
@@ -178,6 +179,50 @@ def test_a_reload_leaves_alone_what_has_not_changed_and_the_successor_waits_for_
     assert [feed.feed_input.config.tags for feed in making.made] == [(), (), ("new",)]
     making.made[2].texts = ["new"]
     assert texts(feeds) == ["new"]
+
+
+class ReceivingFeed(CountingFeed):
+    """Gives out what it has received before it may be stopped."""
+
+    def give_out(self, longest: float) -> bool:
+        assert not self.stopped
+        return not self.texts
+
+
+def test_a_feed_that_a_reload_ends_first_gives_what_it_has_received(making: Making) -> None:
+    making.kind = ReceivingFeed
+    feeds = making.feeds(counting("a"))
+    making.made[0].texts = ["received", "before"]
+    feeds.replace_inputs([counting("a", tags=("new",))])
+    feeds.step()
+    assert not making.made[0].stopped
+    batches = list(feeds.read(1000))
+    assert [batch.messages.texts for batch in batches] == [["received"], ["before"]]
+    feeds.step()
+    assert (making.made[0].stopped, len(making.made)) == (True, 1)
+    for batch in batches:
+        batch.resolve()
+    feeds.step()
+    assert len(making.made) == 2
+
+
+def test_a_feed_that_does_not_come_to_an_end_is_stopped_in_time(making: Making) -> None:
+    making.kind = ReceivingFeed
+    feeds = making.feeds(counting("a"))
+    making.made[0].texts = ["the output", "takes nothing"]
+    feeds.replace_inputs([])
+    making.clock.advance(EMPTY_SECONDS)
+    feeds.step()
+    assert making.made[0].stopped
+
+
+def test_a_stop_of_the_agent_stops_also_what_a_reload_is_ending(making: Making) -> None:
+    making.kind = ReceivingFeed
+    feeds = making.feeds(counting("a"))
+    making.made[0].texts = ["one"]
+    feeds.replace_inputs([counting("a", tags=("new",))])
+    feeds.stop()
+    assert making.made[0].stopped
 
 
 def test_a_feed_that_is_removed_ends_and_one_that_comes_back_at_once_begins_again(making: Making) -> None:

@@ -1,0 +1,40 @@
+"""From the options of an input that listens to what receives for it."""
+
+from functools import partial
+
+from config.shipper.feeds.sockets import SocketConfig, TcpOptions, UdpOptions, UnixOptions
+from shipper.errors import StartError
+from shipper.source.base import SourceContext
+from shipper.source.feeds.server_tls import ServerTls
+from shipper.source.feeds.sockets.accepting import Limits, Secured
+from shipper.source.feeds.sockets.connection import MakeFraming
+from shipper.source.feeds.sockets.counts import Reporter
+from shipper.source.feeds.sockets.framing import DelimiterFraming, OctetFraming
+from shipper.source.feeds.sockets.listening import listen
+from shipper.source.feeds.sockets.received import Received
+from shipper.source.feeds.sockets.receiver import Receiver
+
+
+def make_receiver(config: SocketConfig, received: Received, context: SourceContext) -> Receiver:
+    """Return what receives for an input. Raises StartError."""
+    options, clock = config.listens, context.clock
+    if context.once:
+        raise StartError(
+            f"input {config.id}: an input of type {config.type} has no end, which --once waits for; start the agent "
+            "without it"
+        )
+    tls = None
+    if isinstance(options, TcpOptions) and options.ssl.is_on:
+        tls = ServerTls(options.ssl, f"input {config.id}: ssl", clock)
+    connections = 0 if isinstance(options, UdpOptions) else options.max_connections
+    limits = Limits(options.max_message_size, options.timeout, connections)
+    report = Reporter(config.id, clock.monotonic)
+    listeners = listen(options, config.id)
+    return Receiver(listeners, limits, received, report, clock, Secured(_framing(options), tls))
+
+
+def _framing(options: UdpOptions | TcpOptions | UnixOptions) -> MakeFraming:
+    if isinstance(options, UdpOptions):
+        return partial(DelimiterFraming, "\n", options.max_message_size)
+    kind = OctetFraming if options.framing == "rfc6587" else DelimiterFraming
+    return partial(kind, options.line_delimiter, options.max_message_size)

@@ -1,0 +1,157 @@
+"""An input that listens, as a source of batches.
+
+No one sends again what was received: the peer's TCP knows that it has arrived, and no more. So its batches are not
+repeatable, and a stop first gives out what was received. Each run of an input has a file id of its own, and offsets
+count the bytes of its messages in the order in which they are given out.
+"""
+
+import logging
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from config.shipper.feeds.sockets import SocketConfig, SyslogInput
+from shipper.event import Batch, Messages
+from shipper.pipeline.acks import Ledger
+from shipper.reader import chain
+from shipper.source.base import SourceContext, SourceStatus
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from shipper.source.feeds.sockets.intake import Intake
+from shipper.source.feeds.sockets.messages import Senders
+from shipper.source.feeds.sockets.received import Received
+from shipper.source.feeds.sockets.setup import make_receiver
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+RETRY_SECONDS = 0.02  # while too much waits in the pipeline
+
+
+class Given:
+    """The reader below the parsers: it returns one run that it was given."""
+
+    pending_since: float | None = None
+
+    def __init__(self) -> None:
+        self.run: Messages | None = None
+
+    def next(self) -> Messages | None:
+        run, self.run = self.run, None
+        return run
+
+    def finish(self) -> Messages | None:
+        return None
+
+
+class SocketSource:
+    """Used by the reading thread only, but for `status`. `addresses`: where it listens, also where the system chose the
+    port."""
+
+    def __init__(self, feed_input: FeedInput, context: SourceContext, wake: Callable[[], None]) -> None:
+        """Raises StartError if it cannot listen."""
+        config = feed_input.config
+        assert isinstance(config, SocketConfig)
+        self._context = context
+        self._clock = context.clock
+        self._ledger = Ledger(0)
+        self._offset = 0
+        self._ready: deque[Batch] = deque()
+        self._counted = SocketCounts(), SocketCounts()  # what the metrics have of the receiver's and the intake's
+        self._is_stopped = False
+        self._trims = isinstance(config, SyslogInput)
+        path = ", ".join(config.listens.places)
+        self._given = Given()
+        shared = {"log": {"file": {"path": path}}}
+        self._reader = chain.parse(self._given, config, feed_input.max_bytes, context.clock, shared, context.metrics)
+        self._senders = Senders(partial(feed_input.source, uuid.uuid4().hex, path, repeatable=False))
+        self._received = Received(config.pending_bytes, wake)
+        self.receiver = make_receiver(config, self._received, context)
+        self.addresses = self.receiver.addresses
+        limit = config.listens.max_message_size
+        report = Reporter(config.id, context.clock.monotonic)
+        most_unfinished = max(config.pending_bytes, limit)
+        self._intake = Intake(self._senders, limit, most_unfinished, report, self.receiver.refuse)
+        self.receiver.start()
+        logger.info("input %s: listening at %s", config.id, ", ".join(self.addresses))
+
+    @property
+    def finished(self) -> bool:
+        return self._is_stopped and not self._ledger.open_batches
+
+    def step(self) -> None:
+        for counts, counted in ((self.receiver.counts, self._counted[0]), (self._intake.counts, self._counted[1])):
+            counts.add_to(self._context.metrics, counted)
+
+    def read(self, budget: int) -> Iterator[Batch]:
+        """Yield what was received, sorted by sender."""
+        while self._ready:
+            yield self._ready.popleft()
+        if self._takes_more and self._take(budget):
+            self._prepare()
+            while self._ready:
+                yield self._ready.popleft()
+
+    def next_wake(self, *, reading: bool) -> float:
+        if not reading:
+            return NEVER
+        if self._ready or not self._received.await_more():
+            return 0.0 if self._takes_more else RETRY_SECONDS
+        return NEVER
+
+    def status(self) -> SourceStatus:
+        waiting = self._received.waiting
+        return SourceStatus(
+            files_open=self.receiver.open_sockets,
+            reading=int(waiting > 0),
+            unsettled=int(self._ledger.open_batches > 0),
+            waiting=0,
+            bytes_waiting=waiting,
+            bytes_behind=self._offset - self._ledger.position,
+            is_size_known=True,
+            problems=self.receiver.problems,
+        )
+
+    def give_out(self, longest: float) -> bool:
+        """Close what listens, and receive what the kernel has; True when all of it was given out."""
+        self.receiver.end(longest)
+        return (
+            longest <= 0
+            or self._is_stopped
+            or (self.receiver.is_done and not self._received.waiting and not self._ready)
+        )
+
+    def read_to_end(self, longest: float) -> bool:
+        return self.give_out(longest)
+
+    def stop(self) -> None:
+        self.receiver.close()
+        self._is_stopped = True
+        self.step()
+
+    @property
+    def _takes_more(self) -> bool:
+        return self._context.takes_more(self._senders.shared)
+
+    def _take(self, budget: int) -> bool:
+        """Take about `budget` bytes of what waits; False if there was nothing."""
+        left = budget
+        while left > 0 and (piece := self._received.take()) is not None:
+            left -= piece.cost
+            self._intake.take(piece)
+        return left < budget
+
+    def _prepare(self) -> None:
+        """Make batches of what was taken."""
+        now, monotonic = self._clock.time(), self._clock.monotonic()
+        for source, run in self._intake.runs(self._offset):
+            self._offset = run.end
+            if self._trims:
+                run.texts = [text.rstrip("\n\0") for text in run.texts]
+            self._given.run = run
+            messages = self._reader.next()
+            if messages is not None and messages.texts:
+                resolve = self._ledger.track(messages.end, monotonic)
+                self._ready.append(Batch(source, messages, now, resolve))
+        self.receiver.resume()

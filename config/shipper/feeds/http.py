@@ -225,7 +225,8 @@ class HttpInputConfig(FeedConfig):
     @property
     def low_water(self) -> int:
         high = self.high_water
-        return self.low_water_in_flight_bytes or min(high * 4 // 5, max(0, high - 64 * 1024))
+        below = high - 64 * 1024
+        return self.low_water_in_flight_bytes or max(min(high * 4 // 5, below) if below > 0 else high * 4 // 5, 1)
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -209,12 +209,12 @@ class Conversation(asyncio.Protocol):
             return False
         accepted = self._accepted
         assert accepted is not None
-        messages = self._endpoint.events(accepted, bytes(body.content))
+        received = self._endpoint.events(accepted, bytes(body.content))
         self._release()
-        if not messages.texts:
+        if not received.messages.texts:
             self._answer(self._endpoint.success())
             return True
-        self._delivery = self._endpoint.deliver(messages, self)
+        self._delivery = self._endpoint.deliver(received, self)
         self._state, self._deadline = State.WAITING, self._endpoint.now() + accepted.wait
         return False
 

@@ -10,10 +10,9 @@ from typing import Protocol
 
 from logs.throttle import Throttle
 from monitor.exchange import Head, RefusedRequest
-from shipper.event import Messages
 from shipper.source.feeds.http.framing import ChunkedBody, SizedBody
 from shipper.source.feeds.http.handover import Delivery, Handover
-from shipper.source.feeds.http.judging import Accepted, Answer, Judge
+from shipper.source.feeds.http.judging import Accepted, Answer, Judge, Received
 from shipper.source.feeds.http.limits import Limits
 
 logger = logging.getLogger(__name__)
@@ -113,15 +112,15 @@ class HttpEndpoint:
         """Note that so many bytes more are in memory, fewer if negative. Raises RefusedRequest if they are too many."""
         self._in_flight.hold(size)
 
-    def events(self, accepted: Accepted, body: bytes) -> Messages:
+    def events(self, accepted: Accepted, body: bytes) -> Received:
         """Return the events of a request. Raises RefusedRequest."""
         return self._judge.events(accepted, body, self._offset)
 
-    def deliver(self, messages: Messages, conversation: Connected) -> Delivery:
+    def deliver(self, received: Received, conversation: Connected) -> Delivery:
         """Hand over; `Connected.settled` is called when all is delivered. Raises RefusedRequest."""
-        delivery = Delivery(messages, self.settled)
+        delivery = Delivery(received.messages, received.cost, self.settled)
         self._in_flight.hold(delivery.cost)
-        self._offset = messages.end
+        self._offset = received.messages.end
         self._asked[delivery] = conversation
         self._handover.put(delivery)
         return delivery

@@ -19,8 +19,8 @@ class Delivery:
     """The events of one request. `settled` is called by the reading thread once all of them are delivered or on disk.
     `cost`: about how many bytes of memory they take."""
 
-    def __init__(self, messages: Messages, settled: Callable[["Delivery"], None]) -> None:
-        self.cost = cost_of(messages)
+    def __init__(self, messages: Messages, cost: int, settled: Callable[["Delivery"], None]) -> None:
+        self.cost = cost
         self.parts = list(_parts(messages))
         self.is_taken = False
         self._settled = settled

@@ -10,7 +10,7 @@ from config.text.units import parse_duration
 from monitor.exchange import Head, RefusedRequest
 from shipper.event import Doc, Messages
 from shipper.source.feeds.http.access import Access
-from shipper.source.feeds.http.bodies import NDJSON, BodyReader
+from shipper.source.feeds.http.bodies import NDJSON, BodyReader, memory_of
 from shipper.source.feeds.http.decompression import ACCEPTED, decompress, is_known
 from shipper.source.feeds.http.framing import ChunkedBody, SizedBody, body_of
 from shipper.source.feeds.http.handover import cost_of
@@ -31,6 +31,14 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
+class Received:
+    """The events of a request, and about how many bytes of memory they take."""
+
+    messages: Messages
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     status: int
     body: bytes
@@ -45,12 +53,17 @@ class InFlight:
         self.bytes = 0
         self._most = config.max_in_flight_bytes
         self._high, self._low = config.high_water, config.low_water
-        self.is_open = True
+        self._is_open = True
+
+    @property
+    def is_full(self) -> bool:
+        """True if requests were refused, and the next one would be, too. Any thread may ask."""
+        return not self._is_open and self.bytes >= self._low
 
     @property
     def takes_more(self) -> bool:
-        self.is_open = self.bytes < (self._high if self.is_open else self._low)
-        return self.is_open
+        self._is_open = self.bytes < (self._high if self._is_open else self._low)
+        return self._is_open
 
     def check(self) -> None:
         """Raise RefusedRequest if no new request is taken."""
@@ -68,7 +81,8 @@ class InFlight:
         if cost > self._most:
             raise RefusedRequest(
                 413,
-                f"the events take {cost} bytes of memory, of {self._most} (max_in_flight_bytes): send fewer at a time",
+                f"its values take about {cost} bytes of memory, of {self._most} (max_in_flight_bytes): send fewer at a "
+                "time",
             )
 
 
@@ -116,15 +130,18 @@ class Judge:
         """Raises RefusedRequest."""
         return body_of(head, self._config.max_body_bytes)
 
-    def events(self, accepted: Accepted, body: bytes, start: int) -> Messages:
+    def events(self, accepted: Accepted, body: bytes, start: int) -> Received:
         """Return the events of a body; the first byte of its content has this offset. Raises RefusedRequest."""
         self._access.check_signature(accepted.head.headers, body)
         content = decompress(body, accepted.encoding, self._config.max_body_bytes)
         if not content:
             raise RefusedRequest(406, "the body is empty")
+        memory = memory_of(content, accepted.content_type)
+        self.in_flight.check_size(memory)
         messages = self._reader.read(content, accepted.content_type, start, self._headers(accepted.head))
-        self.in_flight.check_size(cost_of(messages))
-        return messages
+        received = Received(messages, max(memory, cost_of(messages)))
+        self.in_flight.check_size(received.cost)
+        return received
 
     def _check_path(self, path: str) -> None:
         url = self._config.url

@@ -18,7 +18,7 @@ from http import HTTPStatus
 from config.shipper.feeds.http import HttpInputConfig
 from monitor import sockets
 from shipper.errors import StartError
-from shipper.event import Batch, Messages, Source
+from shipper.event import EVENT_OVERHEAD, Batch, Messages, Source
 from shipper.pipeline.acks import Ledger
 from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.feeds.base import FeedInput
@@ -113,7 +113,7 @@ class HttpSource:
             bytes_waiting=0,
             bytes_behind=behind,
             is_size_known=True,
-            problems={} if self._in_flight.is_open else {self.name: "requests are refused with 503: too many wait"},
+            problems={self.name: "requests are refused with 503: too many wait"} if self._in_flight.is_full else {},
         )
 
     def read_to_end(self, longest: float) -> bool:
@@ -153,7 +153,8 @@ class HttpSource:
 def _body_reader(config: HttpInputConfig, feed_input: FeedInput, source: Source) -> BodyReader:
     members = source.constants.members
     placing = Placing(config.prefix, members, expand_keys=config.expand_keys, keep_null=config.keep_null)
-    return BodyReader(placing, feed_input.max_bytes, originals=config.preserve_original_event)
+    most_events = config.max_in_flight_bytes // EVENT_OVERHEAD
+    return BodyReader(placing, feed_input.max_bytes, most_events, originals=config.preserve_original_event)
 
 
 def _listen(config: HttpInputConfig, input_id: str) -> socket.socket:

@@ -101,7 +101,9 @@ class Room:
         self.handover = Handover(lambda: None)
         self.in_flight = InFlight(config)
         patience = patience_of(config, PATIENCE)
-        reader = BodyReader(Placing(config.prefix, {}, expand_keys=False, keep_null=False), 1000, originals=False)
+        reader = BodyReader(
+            Placing(config.prefix, {}, expand_keys=False, keep_null=False), 1000, 10_000, originals=False
+        )
         limits = Limits(config.max_connections, config.retry_after, patience)
         judge = Judge(config, reader, self.in_flight, patience)
         self.endpoint = HttpEndpoint("http localhost:8000/", judge, self.handover, limits, _at_once)

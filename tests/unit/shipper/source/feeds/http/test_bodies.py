@@ -1,11 +1,13 @@
 """From the body of a request to events."""
 
+import tracemalloc
+
 import orjson
 import pytest
 
 from monitor.exchange import RefusedRequest
 from shipper.event import TRUNCATED, Doc, Messages
-from shipper.source.feeds.http.bodies import BodyReader
+from shipper.source.feeds.http.bodies import BodyReader, memory_of
 from shipper.source.feeds.http.placing import Placing
 
 JSON, NDJSON, TEXT = "application/json", "application/x-ndjson", "text/plain"
@@ -16,7 +18,7 @@ def reader(
     prefix: str = ".", *, originals: bool = False, expand_keys: bool = False, keep_null: bool = False, limit: int = 1000
 ) -> BodyReader:
     placing = Placing(prefix, SHARED, expand_keys=expand_keys, keep_null=keep_null)
-    return BodyReader(placing, limit, originals=originals)
+    return BodyReader(placing, limit, 1000, originals=originals)
 
 
 def events(body: bytes | str, kind: str = JSON, prefix: str = ".") -> list[tuple[str, Doc]]:
@@ -177,6 +179,53 @@ def test_the_original_is_kept_beside_what_the_event_has(body: bytes, kind: str, 
 def test_a_message_that_is_too_long_is_cut_and_flagged() -> None:
     messages = reader(limit=10).read(b'{"message":"0123456789abc"}\n{"message":"m"}', NDJSON, 0, None)
     assert (messages.texts, messages.flags) == (["0123456789", "m"], {0: (TRUNCATED,)})
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"\n" * 1001, NDJSON),
+        (b"{}\n" * 1001, NDJSON),
+        (b"{}\n" * 1001, JSON),
+        (b"{} " * 1001, JSON),
+        (b"[" + b"{}," * 1000 + b"{}]", JSON),
+        (b"a\n" * 1001, TEXT),
+    ],
+)
+def test_more_events_than_memory_has_room_for_are_refused(body: bytes, kind: str) -> None:
+    with pytest.raises(RefusedRequest, match=r"100[01] events are more than 1000|send fewer") as refused:
+        events(body, kind)
+    assert refused.value.response.status == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"{}," * 50_000 + b"{}]",
+        b"[" * 50_000,
+        b'{"a":[' + b'"ab",' * 50_000 + b"1]}",
+        b"{" + b",".join(b'"%d":1' % number for number in range(50_000)) + b"}",
+        b'{"a":"' + b"x" * 500_000 + b'"}',
+    ],
+)
+def test_the_memory_of_values_is_estimated_within_a_factor_of_three(body: bytes) -> None:
+    tracemalloc.start()
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        value = None
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert taken < 3 * memory_of(body, JSON)
+    del value
+
+
+def test_logs_of_programs_are_estimated_at_a_few_times_their_bytes() -> None:
+    line = (
+        b'{"@timestamp":"2026-11-25T09:00:00.123Z","level":"info","logger":"shop.cart","message":"item 4711 was added",'
+        b'"duration_ms":12.5,"request":{"id":"8f7e6d5c4b3a","path":"/cart/add"}}\n'
+    )
+    assert 3 * len(line) < memory_of(line, NDJSON) < 6 * len(line)
 
 
 def test_a_large_number_of_objects_is_not_taken_for_depth() -> None:

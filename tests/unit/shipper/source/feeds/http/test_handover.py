@@ -23,7 +23,7 @@ def taken(handover: Handover) -> list[Messages]:
 
 def deliver(handover: Handover, messages: Messages) -> tuple[Delivery, list[Delivery]]:
     settled: list[Delivery] = []
-    delivery = Delivery(messages, settled.append)
+    delivery = Delivery(messages, 0, settled.append)
     handover.put(delivery)
     return delivery, settled
 

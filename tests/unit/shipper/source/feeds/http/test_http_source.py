@@ -190,6 +190,19 @@ def test_what_waits_to_be_read_wakes_the_loop_as_long_as_it_may_read(site: Site)
     assert client.getresponse().status == 200
 
 
+def test_a_source_that_refuses_requests_has_a_problem_until_it_takes_them_again(stack: ExitStack) -> None:
+    site = Site(replace(BASE, max_in_flight_bytes=2000, max_body_bytes=2000, high_water_in_flight_bytes=600), stack)
+    first = site.send(b'{"message":"a"}')
+    site.pass_barrier()
+    refused = site.send(b'{"message":"b"}')
+    assert refused.getresponse().status == 503
+    assert site.source.status().problems == {site.source.name: "requests are refused with 503: too many wait"}
+    (batch,) = site.take()
+    batch.resolve()
+    assert first.getresponse().status == 200
+    assert site.source.status().problems == {}
+
+
 def test_nothing_is_read_while_too_much_of_the_input_waits(site: Site) -> None:
     site.takes_more = False
     client = site.send(b'{"message":"a"}')

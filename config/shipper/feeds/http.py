@@ -155,8 +155,9 @@ class HttpInputConfig(FeedConfig):
     max_in_flight_bytes: Size = field(
         default=64 * MIB,
         metadata={
-            "doc": "The most memory of requests that are received and not answered: a body's bytes, and 600 for each "
-            "event. Beyond, requests are refused with 503.",
+            "doc": "About the most memory of requests that are received and not answered: a body's bytes, and 600 for "
+            "each event, or what its values take. Beyond, requests are refused with 503, and one that would take more "
+            "by itself with 413.",
             "min": 1,
         },
     )

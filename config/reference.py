@@ -177,11 +177,13 @@ def _rows(model: Any, above: str, before: str = FIRST_RELEASE) -> Iterator[Row]:
 
 
 def _rows_of_kinds(kinds: Kinds, above: str) -> Iterator[Row]:
-    """Yield the rows of several kinds, options they share once, with the kinds that have them."""
+    """Yield the rows of several kinds, options they share once, with the kinds that have them, and the release of the
+    first of them."""
     owners: dict[Row, list[str]] = {}
+    first: dict[tuple[str, ...], Row] = {}  # by what the row says beside the release
     for kind, model in kinds.models.items():
         for row in _rows(model, above):
-            owners.setdefault(row, []).append(kind)
+            owners.setdefault(first.setdefault((*row[:4], row[5]), row), []).append(kind)
     for row, having in owners.items():
         only = f" (`{kinds.key}: {', '.join(having)}`)" if len(having) < len(kinds.models) else ""
         yield (*row[:-1], row[-1] + only)

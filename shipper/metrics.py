@@ -31,6 +31,8 @@ class Metrics:
     requests_accepted: int = 0  # of type: http, answered with success: all of their events are delivered or on disk
     requests_refused: int = 0  # answered with what is wrong with them (4xx)
     requests_postponed: int = 0  # answered with 503 or 504: to be sent again
+    journal_entries_lost: int = 0  # entries of the journal that were deleted before they were read, or were too large
+    journalctl_failures: int = 0  # how often a journalctl ended, or could not be started
     files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
     datagrams_dropped: int = 0  # by the kernel, as the buffer of a socket was full
     connections_refused: int = 0  # beyond max_connections, or without a free descriptor

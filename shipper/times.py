@@ -19,6 +19,17 @@ def of_datetime(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
+def microseconds(since_1970: int) -> str:
+    """Return the text of a time in microseconds since 1970, which must be in the years to 9999."""
+    second, rest = divmod(since_1970, 1_000_000)
+    return f"{_second_of(second)}.{rest // 1000:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _second_of(since_1970: int) -> str:
+    return datetime.fromtimestamp(since_1970, UTC).isoformat()[:19]
+
+
 def rfc3339(text: str) -> str | None:
     """Convert `2006-01-02T15:04:05.999999999Z`, or a time with an offset such as +02:00; the fraction is optional."""
     zone = "Z" if text[-1:] == "Z" else text[-6:]

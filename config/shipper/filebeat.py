@@ -78,7 +78,6 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
         "gcp-pubsub",
         "gcs",
         "httpjson",
-        "journald",
         "kafka",
         "lumberjack",
         "mqtt",
@@ -149,6 +148,13 @@ FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
     "json": "'- ndjson:' below parsers",
 }
 STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
+_OWN_BACKOFF = "a journalctl that ended is started again after one second, and at most a minute"
+JOURNALD_NOT_YET = {
+    "pipeline": _PIPELINE,
+    "index": _INDEX,
+    "kernel": "read the kernel's messages by another input, with transports: [kernel]",
+}
+JOURNALD_IGNORED = {"backoff": _OWN_BACKOFF, "max_backoff": _OWN_BACKOFF}
 _NO_DIRECTORY = "it queries Windows or a directory service"
 PROCESSOR_NOT_YET = {
     "script": "left out on purpose: a program in the configuration has no bounds; rename, move_fields and drop_fields "

@@ -161,6 +161,7 @@ INPUT_KINDS = Kinds(
             "tcp": "feeds.sockets:TcpInput",
             "udp": "feeds.sockets:UdpInput",
             "unix": "feeds.sockets:UnixInput",
+            "journald": "feeds.journald:JournaldConfig",
         },
     ),
     filebeat.INPUT_TYPES_NOT_YET,

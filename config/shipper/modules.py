@@ -47,7 +47,24 @@ def _enabled(items: Iterable[Node], path: str) -> Iterator[Problem]:
             f"module {named.text} is enabled, and modules are not supported: its files would not be read; write an "
             f"input with their paths, and processors for what it parses, or set enabled: false"
         )
+        if _reads_journal(item):
+            words += "; instead of var.use_journald, write an input of type: journald"
         yield Problem(item.place.file, named.place.line, f"{path}[{index}]", words)
+
+
+def _reads_journal(item: Section) -> bool:
+    """True if a fileset is to read the journal: `var.use_journald`, as in module system."""
+    return any(
+        isinstance(value, Scalar) and not is_false(value)
+        for key, fileset in item.children(lambda *_: None).items()
+        if key not in _NOT_FILESETS and isinstance(fileset, Section)
+        for value in [fileset.children(lambda *_: None).get("var.use_journald"), _in_var(fileset)]
+    )
+
+
+def _in_var(fileset: Section) -> Node | None:
+    var = fileset.children(lambda *_: None).get("var")
+    return var.children(lambda *_: None).get("use_journald") if isinstance(var, Section) else None
 
 
 def _is_off(node: Node) -> bool:

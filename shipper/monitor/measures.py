@@ -102,6 +102,8 @@ MEASURES: tuple[Measure | Times, ...] = (
     _counter(
         "files_truncated", "Files that were truncated or rewritten while they were read.", lambda m: m.files_truncated
     ),
+    _counter("journal_entries_lost", "Entries of a journal that could not be read.", lambda m: m.journal_entries_lost),
+    _counter("journalctl_failures", "Times that a journalctl ended or did not start.", lambda m: m.journalctl_failures),
     _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
     *FEED_MEASURES,
     Measure(

@@ -33,5 +33,9 @@ def make(
             from shipper.source.feeds.sockets.source import SocketSource
 
             return SocketSource(feed_input, context, wake)
+        case "journald":
+            from shipper.source.feeds.journald.feed import JournaldFeed
+
+            return JournaldFeed(feed_input, context, states, wake)
         case _:
             raise AssertionError(f"no feed reads {feed_input.config.type}")

@@ -198,7 +198,11 @@ def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
             "prospector.scanner.check_interval",
             "belongs to type: filestream; here its name is scan_frequency",
         ),
-        ("{type: log, paths: [x], parsers: []}", "parsers", "belongs to type: filestream; here its name is multiline"),
+        (
+            "{type: log, paths: [x], parsers: []}",
+            "parsers",
+            "belongs to type: filestream, journald; here its name is multiline",
+        ),
         ("{type: log, paths: [x], delete.enabled: true}", "delete.enabled", "belongs to type: filestream"),
         ("{type: log, paths: [x], stream: stdout}", "stream", "belongs to type: container"),
         (
@@ -223,7 +227,7 @@ def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
             "clean_inactive",
             "needs ignore_older: a file that is forgotten but not ignored is read again",
         ),
-        ("{type: stdin, paths: [x]}", "paths", "belongs to type: filestream, log, container"),
+        ("{type: stdin, paths: [x]}", "paths", "belongs to type: filestream, log, container, journald"),
         ("{type: stdin, close_eof: true}", "close_eof", "belongs to type: log, container"),
         (
             "{type: stdin, message_max_bytes: 1}",

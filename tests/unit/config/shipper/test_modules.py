@@ -23,6 +23,12 @@ def test_an_enabled_module_is_a_mistake(lab: Lab, module: str) -> None:
     )
 
 
+@pytest.mark.parametrize("option", ["var.use_journald: true", "var: {use_journald: true}"])
+def test_a_module_that_reads_the_journal_is_told_of_the_input(lab: Lab, option: str) -> None:
+    (problem,) = lab.problems(f"{MAIN}filebeat.modules:\n- {{module: system, syslog: {{{option}}}}}\n")
+    assert problem.endswith("; instead of var.use_journald, write an input of type: journald")
+
+
 @pytest.mark.parametrize(
     "module", ["{module: nginx, enabled: false}", "{module: nginx, access.enabled: false, error: {enabled: no}}"]
 )

@@ -1,0 +1,17 @@
+"""The journal of systemd, read by a `journalctl` that runs as a child process.
+
+Why a child, and not libsystemd: the well-kept binding (systemd-python) is compiled at the installation, against the
+headers of libsystemd; the library has crashed processes that read while the journal was rotated, which is why Filebeat
+runs journalctl since 8.16; it blocks on a slow disk, and holds the interpreter's lock for each field. A journalctl that
+crashes, or that is killed, is started again after the entry that was given last, and it uses the second core.
+
+`arguments` makes its command line, `child` starts it and reads its output without blocking (`lines`), `journalctl`
+starts it again, `doorbell` waits for output on a thread of its own. `entries` and `conversion` make events of what was
+read (`capabilities`), `runs` passes them through the parsers, `continuity` looks for what is missing, and `position`
+knows what is acknowledged. `journal` puts these together for one path, and `feed` has the journals of an input.
+
+What names an event: the file id is a hash of the input's id, and of the two ids in the entry's cursor, those of its
+sequence (`s=`) and of the boot (`b=`); the offset is its sequence number (`i=`). The boot is part of it because
+journald may give the same numbers again after a power failure. A cursor is asked for with `--cursor`, and not with
+`--after-cursor`: the first entry is then the one that was given last, and if it is another one, that was deleted.
+"""

@@ -1,0 +1,38 @@
+"""The command line of journalctl."""
+
+import os
+from collections.abc import Iterator
+
+from config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
+
+SINCE = "@"  # in front of the seconds since 1970 where to begin; no cursor begins so
+
+
+def command(config: JournaldConfig, path: str, start: str, *, follow: bool) -> list[str]:
+    """`start`: the cursor of the entry to begin with, a time ("@1719834246.8"), or empty for the oldest entry. Fields
+    of any size are wanted (`--all`: others are null beyond 4 KiB), and the entries of all boots."""
+    line = [config.program, "--output=json", "--no-pager", "--all", "--no-tail", "--boot=all"]
+    if follow:
+        line.append("--follow")
+    if config.merge:
+        line.append("--merge")
+    if path != SYSTEM_JOURNAL:
+        line.append(f"--directory={path}" if os.path.isdir(_outside(config, path)) else f"--file={path}")
+    if start.startswith(SINCE):
+        line.append(f"--since={start}")
+    elif start:
+        line.append(f"--cursor={start}")
+    line += (f"--unit={unit}" for unit in config.units)
+    line += (f"--identifier={identifier}" for identifier in config.syslog_identifiers)
+    return [*line, *_matches(config)]
+
+
+def _outside(config: JournaldConfig, path: str) -> str:
+    return config.chroot + path if config.chroot else path
+
+
+def _matches(config: JournaldConfig) -> Iterator[str]:
+    for number, group in enumerate(config.matches):
+        if number:
+            yield "+"
+        yield from (f"{name}={value}" for name, value in group)

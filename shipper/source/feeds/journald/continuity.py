@@ -1,0 +1,89 @@
+"""Looks whether entries follow one another, and reports what was deleted in between."""
+
+import logging
+
+from config.shipper.feeds.journald import JournaldConfig
+from logs.throttle import Throttle
+from shipper.metrics import Metrics
+from shipper.source.feeds.journald.arguments import SINCE
+from shipper.source.feeds.journald.entries import Entry, Key, number_of
+
+logger = logging.getLogger(__name__)
+
+
+class Continuity:
+    """Numbers show what is missing only where all entries are read: with a filter, or several hosts, there are gaps."""
+
+    def __init__(self, where: str, config: JournaldConfig, metrics: Metrics, throttle: Throttle) -> None:
+        self._where = where
+        self._reads_all = not (config.merge or config.units or config.syslog_identifiers or config.matches)
+        self._metrics = metrics
+        self._throttle = throttle
+        self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
+        self._before: tuple[str, int] | None = None  # sequence and number of the last entry
+
+    def starts_at(self, start: str) -> None:
+        """A journalctl begins with that entry, which was given already."""
+        self._expected = number_of(start) if start and not start.startswith(SINCE) else None
+
+    def new(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries without the one that was given already."""
+        if entries and self._expected is not None:
+            (key, number), self._expected = self._expected, None
+            if (entries[0].key, entries[0].number) == (key, number):
+                self._before = key[0], number
+                entries = entries[1:]
+            else:
+                self._report_missing(key[0], number, entries[0])
+                self._before = None
+        if self._reads_all:
+            self._look_for_gaps(entries)
+        return entries
+
+    def skipped(self, cursor: str, size: int) -> None:
+        """An entry was too large to be read."""
+        self._metrics.journal_entries_lost += 1
+        self._expected = None
+        self._before = None
+        logger.error(
+            "%s: an entry of %d bytes is too large, and is left out (cursor %s); message_max_bytes sets the limit",
+            self._where,
+            size,
+            cursor or "unknown",
+        )
+
+    def _report_missing(self, sequence: str, number: int, first: Entry) -> None:
+        if not self._reads_all or first.key[0] != sequence or first.number < number:
+            logger.warning(
+                "%s: the entry that was read last (number %d) is not there any more, or the input's filters leave it "
+                "out now; reading continues with the next entry that is there, number %d of %s. How many entries were "
+                "deleted in between is not known",
+                self._where,
+                number,
+                first.number,
+                "the same sequence" if first.key[0] == sequence else "another sequence",
+            )
+        elif first.number > number + 1:
+            self._report_lost(number, first.number)
+
+    def _look_for_gaps(self, entries: list[Entry]) -> None:
+        before = self._before
+        for entry in entries:
+            sequence = entry.key[0]
+            if before is not None and before[0] == sequence and entry.number > before[1] + 1:
+                self._report_lost(before[1], entry.number)
+            before = sequence, entry.number
+        self._before = before
+
+    def _report_lost(self, last: int, first: int) -> None:
+        self._metrics.journal_entries_lost += first - last - 1
+        if self._throttle.is_due():
+            logger.warning(
+                "%s: %d entries (numbers %d to %d) are missing: the journal was vacuumed before they were read, or the "
+                "shipper's user may not read them; %d other gaps since the last report (at most one a minute)",
+                self._where,
+                first - last - 1,
+                last + 1,
+                first - 1,
+                self._throttle.suppressed,
+            )

@@ -1,0 +1,191 @@
+"""One journal: the batches of what its journalctl writes, and the position of what is acknowledged."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from config.shipper.feeds.journald import JournaldConfig
+from logs.throttle import Throttle
+from registry.registrar import SaveTicket
+from registry.state import FileState
+from shipper.event import Batch, Messages, together
+from shipper.record import timestamp
+from shipper.source.base import SourceContext
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.journald.continuity import Continuity
+from shipper.source.feeds.journald.doorbell import Doorbell
+from shipper.source.feeds.journald.entries import Decoder, Entry, Key
+from shipper.source.feeds.journald.journalctl import NEVER, Journalctl, ReadSettings
+from shipper.source.feeds.journald.position import Position
+from shipper.source.feeds.journald.runs import Run, mark_of, message_timeout
+
+RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
+PARKED_ENTRIES = 20_000  # behind a pending message
+LINE_OVERHEAD = 1024**2  # the other fields of an entry
+
+
+@dataclass(slots=True)
+class _Read:
+    """An entry that was read, and may belong to a pending message."""
+
+    run: Run
+    number: int
+    cursor: str
+    size: int
+
+
+@dataclass(slots=True)
+class _Given:
+    """What is to become a batch, and how many bytes were read for it."""
+
+    run: Run
+    messages: Messages
+    size: int = 0
+
+
+class Journal:
+    """Used by the reading thread only."""
+
+    def __init__(
+        self, feed_input: FeedInput, config: JournaldConfig, state: FileState, context: SourceContext, bell: Doorbell
+    ) -> None:
+        clock, metrics = feed_input.clock, feed_input.metrics
+        where = f"input {feed_input.id}, journal {state.path}"
+        self.position = Position(state, feed_input.note, clock, feed_input.stage)
+        longest = 4 * feed_input.max_bytes + LINE_OVERHEAD
+        settings = ReadSettings(config, state.path, where, longest, context.once)
+        self.journalctl = Journalctl(settings, self._start_at, bell, clock, metrics)
+        self._input, self._context, self._clock, self._metrics = feed_input, context, clock, metrics
+        self._last = state.cursor  # of the entry that was read last
+        self._timeout = message_timeout(feed_input)
+        self._runs: dict[Key, Run] = {}
+        self._entries: deque[_Read] = deque()  # from the first entry of a pending message on
+        self._parked: tuple[SaveTicket, list[Batch]] | None = None  # until their ends are saved
+        self._given_up = 0  # tracked batches that a stop left behind
+        throttle = Throttle(clock.monotonic)
+        self._decoder = Decoder(where, feed_input.max_bytes, throttle)
+        self._continuity = Continuity(where, config, metrics, throttle)
+
+    @property
+    def settled(self) -> bool:
+        return self.position.open_batches <= self._given_up and self._parked is None
+
+    @property
+    def at_end(self) -> bool:
+        """True if, with `once`, all that there was is acknowledged."""
+        return self.journalctl.ended and not self._entries and self.settled
+
+    def read(self) -> Iterator[Batch]:
+        """Yield the batches of one read."""
+        if self._parked is not None:
+            ticket, parked = self._parked
+            if not ticket.done:
+                return
+            self._parked = None
+            yield from parked
+        lines = self.journalctl.read()
+        for cursor, size in self.journalctl.lines.take_skipped():
+            self._last = cursor or self._last
+            self._continuity.skipped(cursor, size)
+        entries = self._decoder.entries(lines)
+        if entries:
+            self._last = entries[-1].cursor
+            self.journalctl.works()
+            yield from self._batches(self._continuity.new(entries))
+        elif self.journalctl.ended:
+            self._end_messages([run for run in self._runs.values() if run.pending_since is not None])
+        elif self._deadline <= self._clock.monotonic():
+            self._end_overdue()
+
+    def next_wake(self, *, reading: bool) -> float:
+        """Return the seconds that may pass before it has something to do, if the doorbell does not ring."""
+        if self._parked is not None:
+            return 0.0 if reading and self._parked[0].done else NEVER  # the registrar wakes the loop
+        if self.journalctl.ended and reading and self._entries:
+            return 0.0
+        wait = max(self._deadline - self._clock.monotonic(), 0.0) if reading else NEVER
+        return min(wait, self.journalctl.next_wake(reading=reading))
+
+    def stop(self) -> None:
+        """Read nothing more. What is pending is read again by the next reading."""
+        self.journalctl.stop()
+        if self._parked is not None:
+            self._given_up, self._parked = len(self._parked[1]), None
+
+    def _start_at(self) -> str:
+        self._continuity.starts_at(self._last)
+        return self._last
+
+    def _batches(self, entries: Sequence[Entry]) -> list[Batch]:
+        groups: dict[Key, list[Entry]] = {}
+        for entry in entries:
+            groups.setdefault(entry.key, []).append(entry)
+        event = {"kind": "event", "created": timestamp(self._clock.time())}
+        cuts = frozenset(self.position.state.cuts)
+        given: list[_Given] = []
+        for key, group in groups.items():
+            run = self._run(key)
+            several = [_Given(run, messages) for messages in run.messages(group, event, cuts)]
+            if several:
+                several[0].size = sum(entry.size for entry in group)
+            given += several
+            self._entries.extend(_Read(run, entry.number, entry.cursor, entry.size) for entry in group)
+        batches = self._tracked(given)
+        if len(self._entries) > PARKED_ENTRIES:
+            self._end_messages([self._entries[0].run])
+        return batches
+
+    def _run(self, key: Key) -> Run:
+        run = self._runs.get(key)
+        if run is None:
+            if len(self._runs) >= RUNS_KEPT:
+                idle = [old for old, known in self._runs.items() if known.pending_since is None]
+                for old in idle[: RUNS_KEPT // 2]:
+                    del self._runs[old]
+            run = self._runs[key] = Run(self._input, key, self.position.state.path)
+        return run
+
+    def _tracked(self, given: Sequence[_Given]) -> list[Batch]:
+        """Return the batches, which together let the position pass the entries up to the first pending message."""
+        count, size, cursor = 0, 0, self.position.tracked_cursor
+        while self._entries and self._entries[0].number < self._entries[0].run.passed:
+            entry = self._entries.popleft()
+            count, size, cursor = count + 1, size + entry.size, entry.cursor
+        if not count and not given:
+            return []
+        resolve = self.position.track(count, cursor, size)
+        if not given:
+            resolve()
+            return []
+        resolves = [resolve] if len(given) == 1 else together(resolve, len(given))
+        batches = []
+        for piece, resolved in zip(given, resolves, strict=True):
+            batch = Batch(piece.run.source, piece.messages, self._clock.time(), resolved)
+            batch.grown = piece.size - batch.size  # its size is in entries
+            self._metrics.bytes_read += batch.grown
+            self._input.counts.bytes_read += batch.grown
+            batches.append(batch)
+        return batches
+
+    @property
+    def _deadline(self) -> float:
+        """The monotonic time at which the first pending message must be ended."""
+        if self._timeout is None or not self._entries:
+            return NEVER
+        since = [run.pending_since for run in self._runs.values()]
+        return min((moment + self._timeout for moment in since if moment is not None), default=NEVER)
+
+    def _end_overdue(self) -> None:
+        limit = self._clock.monotonic() - (self._timeout or 0.0)
+        pending = [(run, run.pending_since) for run in self._runs.values()]
+        self._end_messages([run for run, since in pending if since is not None and since <= limit])
+
+    def _end_messages(self, runs: Sequence[Run]) -> None:
+        """End the pending messages of these runs. Their ends must be on disk before they are sent, or a second reading
+        could join them with the next lines, and give the same offset another text."""
+        given = [_Given(run, messages) for run in runs if (messages := run.finish()) is not None]
+        batches = self._tracked(given)
+        for piece in given:
+            self.position.cut(mark_of(piece.run.key, piece.messages.end))
+        if batches:
+            self._parked = self._context.registrar.save([self.position.state]), batches

@@ -1,0 +1,53 @@
+"""Whole lines of what comes from a pipe in pieces, none of them longer than a limit."""
+
+import re
+
+_CURSOR = re.compile(rb'"__CURSOR"\s*:\s*"([^"\\]+)"')  # a quote within a value would have a backslash before it
+_LONGEST_CURSOR = 512
+
+
+class Lines:
+    """A longer line is skipped, and only its cursor is kept."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+        self._cursor = ""
+        self._skipped: list[tuple[str, int]] = []
+
+    def split(self, block: bytes) -> list[bytes]:
+        """Return the lines that end in the block, without their ends."""
+        *whole, rest = block.split(b"\n")
+        lines: list[bytes] = []
+        for piece in whole:
+            self._add(piece)
+            lines += self._end()
+        self._add(rest)
+        return lines
+
+    def take_skipped(self) -> list[tuple[str, int]]:
+        """Return the cursors of lines that were skipped since the last call, empty where unknown, and their bytes."""
+        skipped, self._skipped = self._skipped, []
+        return skipped
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        self._pieces.append(piece)
+        if self._size > self._longest:
+            self._skipping = True
+            tail = b"".join(self._pieces)
+            match = _CURSOR.search(tail)
+            if match and not self._cursor:
+                self._cursor = match[1].decode("ascii", "replace")
+            self._pieces = [tail[-_LONGEST_CURSOR:]]
+
+    def _end(self) -> list[bytes]:
+        pieces, size, skipped = self._pieces, self._size, self._skipping
+        self._pieces, self._size, self._skipping = [], 0, False
+        if skipped:
+            self._skipped.append((self._cursor, size))
+            self._cursor = ""
+            return []
+        return [pieces[0] if len(pieces) == 1 else b"".join(pieces)]

@@ -1,0 +1,112 @@
+"""A feed that reads a journal by the fake journalctl, driven step by step."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.shipper.feeds.journald import JournaldConfig
+from registry.registrar import Registrar
+from registry.state import FileState
+from registry.store import Store
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.source.base import SourceContext
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.entries import FeedEntries
+from shipper.source.feeds.journald.feed import JournaldFeed
+from tests.builders import AGENT
+from tests.crashing_files import CrashingFiles
+from tests.fake_journalctl import Journal, installed
+from tests.fakes import ManualClock
+
+PATIENCE = 20.0  # seconds; a test that waits so long fails
+
+
+class JournalLab:
+    """`start` makes a feed, `stop` ends it, and another start reads on where the registry says. `given` are the events
+    of the feed that reads now."""
+
+    def __init__(self, directory: Path) -> None:
+        self.journal = Journal(directory / "journal")
+        self.program = installed(directory)
+        self.clock = ManualClock()
+        self.metrics = Metrics()
+        self._directory, self._files = Path("/registry"), CrashingFiles()
+        self._load()
+        self.batches: list[Batch] = []
+        self.feed: JournaldFeed
+        self._awake = threading.Event()
+
+    def boot(self) -> None:
+        """Begin with what the registry has on disk, as another process does."""
+        self.registrar.close(PATIENCE)
+        self._files.locked = False
+        self._load()
+
+    def _load(self) -> None:
+        self.registrar = Registrar(Store.open(self._directory, self._files))
+        self.entries = FeedEntries(self.registrar)
+
+    def start(self, *, once: bool = False, process: Any = None, **options: Any) -> None:
+        given = {"paths": (str(self.journal.directory),), "journalctl_path": str(self.program)} | options
+        config = JournaldConfig(id="sys", **given)
+        feed_input = FeedInput(
+            config, AGENT, {}, config.message_max_bytes, self.clock, self.entries.note, process, self.metrics
+        )
+        context = SourceContext(self.registrar, self.clock, self.metrics, once=once)
+        self.batches = []
+        self.feed = JournaldFeed(feed_input, context, self.entries.of("sys"), self._awake.set)
+
+    def stop(self) -> None:
+        self.feed.stop()
+
+    def step(self) -> None:
+        self.feed.step()
+        self.batches += self.feed.read(128 * 1024)
+        self.registrar.step()
+
+    def until(self, done: Callable[[], bool]) -> None:
+        for _ in range(2000):
+            self.step()
+            if done():
+                return
+            self._awake.wait(PATIENCE / 2000)
+            self._awake.clear()
+        raise AssertionError(f"read only {self.texts}; {self.feed.status()}")
+
+    def read(self, *texts: str) -> None:
+        """Read until there are so many events, and check their texts."""
+        self.until(lambda: len(self.texts) >= len(texts))
+        assert self.texts == list(texts)
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for batch in self.batches for text in batch.messages.texts]
+
+    @property
+    def names(self) -> list[tuple[str, int]]:
+        return [(batch.source.file_id, offset) for batch in self.batches for offset in batch.messages.offsets]
+
+    @property
+    def docs(self) -> list[dict[str, Any]]:
+        return [doc for batch in self.batches for doc in batch.messages.documents()]
+
+    @property
+    def state(self) -> FileState:
+        (state,) = self.entries.of("sys")
+        return state
+
+    def acknowledge(self) -> None:
+        for batch in self.batches:
+            batch.resolve()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[JournalLab]:
+    made = JournalLab(tmp_path)
+    yield made
+    if hasattr(made, "feed"):
+        made.stop()

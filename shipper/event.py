@@ -131,13 +131,18 @@ class InputCounts:
     bytes_read: int = 0
 
 
+def never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """Where the messages of a batch come from.
 
     `constants` are the members that the records of the file share. `process` runs the input's processors on a batch;
     None if there are none. `counts` are those of the input. `repeatable`: what was read of it can be read again, so
-    it need not be kept until it is delivered.
+    it need not be kept until it is delivered. `is_lost`: True once what was read of it belongs to another reader, which
+    begins at the last position that was committed: a transaction must have nothing of it.
     """
 
     file_id: str
@@ -150,6 +155,7 @@ class Source:
     process: Process | None = None
     counts: InputCounts = field(default_factory=InputCounts)
     repeatable: bool = True
+    is_lost: Callable[[], bool] = never
 
 
 @dataclass(slots=True, eq=False)
@@ -158,8 +164,9 @@ class Batch:
 
     `time` is the wall clock when it was read, in seconds. `resolve` is called once all of its events are delivered,
     dropped on purpose, or in the dead letter; calling it again does nothing. `grown`: how many bytes of memory its
-    events take beyond the raw ones, if processors may enlarge them much. `published`: monotonic time when it was handed
-    to the output. `constants` are the source's, or those that processors derived from them.
+    events take beyond the raw ones, if processors may enlarge them much. `published`: monotonic time when it was
+    handed to the output. `raw`: how many bytes it covers, where offsets count something else. `constants` are the
+    source's, or those that processors derived from them.
     """
 
     source: Source
@@ -168,6 +175,7 @@ class Batch:
     resolve: Callable[[], None]
     grown: int = 0
     published: float = 0.0
+    raw: int | None = None
     constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:
@@ -188,7 +196,7 @@ class Batch:
     @property
     def size(self) -> int:
         """Return how many raw bytes the batch covers."""
-        return self.messages.end - self.messages.start
+        return self.messages.end - self.messages.start if self.raw is None else self.raw
 
     @property
     def cost(self) -> int:

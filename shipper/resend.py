@@ -62,6 +62,10 @@ class LettersInFlight:
         self._in_transaction = [self._ids[batch] for batch in batches]
         return {NOTE: " ".join(self._in_transaction).encode()}
 
+    def add_offsets(self, producer: object) -> None: ...
+
+    def drop_lost(self) -> None: ...
+
     def commit(self) -> None:
         """Note on disk what was committed: the next transaction has another note."""
         self._resending.note_sent(self._in_transaction)

@@ -61,6 +61,7 @@ class RecordedDeliveries:
     batches: list[Batch] = field(default_factory=list)
     rejections: dict[Batch, list[Rejection]] = field(default_factory=dict)
     refuses_saving: bool = False
+    lost: list[Batch] = field(default_factory=list)
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self.batches.append(batch)
@@ -73,6 +74,9 @@ class RecordedDeliveries:
 
     def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self.delivered(batch, rejected)
+
+    def given_up(self, batch: Batch) -> None:
+        self.lost.append(batch)
 
     @property
     def texts(self) -> list[str]:

@@ -45,6 +45,7 @@ class TransactionalKafka:
     refused: dict[str, KafkaError] = field(default_factory=dict)
     answer_after: float = 0.0  # real seconds that a look-up of topics takes
     producers: list[FakeTransactionalProducer] = field(default_factory=list)
+    offsets: list[tuple[list[Any], object]] = field(default_factory=list)  # of groups, in the order of their sending
 
     def connect(self, on_error: Callable[[KafkaError], None]) -> FakeTransactionalProducer:
         return FakeTransactionalProducer(self)
@@ -121,6 +122,11 @@ class FakeTransactionalProducer:
         self._serve()
         self._kafka.aborted += 1
         self.open = None
+
+    def send_offsets_to_transaction(self, positions: list[Any], group_metadata: object, timeout: float) -> None:
+        assert self.open is not None, "no transaction is open"
+        self._raise_planned("send_offsets_to_transaction")
+        self._kafka.offsets.append((positions, group_metadata))
 
     def produce_batch(
         self, topic: str, messages: list[dict[str, Any]], *, callback: Report, partition: int = -1
@@ -221,6 +227,8 @@ class PlannedPositions:
     def __init__(self) -> None:
         self.prepared: list[list[Any]] = []
         self.commits = 0
+        self.added = self.drops = 0
+        self.refuse: Callable[[Any], None] | None = None
 
     def prepare(self, batches: Any) -> dict[str, bytes]:
         self.prepared.append(list(batches))
@@ -228,3 +236,11 @@ class PlannedPositions:
 
     def commit(self) -> None:
         self.commits += 1
+
+    def add_offsets(self, producer: Any) -> None:
+        self.added += 1
+        if self.refuse is not None:
+            self.refuse(producer)
+
+    def drop_lost(self) -> None:
+        self.drops += 1

@@ -160,6 +160,10 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the registrar's thread: its callers wait for a save, and must learn that none will come",
     (
+        "shipper/source/feeds/kafka/member.py",
+        "_run",
+    ): "the thread of a consumer group's member: it begins again, and the problem is shown",
+    (
         "shipper/output/background.py",
         "_run",
     ): "the thread of a call that blocks: its error is raised where the call is awaited",

@@ -50,6 +50,11 @@ KAFKA_NOT_YET = {"proxy_url": ""}
 KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromkeys(
     ("worker", "workers", "loadbalance", "retry"), _TUNING
 )
+KAFKA_INPUT_NOT_YET = {
+    "expand_event_list_from_field": "each record is one event, named by its offset; decode the list at its destination",
+    "pipeline": "ingest pipelines belong to Elasticsearch; use processors such as grok and dissect",
+    "index": "there is no index; output.kafka.topic names the destination",
+}
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 QUEUE_NOT_YET = {"spool": "an experiment that Filebeat has removed; queue.disk is what came after it"}
 REGISTRY_IGNORED = {"migrate_file": _ELSEWHERE, "backend": _ELSEWHERE, "cleanup_interval": _ELSEWHERE}
@@ -78,7 +83,6 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
         "gcp-pubsub",
         "gcs",
         "httpjson",
-        "kafka",
         "lumberjack",
         "mqtt",
         "netflow",

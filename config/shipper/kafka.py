@@ -250,6 +250,13 @@ class KafkaOutputConfig:
     keep_alive: Duration | None = field(default=None, metadata=_unused(_CLIENT))
     queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
+    @property
+    def fixed_topics(self) -> set[str]:
+        """Return the topics that records may be sent to, but for those that depend on the event."""
+        named = {self.topic, *(rule.topic for rule in self.topics), *(rule.default or "" for rule in self.topics)}
+        named |= {topic for rule in self.topics for topic in rule.mappings.values()}
+        return {topic for topic in named if is_topic(topic)}
+
     def check(self) -> Iterator[Finding]:
         if not self.topic and not self.topics:
             yield "topic", "missing; name the topic that records are sent to"

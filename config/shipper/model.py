@@ -35,7 +35,7 @@ from config.shipper.keystore import KeystoreConfig, secrets_of
 from config.shipper.logs import LoggingConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
-from config.shipper.own_output import reads_own_log, reads_own_output
+from config.shipper.own_output import reads_own_log, reads_own_output, reads_own_topic
 from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor, Branch
 from config.shipper.queues import MemQueue, QueueConfig
@@ -162,6 +162,7 @@ INPUT_KINDS = Kinds(
             "udp": "feeds.sockets:UdpInput",
             "unix": "feeds.sockets:UnixInput",
             "journald": "feeds.journald:JournaldConfig",
+            "kafka": "feeds.kafka:KafkaInputConfig",
         },
     ),
     filebeat.INPUT_TYPES_NOT_YET,
@@ -282,7 +283,14 @@ class ShipperConfig:
         if self.dead_letter.kafka is not None and not isinstance(output, KafkaOutputConfig):
             yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
         if isinstance(output, KafkaOutputConfig) and output.delivery == "exactly_once":
-            yield from conflicts(self.inputs, self._processor_lists())
+            on_disk = self.queue.disk is not None and self.queue.disk.enabled
+            yield from conflicts(self.inputs, self._processor_lists(), output.hosts, on_disk=on_disk)
+        if isinstance(output, KafkaOutputConfig):
+            topics = output.fixed_topics
+            if self.dead_letter.kafka is not None:
+                topics |= {self.dead_letter.kafka.topic}
+            own = reads_own_topic(self.inputs, output.hosts, sorted(topics))
+            yield from ((f"inputs{below}", message) for below, message in own)
 
     def remarks(self) -> Iterator[Finding]:
         for where, processors in self._processor_lists().items():

@@ -6,12 +6,25 @@ Only names are compared, as the scanner's globs match them; links to such files 
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
-from config.shipper.feeds.base import AnyInput, files_of
+from config.shipper.feeds.base import AnyInput, feeds_of, files_of
 from config.shipper.inputs import ScannerConfig
 from config.text import globs
 from config.text.checks import Finding
 from config.text.patterns import searcher
+
+
+@runtime_checkable
+class ReadsTopics(Protocol):
+    """An input that reads topics of Kafka."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]: ...
+
+    def matches(self, topic: str) -> bool:
+        """True if the input reads a topic of this name."""
+
 
 _MAGIC = re.compile(r"[*?\[\\]")
 _WRITES = "its own output; exclude that file, or move one of them"
@@ -21,6 +34,21 @@ def reads_own_output(inputs: tuple[AnyInput, ...], written: Mapping[str, str]) -
     """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
     for where, path in _matches(inputs, written):
         yield where, f"matches {path} of {written[path]}: the shipper would read {_WRITES}"
+
+
+def reads_own_topic(inputs: tuple[AnyInput, ...], hosts: Collection[str], topics: Collection[str]) -> Iterator[Finding]:
+    """Yield findings below `inputs`; `topics` are those that the shipper writes to at these brokers. Only names are
+    compared: a broker with another name, and a topic that depends on the event, are not detected."""
+    for index, feed in feeds_of(inputs):
+        if not feed.enabled or not isinstance(feed, ReadsTopics) or set(hosts).isdisjoint(feed.hosts):
+            continue
+        for topic in topics:
+            if feed.matches(topic):
+                yield (
+                    f"[{index}].topics",
+                    f"{topic} is the shipper's own output, each record of which it would send again; exclude that "
+                    "topic, or send to another one",
+                )
 
 
 def reads_own_log(inputs: tuple[AnyInput, ...], files: Sequence[str]) -> Iterator[Finding]:

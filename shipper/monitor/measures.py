@@ -90,6 +90,11 @@ MEASURES: tuple[Measure | Times, ...] = (
         "Bytes of files that could not be shipped: truncated or removed before they were read.",
         lambda m: m.bytes_lost,
     ),
+    _counter(
+        "records_lost",
+        "Records that Kafka had deleted before an input of type kafka read them.",
+        lambda m: m.records_lost,
+    ),
     _counter("transactions_committed", "Transactions that were committed.", lambda m: m.transactions_committed),
     _counter(
         "transactions_aborted",

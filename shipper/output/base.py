@@ -24,6 +24,9 @@ class TransactionDeliveries(Protocol):
     def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         """Report that every event of the batch is committed, except the rejected ones, which were saved."""
 
+    def given_up(self, batch: Batch) -> None:
+        """Report that nothing of the batch is sent, as its source `is_lost`."""
+
 
 class Output(Protocol):
     """All methods are called from the one publishing thread, and none raises because the destination is unavailable."""

@@ -138,6 +138,16 @@ class ErrorReporter:
                 "%s. Events are kept and sent when it works again; nothing is lost. (%s)", self._reported[topic], text
             )
 
+    def record_failed(self, error: KafkaError, topic: str, *, has_times: bool) -> None:
+        """A record was refused, or was not sent. `has_times`: it had the time of its event."""
+        code = error.code()
+        if has_times and code in MAY_BE_TIMES:
+            self.times_refused(error.str(), topic)
+        elif code not in POISON | PURGED:
+            self.report(code, error.str(), topic)
+        if code in LIMITS:
+            self.request_too_large(code, topic)
+
     def request_too_large(self, code: int, topic: str) -> None:
         self._count(code)
         if self._is_due(code, topic):

@@ -35,6 +35,10 @@ class Sending:
         self._unsendable[index] = error
 
     @property
+    def is_lost(self) -> bool:
+        return self.batch.source.is_lost()
+
+    @property
     def codes(self) -> set[int]:
         return {error.code() for error in (*self._failed.values(), *self._unsendable.values())}
 

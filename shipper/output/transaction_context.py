@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from shipper.event import Batch
 from shipper.output.kafka import KafkaContext
@@ -15,6 +15,13 @@ class Positions(Protocol):
         """Return the entry of each file, by its id, as it will be once these batches are committed."""
 
     def commit(self) -> None: ...
+
+    def add_offsets(self, producer: Any) -> None:
+        """Add to the producer's transaction the offsets that consumer groups will have. Blocks; called from another
+        thread. Raises KafkaException."""
+
+    def drop_lost(self) -> None:
+        """Forget the positions of batches whose source `is_lost`, which are not sent again."""
 
 
 @dataclass(frozen=True, slots=True)

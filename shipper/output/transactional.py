@@ -21,6 +21,7 @@ each of them would wait for the interpreter lock. Successful ones are not passed
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
@@ -29,7 +30,7 @@ from shipper.metrics import Metrics
 from shipper.output.background import Background
 from shipper.output.base import OnePlace, TransactionDeliveries
 from shipper.output.kafka import by_topic
-from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
+from shipper.output.kafka_errors import POISON, PURGED
 from shipper.output.kafka_records import RecordMaker, produce
 from shipper.output.sending import Sending
 from shipper.output.silent_topics import SilentTopics
@@ -67,16 +68,15 @@ class TransactionalOutput(OnePlace):
         self._is_alone = False  # what was sent last must be the only one in its request
         self._forgotten: dict[str, None] = {}  # entries to remove from the topic
         self._removed: list[str] = []  # those of them that this transaction removes
-        self._events = self._bytes = 0
+        self._events = self._bytes = self._attempts = 0
         self._is_open = self._failed = self._is_renewed = False
-        self._ends_at = 0.0
+        self._ends_at = self._retry_at = 0.0
         self._silent_topics = SilentTopics(transactional_id.refused, context.kafka.clock)
         self._prepared: Mapping[str, bytes] | None = None
         self._is_written = False  # the positions are in this transaction
         self._background: Background | None = None
+        self._commit = partial(transactional_id.commit, self._positions.add_offsets)
         self._then: Callable[[], None] = self._committed
-        self._attempts = 0
-        self._retry_at = 0.0
 
     def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
         """Take over the transactional id, and return the entries that were committed under it, by file id. Waits for
@@ -192,7 +192,7 @@ class TransactionalOutput(OnePlace):
         elif self._then == self._aborted:
             self._run(self._client.abort_transaction, self._aborted, delay)
         else:
-            self._run(self._client.commit_transaction, self._committed, delay)
+            self._run(self._commit, self._committed, delay)
 
     @property
     def _delay(self) -> float:
@@ -200,7 +200,7 @@ class TransactionalOutput(OnePlace):
         return self._kafka.backoff.delay(self._attempts) if self._attempts else 0.0
 
     def _begin(self) -> None:
-        self._client.begin_transaction()
+        self._id.begin()
         self._is_open = True
         self._is_written = self._is_alone = False
         self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
@@ -245,12 +245,7 @@ class TransactionalOutput(OnePlace):
 
     def _record_failed(self, error: KafkaError, topic: str, has_times: bool = False) -> None:
         self._failed = True
-        if has_times and error.code() in MAY_BE_TIMES:
-            self._kafka.errors.times_refused(error.str(), topic)
-        elif error.code() not in POISON | PURGED:
-            self._report(error, topic)
-        if error.code() in LIMITS:
-            self._kafka.errors.request_too_large(error.code(), topic)
+        self._kafka.errors.record_failed(error, topic, has_times=has_times)
 
     @property
     def _is_full(self) -> bool:
@@ -264,18 +259,19 @@ class TransactionalOutput(OnePlace):
         """Write the positions, and commit as soon as all reports are in."""
         if self._unsent:
             return
-        if not self._is_written:
+        self._failed |= any(sending.is_lost for sending in self._current)  # what is left is sent in the next one
+        if not self._is_written and not self._failed:
             for sending in self._current:
                 if not sending.save_rejected(self._deliveries):
                     return
             if self._prepared is None:
                 self._prepared = self._positions.prepare(sending.batch for sending in self._current)
             self._removed = list(self._forgotten)
-            self._produce_positions(dict.fromkeys(self._removed) | dict(self._prepared))
+            self._id.produce_positions(dict.fromkeys(self._removed) | dict(self._prepared), self._position_failed)
             self._is_written = True
             self._client.poll(0)
         if not len(self._client) and not self._failed:
-            self._run(self._client.commit_transaction, self._committed)
+            self._run(self._commit, self._committed)
 
     def _look_up(self) -> None:
         topics = {topic for sending in self._current for topic in sending.topics.names}
@@ -286,17 +282,9 @@ class TransactionalOutput(OnePlace):
         for topic, error in self._silent_topics.refused.items():
             self._report(error, topic)
 
-    def _produce_positions(self, entries: Mapping[str, bytes | None]) -> None:
-        records = self._id.records(entries)
-
-        def report(error: KafkaError | None, message: Message | None = None) -> None:
-            if error is not None:
-                self._failed = True
-                self._report(error, self._id.topic)
-
-        self._client.produce_batch(self._id.topic, records, callback=report)
-        for record in records:
-            report(record.get("_error"))
+    def _position_failed(self, error: KafkaError) -> None:
+        self._failed = True
+        self._report(error, self._id.topic)
 
     def _committed(self) -> None:
         current, self._current, self._prepared = self._current, [], None
@@ -328,8 +316,22 @@ class TransactionalOutput(OnePlace):
     def _again(self) -> None:
         for sending in self._current:
             sending.learn()
+        self._give_up_lost()
         self._is_open = self._failed = False
         self._unsent.clear()
+
+    def _give_up_lost(self) -> None:
+        """Leave out what another reader sends: it begins at what was committed last."""
+        lost = [sending for sending in self._current if sending.is_lost]
+        for sending in lost:
+            self._current.remove(sending)
+            self._events -= sending.batch.events
+            self._bytes -= sending.batch.cost
+            self.in_flight -= 1
+            self._deliveries.given_up(sending.batch)
+        if lost:
+            self._positions.drop_lost()
+            self._prepared = self._prepared if self._current else None
 
     def _replaced(self) -> None:
         self._is_renewed = False

@@ -21,6 +21,8 @@ class TransactionalProducer(Producer, Protocol):
 
     def commit_transaction(self) -> None: ...
 
+    def send_offsets_to_transaction(self, positions: list[Any], group_metadata: object, timeout: float) -> None: ...
+
     def abort_transaction(self) -> None: ...
 
     def __len__(self) -> int: ...
@@ -40,6 +42,7 @@ class TransactionalId:
         self._producer: TransactionalProducer | None = None
         self.committed = Committed()  # as read from the topic
         self._number = 0  # of the last transaction whose commit was tried
+        self._has_offsets = False  # the transaction has those of consumer groups
 
     @property
     def producer(self) -> TransactionalProducer:
@@ -104,6 +107,30 @@ class TransactionalId:
                 "nothing is lost or sent twice: stop one of them, or give each its own output.kafka.transaction.id (a "
                 "copied path.data has the id of the original)"
             )
+
+    def begin(self) -> None:
+        self.producer.begin_transaction()
+        self._has_offsets = False
+
+    def commit(self, add_offsets: Callable[[TransactionalProducer], None]) -> None:
+        """Commit the transaction, with the offsets of consumer groups that are added once: a commit that is tried again
+        takes nothing more."""
+        if not self._has_offsets:
+            add_offsets(self.producer)
+            self._has_offsets = True
+        self.producer.commit_transaction()
+
+    def produce_positions(self, entries: Mapping[str, bytes | None], failed: Callable[[KafkaError], None]) -> None:
+        """Write the positions into the transaction."""
+        records = self.records(entries)
+
+        def report(error: KafkaError | None, message: object = None) -> None:
+            if error is not None:
+                failed(error)
+
+        self.producer.produce_batch(self.topic, records, callback=report)
+        for record in records:
+            report(record.get("_error"))
 
     def records(self, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
         """Return the records of the positions of one more transaction."""

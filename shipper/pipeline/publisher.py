@@ -105,6 +105,9 @@ class Publisher:
         self._metrics.bytes_acked += batch.size
         self._resolve(batch)
 
+    def given_up(self, batch: Batch) -> None:
+        self._resolve(batch)
+
     def _save_unsaved(self) -> None:
         while self._unsaved and self._may_save and self._save(*self._unsaved[0]):
             self._resolve(self._unsaved.popleft()[0])

@@ -37,5 +37,9 @@ def make(
             from shipper.source.feeds.journald.feed import JournaldFeed
 
             return JournaldFeed(feed_input, context, states, wake)
+        case "kafka":
+            from shipper.source.feeds.kafka.feed import make as make_kafka
+
+            return make_kafka(feed_input, context, wake)
         case _:
             raise AssertionError(f"no feed reads {feed_input.config.type}")

@@ -16,11 +16,12 @@ from shipper.reader.base import RawFile, Reader
 from shipper.source.identity.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
 from shipper.source.identity.proving import Proving, must_be_proven
 from shipper.source.reading.continued_file import Continuation, ContinuedFile, Successor
+from shipper.source.reading.staging import StateAt
 
 logger = logging.getLogger(__name__)
 
-# From what returns the file's state at a position; None where there is no entry.
-MakeStage = Callable[[Callable[[int], FileState | None]], Stage]
+# From what returns the state at a position; None where there is no entry.
+MakeStage = Callable[[StateAt], Stage]
 Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messages
 
 

@@ -7,24 +7,54 @@ what a resolved batch otherwise is at once. A transaction that fails is repeated
 has to be unstaged.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from registry import form
 from registry.state import FileState
 from shipper.event import Batch
 from shipper.pipeline.acks import Ledger, Node, Stage
 
+SEND_TIMEOUT = 10.0  # seconds
+
+
+class Group(Protocol):
+    def metadata(self) -> object:
+        """Return what proves to the broker that its member still has its partitions. Any thread may ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOffset:
+    """A position that a consumer group has. `is_lost`: True once another member has the partition."""
+
+    group: Group
+    topic: str
+    partition: int
+    offset: int
+    is_lost: Callable[[], bool]
+
+
+class OffsetSender(Protocol):
+    """The part of confluent_kafka.Producer that is used."""
+
+    def send_offsets_to_transaction(self, positions: list[Any], group_metadata: object, timeout: float) -> None: ...
+
+
+StateAt = Callable[[int], FileState | GroupOffset | None]
+
 
 class Staging:
-    """Used by the reading thread only."""
+    """Used by the reading thread only, but for `add_offsets`."""
 
     def __init__(self) -> None:
         self._is_staging = False
-        self._staged: dict[Ledger, tuple[list[Node], Callable[[int], FileState | None]]] = {}
+        self._staged: dict[Ledger, tuple[list[Node], StateAt]] = {}
+        self._offsets: dict[Ledger, GroupOffset] = {}  # replaced as a whole: another thread reads it
 
-    def of(self, state_at: Callable[[int], FileState | None]) -> Stage:
-        """Return the stage of a ledger; `state_at` returns the file's state at a position, None for what has no
-        entry."""
+    def of(self, state_at: StateAt) -> Stage:
+        """Return the stage of a ledger; `state_at` returns at a position the state of the file, or the offset that its
+        group is to have; None for what has no entry."""
 
         def takes(ledger: Ledger, node: Node) -> bool:
             if self._is_staging:
@@ -40,16 +70,51 @@ class Staging:
         for batch in batches:
             batch.resolve()
         self._is_staging = False
-        entries = {}
+        entries, offsets = {}, {}
         for ledger, (nodes, state_at) in self._staged.items():
             state = state_at(ledger.position_with(set(nodes)))
-            if state is not None:
+            if isinstance(state, GroupOffset):
+                offsets[ledger] = state
+            elif state is not None:
                 entries[state.id] = form.entry(state)
+        self._offsets = offsets
         return entries
+
+    def add_offsets(self, producer: OffsetSender) -> None:
+        """Add the offsets of groups to the transaction. Blocks; any thread may call it. Raises KafkaException, after
+        which the transaction must be aborted where it says so."""
+        groups: dict[Group, list[GroupOffset]] = {}
+        for offset in self._offsets.values():
+            groups.setdefault(offset.group, []).append(offset)
+        for group, offsets in groups.items():
+            _send(producer, group, offsets)
+
+    def drop_lost(self) -> None:
+        """Forget what was staged of partitions that belong to another member by now."""
+        lost = [ledger for ledger, offset in self._offsets.items() if offset.is_lost()]
+        for ledger in lost:
+            del self._staged[ledger]
+        self._offsets = {ledger: offset for ledger, offset in self._offsets.items() if ledger not in lost}
 
     def commit(self) -> None:
         """Settle what was staged: the positions move."""
         staged, self._staged = self._staged, {}
+        self._offsets = {}
         for ledger, (nodes, _) in staged.items():
             for node in nodes:
                 ledger.settle(node)
+
+
+def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) -> None:
+    """Blocks. Raises KafkaException; also where one of the partitions belongs to another member."""
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition  # few outputs have transactions
+
+    # First the metadata, then the look: what is taken from a member is marked as lost before it gets new metadata, and
+    # the broker refuses the old.
+    metadata = group.metadata()
+    lost = [offset for offset in offsets if offset.is_lost()]
+    if lost or metadata is None:
+        words = f"another member of the group has {lost[0].topic}[{lost[0].partition}] now" if lost else "no member"
+        raise KafkaException(KafkaError(KafkaError.ILLEGAL_GENERATION, words, False, False, True))
+    positions = [TopicPartition(offset.topic, offset.partition, offset.offset) for offset in offsets]
+    producer.send_offsets_to_transaction(positions, metadata, SEND_TIMEOUT)

@@ -201,7 +201,7 @@ def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
         (
             "{type: log, paths: [x], parsers: []}",
             "parsers",
-            "belongs to type: filestream, journald; here its name is multiline",
+            f"belongs to type: {', '.join(INPUT_KINDS.owners('parsers'))}; here its name is multiline",
         ),
         ("{type: log, paths: [x], delete.enabled: true}", "delete.enabled", "belongs to type: filestream"),
         ("{type: log, paths: [x], stream: stdout}", "stream", "belongs to type: container"),

@@ -417,3 +417,51 @@ def test_close_waits_for_a_look_up_to_abort_the_transaction(desk: Desk) -> None:
     desk.output.poll(0.0)  # begins to look up
     desk.output.close()
     assert (desk.landed, desk.kafka.aborted) == ([], 1)
+
+
+class Lost:
+    """Whether another member has the partition that the batches are of."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
+
+    def publish(self, desk: Desk, text: str) -> Batch:
+        sent = batch([text], "partition", 0)
+        sent = replace(sent, source=replace(sent.source, is_lost=lambda: self.is_lost))
+        desk.output.publish(sent)
+        return sent
+
+
+def test_what_another_member_reads_again_is_left_out_of_the_transaction_and_the_rest_is_sent(desk: Desk) -> None:
+    partition = Lost()
+    given_up = partition.publish(desk, "theirs")
+    desk.publish("ours", file_id="f2")
+    desk.poll()
+    partition.is_lost = True
+    desk.drain()
+    assert desk.landed == ["ours"]
+    assert (desk.deliveries.lost, desk.deliveries.texts, desk.output.in_flight) == ([given_up], ["ours"], 0)
+
+
+def test_a_commit_that_is_refused_because_of_a_rebalance_leaves_out_what_was_lost(desk: Desk) -> None:
+    partition = Lost()
+
+    def lose(producer: object) -> None:
+        partition.is_lost = True
+        raise failure(KafkaError.ILLEGAL_GENERATION, abort=True)
+
+    partition.publish(desk, "theirs")
+    desk.positions.refuse = lose
+    desk.drain()
+    assert (desk.landed, desk.positions.drops, desk.kafka.aborted) == ([], 1, 1)
+    desk.positions.refuse = None
+    desk.publish("next", file_id="f2")
+    desk.drain()
+    assert desk.landed == ["next"]
+
+
+def test_offsets_are_added_once_to_a_transaction_whose_commit_is_tried_again(desk: Desk) -> None:
+    desk.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, retriable=True))
+    desk.publish("a")
+    desk.drain()
+    assert (desk.landed, desk.positions.added) == (["a"], 1)

@@ -1,10 +1,15 @@
 """The positions of a transaction: known before it is committed, and moved after that."""
 
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, TopicPartition
+
 from registry import form
 from registry.state import FileState
 from shipper.event import together
 from shipper.pipeline.acks import Ledger
-from shipper.source.reading.staging import Staging
+from shipper.source.reading.staging import GroupOffset, Staging
 from tests.builders import batch
 
 
@@ -67,3 +72,63 @@ def test_without_a_transaction_a_resolved_batch_moves_the_position_at_once() -> 
     file.track(1)
     file.resolves[0]()
     assert file.ledger.position == 10
+
+
+class Producer:
+    """Keeps what is sent to it, with the metadata of the group."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[list[TopicPartition], object]] = []
+
+    def send_offsets_to_transaction(self, positions: list[Any], group_metadata: object, timeout: float) -> None:
+        self.sent.append((positions, group_metadata))
+
+
+class Member:
+    def __init__(self) -> None:
+        self.is_lost = False
+
+    def metadata(self) -> object:
+        return "generation 1"
+
+    def ledger(self, staging: Staging, partition: int) -> Ledger:
+        def offset_at(position: int) -> GroupOffset:
+            return GroupOffset(self, "logs", partition, position, lambda: self.is_lost)
+
+        return Ledger(0, None, staging.of(offset_at))
+
+
+def test_offsets_of_a_group_are_sent_with_the_records_and_have_no_entry() -> None:
+    staging, producer, member = Staging(), Producer(), Member()
+    resolves = [member.ledger(staging, partition).track(7) for partition in (0, 1)]
+    assert staging.prepare(batch([], resolve=resolve) for resolve in resolves) == {}
+    staging.add_offsets(producer)
+    ((positions, metadata),) = producer.sent
+    assert [(position.partition, position.offset) for position in positions] == [(0, 7), (1, 7)]
+    assert metadata == "generation 1"
+    staging.commit()
+    staging.add_offsets(producer)
+    assert len(producer.sent) == 1
+
+
+def test_a_partition_that_is_lost_is_not_committed_and_forgotten_when_its_batches_are() -> None:
+    staging, producer, member, kept = Staging(), Producer(), Member(), Member()
+    lost_ledger, ledger = member.ledger(staging, 0), kept.ledger(staging, 1)
+    staging.prepare(batch([], resolve=resolve) for resolve in (lost_ledger.track(7), ledger.track(8)))
+    member.is_lost = True
+    with pytest.raises(KafkaException) as raised:
+        staging.add_offsets(producer)
+    assert raised.value.args[0].txn_requires_abort()
+    staging.drop_lost()
+    producer.sent.clear()
+    staging.add_offsets(producer)
+    assert [position.partition for positions, _ in producer.sent for position in positions] == [1]
+    staging.commit()
+    assert (lost_ledger.position, ledger.position) == (0, 8)
+
+
+def test_an_open_transaction_of_files_needs_no_group() -> None:
+    file = File(Staging())
+    file.track(1)
+    file.prepare(0)
+    file.staging.add_offsets(Producer())

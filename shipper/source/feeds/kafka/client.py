@@ -1,0 +1,194 @@
+"""The parts of confluent_kafka.Consumer and AdminClient that are used, and how both are made of the options."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from confluent_kafka import Consumer as ConfluentConsumer
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from config.shipper.feeds.kafka import KafkaInputConfig
+from kafka_client import clients as kafka_clients
+from kafka_client.clients import client_settings
+from kafka_client.security import AwsTokens, NoCredentials, Security
+from shipper.errors import StartError
+
+logger = logging.getLogger(__name__)
+
+MIB = 1024**2
+PREFETCHED_KBYTES = 16 * 1024  # that the client keeps, beside what it has handed over
+SESSION_SECONDS = 45.0  # Kafka's default
+# An offset that Kafka does not have is an error: where to read on is decided here, and logged.
+FIXED: dict[str, Any] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+}
+
+OnPartitions = Callable[[Any, list[TopicPartition]], None]
+OnError = Callable[[KafkaError], None]
+OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
+
+
+class Consumer(Protocol):
+    """Used by one thread, but for `consumer_group_metadata`. All raise KafkaException."""
+
+    def subscribe(
+        self, topics: list[str], *, on_assign: OnPartitions, on_revoke: OnPartitions, on_lost: OnPartitions
+    ) -> None: ...
+
+    def poll(self, timeout: float) -> Message | None: ...
+
+    def consume(self, num_messages: int, timeout: float) -> list[Message]: ...
+
+    def assign(self, partitions: list[TopicPartition]) -> None: ...
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None: ...
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None: ...
+
+    def pause(self, partitions: list[TopicPartition]) -> None: ...
+
+    def resume(self, partitions: list[TopicPartition]) -> None: ...
+
+    def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> Any: ...
+
+    def committed(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]: ...
+
+    def offsets_for_times(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]: ...
+
+    def get_watermark_offsets(
+        self, partition: TopicPartition, timeout: float = ..., cached: bool = ...
+    ) -> tuple[int, int] | None: ...
+
+    def consumer_group_metadata(self) -> object: ...
+
+    def close(self) -> None: ...
+
+
+class TopicIds(Protocol):
+    def of(self, topics: Sequence[str]) -> dict[str, str]:
+        """Return Kafka's id of each topic, "" where it gives none. Blocks, and raises KafkaException."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Makes what reads; the callbacks are called within `poll` and `consume`. Both raise StartError."""
+
+    consumer: Callable[[OnError, OnCommit], Consumer]
+    topic_ids: Callable[[], TopicIds]
+
+
+def clients(config: KafkaInputConfig) -> Clients:
+    """Raises StartError for settings that librdkafka refuses, and for files of TLS that cannot be used."""
+    read = settings(config)
+    reason = kafka_clients.refusal(ConfluentConsumer, read)
+    if reason:
+        raise StartError(f"input {config.id}: librdkafka refuses its settings: {reason}")
+
+    def configured() -> dict[str, Any]:
+        nonlocal read
+        try:
+            read = settings(config)
+        except StartError as error:
+            logger.error("%s; what was read before remains in use", error)
+        return read
+
+    def consumer(on_error: OnError, on_commit: OnCommit) -> Consumer:
+        made: Consumer = _new(config, ConfluentConsumer, {**configured(), "error_cb": on_error, "on_commit": on_commit})
+        return made
+
+    def topic_ids() -> TopicIds:
+        return _Admin(_new(config, AdminClient, {**client_settings(configured()), "error_cb": lambda error: None}))
+
+    return Clients(consumer, topic_ids)
+
+
+def settings(config: KafkaInputConfig) -> dict[str, Any]:
+    """Return librdkafka's settings. Raises StartError for files of TLS that cannot be used."""
+    security = Security(config)
+    if security.problems:
+        where = f"input {config.id}"
+        raise StartError("\n".join(f"{where}: {option}: {message}" for option, message in security.problems))
+    fetch, rebalance = config.fetch, config.rebalance
+    configured: dict[str, Any] = {
+        "bootstrap.servers": ",".join(config.hosts),
+        "client.id": config.client_id,
+        "group.id": config.group_id,
+        "isolation.level": config.isolation_level,
+        "partition.assignment.strategy": rebalance.strategy,
+        "max.poll.interval.ms": round(rebalance.timeout * 1000),
+        "session.timeout.ms": round(min(SESSION_SECONDS, rebalance.timeout) * 1000),
+        "heartbeat.interval.ms": round(min(3.0, rebalance.timeout / 3) * 1000),
+        "fetch.min.bytes": fetch.min,
+        "max.partition.fetch.bytes": fetch.default,
+        "fetch.wait.max.ms": round(config.max_wait_time * 1000),
+        "queued.max.messages.kbytes": PREFETCHED_KBYTES,
+        "queued.min.messages": 100_000,
+        # A full queue is looked at again after this time; with the default of a second, a fast reader waits for it.
+        "fetch.queue.backoff.ms": 5,
+        # New topics that a pattern matches, and topics that did not exist, are found within this time.
+        "topic.metadata.refresh.interval.ms": 30_000,
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 10_000,
+        **security.settings,
+    }
+    if fetch.max:
+        configured["fetch.max.bytes"] = fetch.max
+    if config.group_instance_id:
+        configured["group.instance.id"] = config.group_instance_id
+    if security.aws is not None:
+        configured["oauth_cb"] = AwsTokens(security.aws, _no_token)
+    return configured | config.librdkafka | FIXED
+
+
+class _Admin:
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
+
+    def of(self, topics: Sequence[str]) -> dict[str, str]:
+        from confluent_kafka import TopicCollection
+
+        described = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=5.0)
+        ids = {}
+        for topic, future in described.items():
+            try:
+                ids[topic] = topic_id(future.result())
+            except KafkaException as error:
+                if error.args[0].code() not in NO_IDS:
+                    raise
+                ids[topic] = ""
+        return ids
+
+
+# Answers of brokers that have no ids, or that must not give them to this user.
+NO_IDS = (
+    KafkaError._UNSUPPORTED_FEATURE,
+    KafkaError.UNSUPPORTED_VERSION,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+
+
+def topic_id(description: Any) -> str:
+    """Return the id in a topic's description; "" for one of zeros, which older brokers have for all topics."""
+    uuid = description.topic_id
+    bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
+    return str(uuid) if any(bits) else ""
+
+
+def _new(config: KafkaInputConfig, kind: Callable[..., Any], configured: dict[str, Any]) -> Any:
+    try:
+        return kafka_clients.new_client(kind, configured)
+    except NoCredentials as error:
+        raise StartError(f"input {config.id}: sasl.aws_msk_iam: {error}") from error
+    except KafkaException as error:
+        raise StartError(f"input {config.id}: librdkafka refuses its settings: {error.args[0].str()}") from error
+
+
+def _no_token(error: NoCredentials) -> None:
+    logger.warning("sasl.aws_msk_iam of an input of type kafka: %s. It is tried again in 10 seconds", error)

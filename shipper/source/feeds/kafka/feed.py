@@ -1,0 +1,137 @@
+"""The feed: batches of what the member's thread hands over, for the loop."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from config.shipper.feeds.kafka import KafkaInputConfig
+from kafka_client.renewal import renewals
+from shipper.event import Batch, Source
+from shipper.pipeline.acks import Stage
+from shipper.source.base import SourceContext, SourceStatus
+from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.kafka.client import Clients, clients
+from shipper.source.feeds.kafka.member import Member
+from shipper.source.feeds.kafka.partition import Partition, Place, file_id
+from shipper.source.feeds.kafka.problems import Problems
+from shipper.source.feeds.kafka.reading import PartitionReading
+from shipper.source.feeds.kafka.rebalances import MemberContext
+from shipper.source.feeds.kafka.starts import Start
+from shipper.source.reading.staging import GroupOffset
+
+NEVER = float("inf")
+REFUSED_WAIT = 0.02  # seconds until it is asked again whether the pipeline takes more of a partition
+STOP_TIMEOUT = 10.0  # seconds
+
+
+class KafkaFeed:
+    """Used by the reading thread, but for `status`."""
+
+    def __init__(self, feed_input: FeedInput, context: SourceContext, wake: Callable[[], None], made: Clients) -> None:
+        config = feed_input.config
+        assert isinstance(config, KafkaInputConfig), "made for it"
+        self._config = config
+        self._input = feed_input
+        self._context = context
+        self._problems = Problems(config, context.clock.monotonic)
+        self._readings: dict[Place, PartitionReading] = {}
+        self._turn = 0
+        self._records_lost = 0
+        self._is_refused = False
+        member_context = MemberContext(
+            config,
+            self._make_partition,
+            self._problems,
+            context.clock,
+            commits=feed_input.stage is None,
+            once=context.once,
+            wake=wake,
+        )
+        are_renewed = renewals(config, context.clock, f"input {config.id}")
+        self._member = Member(made, member_context, are_renewed)
+        self._member.start()
+
+    @property
+    def finished(self) -> bool:
+        if self._member.has_ended:
+            return True
+        if not (self._context.once and self._member.has_assignment):
+            return False
+        return all(partition.stopped and partition.is_done for partition in self._member.partitions.values())
+
+    def step(self) -> None:
+        lost = self._member.records_lost
+        self._context.metrics.records_lost += lost - self._records_lost
+        self._records_lost = lost
+
+    def read(self, budget: int) -> Iterator[Batch]:
+        partitions = list(self._member.partitions.values())
+        self._turn += 1
+        self._is_refused = False
+        for index in range(len(partitions)):
+            partition = partitions[(self._turn + index) % len(partitions)]
+            if not partition.has_blocks:
+                continue
+            if not self._context.takes_more(partition.source):
+                self._is_refused = True
+                continue
+            block = partition.take()
+            if block is not None:
+                self._member.has_room()
+                yield from self._reading_of(partition).batches(block)
+                budget -= block.bytes
+                if budget <= 0:
+                    return
+
+    def next_wake(self, *, reading: bool) -> float:
+        if not reading or not any(partition.has_blocks for partition in self._member.partitions.values()):
+            return NEVER
+        return REFUSED_WAIT if self._is_refused else 0.0
+
+    def status(self) -> SourceStatus:
+        partitions = list(self._member.partitions.values())
+        return SourceStatus(
+            files_open=len(partitions),
+            reading=sum(not partition.at_end for partition in partitions),
+            unsettled=sum(partition.at_end and not partition.is_done for partition in partitions),
+            waiting=0,
+            bytes_waiting=0,
+            bytes_behind=sum(partition.lag for partition in partitions),
+            is_size_known=True,
+            problems=self._problems.now,
+        )
+
+    def stop(self) -> None:
+        self._member.stop()
+        if all(partition.is_done for partition in self._member.partitions.values()):
+            self._member.join(STOP_TIMEOUT)  # it commits, and leaves the group
+
+    def _reading_of(self, partition: Partition) -> PartitionReading:
+        reading = self._readings.get(partition.place)
+        if reading is None or reading.partition is not partition:
+            known = self._member.partitions
+            self._readings = {place: other for place, other in self._readings.items() if place in known}
+            reading = PartitionReading(partition, self._config, self._input.max_bytes, self._context)
+            self._readings[partition.place] = reading
+        return reading
+
+    def _make_partition(self, start: Start) -> Partition:
+        """Called by the member's thread."""
+        stage = self._input.stage
+
+        def source_of(partition: Partition) -> Source:
+            name = file_id(self._config.group_id, partition.topic, partition.topic_id, partition.number)
+            made = self._input.source(name, f"kafka:{partition.topic}/{partition.number}")
+            return replace(made, is_lost=lambda: partition.is_lost)
+
+        def stage_of(partition: Partition) -> Stage:
+            assert stage is not None, "asked for where there is one"
+            place, is_lost = partition.place, partition.source.is_lost
+            return stage(lambda position: GroupOffset(self._member, *place, position, is_lost))
+
+        return Partition(start.place, start.topic_id, start.offset, source_of, None if stage is None else stage_of)
+
+
+def make(feed_input: FeedInput, context: SourceContext, wake: Callable[[], None]) -> KafkaFeed:
+    """Raises StartError."""
+    assert isinstance(feed_input.config, KafkaInputConfig), "chosen by it"
+    return KafkaFeed(feed_input, context, wake, clients(feed_input.config))

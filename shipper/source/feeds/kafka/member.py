@@ -1,0 +1,107 @@
+"""The thread of a member of the group: it begins a session with the brokers, and another one when that has failed."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from confluent_kafka import KafkaException
+
+from kafka_client.renewal import never
+from shipper.backoff import Backoff
+from shipper.errors import StartError
+from shipper.source.feeds.kafka.client import Clients
+from shipper.source.feeds.kafka.partition import Partition, Place
+from shipper.source.feeds.kafka.rebalances import MemberContext
+from shipper.source.feeds.kafka.session import Session
+
+logger = logging.getLogger(__name__)
+
+
+class Member:
+    """`partitions`, `has_ended`, `records_lost` and `metadata` may be asked for by any thread; the rest is for the
+    reading thread."""
+
+    def __init__(self, clients: Clients, context: MemberContext, are_renewed: Callable[[], bool] = never) -> None:
+        self._clients = clients
+        self._context = context
+        self._are_renewed = are_renewed
+        self._backoff = Backoff(1.0, 30.0)
+        self._attempts = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"kafka {context.config.group_id}")
+        self._session: Session | None = None
+        self._records_lost = 0  # of former sessions
+        self.has_ended = False
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hand over nothing more. The thread ends when what is in flight is delivered, or after `wait_close`."""
+        self._stopping.set()
+        self.has_room()
+
+    def join(self, timeout: float) -> None:
+        self._thread.join(timeout)
+
+    def has_room(self) -> None:
+        """Note that something was taken."""
+        if self._session is not None:
+            self._session.has_room()
+
+    @property
+    def partitions(self) -> dict[Place, Partition]:
+        return self._session.rebalances.partitions if self._session is not None else {}
+
+    @property
+    def has_assignment(self) -> bool:
+        return self._session is not None and self._session.rebalances.has_assignment
+
+    @property
+    def records_lost(self) -> int:
+        return self._records_lost + (self._session.rebalances.records_lost if self._session is not None else 0)
+
+    def metadata(self) -> object:
+        """Return what a transaction proves by that this member still has its partitions."""
+        return self._session.rebalances.metadata if self._session is not None else None
+
+    def _is_stopping(self) -> bool:
+        # This thread outlives the main one only until it has committed and left the group.
+        return self._stopping.is_set() or not threading.main_thread().is_alive()
+
+    def _run(self) -> None:
+        while not self._is_stopping():
+            try:
+                self._hold_session()
+            except (KafkaException, StartError) as error:
+                reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+                self._retry_later(reason)
+            except Exception as error:
+                logger.exception("input %s: the thread of its member failed", self._context.config.id)
+                self._retry_later(repr(error))
+        self.has_ended = True
+        self._context.wake()
+
+    def _hold_session(self) -> None:
+        """Read by one consumer, until the input stops, the consumer has failed permanently, or has old certificates."""
+        session = Session(self._clients, self._context, self._is_stopping)
+        lost = self.records_lost
+        self._session, self._records_lost = session, lost
+        try:
+            session.begin()
+            while not (self._is_stopping() or session.has_failed or self._are_renewed()):
+                session.step()
+                if session.has_assignment:
+                    self._attempts = 0
+            session.finish()
+        finally:
+            session.close()
+        if session.has_failed and not self._is_stopping():
+            self._retry_later("the consumer has failed permanently")
+
+    def _retry_later(self, reason: str) -> None:
+        self._attempts += 1
+        delay = self._backoff.delay(self._attempts)
+        problems = self._context.problems
+        problems.show(problems.group, f"{reason}; a new consumer is made in {delay:.0f} s")
+        self._stopping.wait(delay)

@@ -1,0 +1,136 @@
+"""A partition while it is assigned to this member: what the member's thread and the reading thread share of it."""
+
+import hashlib
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import Message
+
+from shipper.event import Source
+from shipper.pipeline.acks import Ledger, Stage
+
+RECORD_OVERHEAD = 400  # bytes of memory that a record takes beside its content
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive records of a partition, up to the offset `end`; gaps may follow the last one. `size`: bytes of
+    their content, `bytes` of memory."""
+
+    records: Sequence[Message]
+    end: int
+    size: int
+    bytes: int
+
+
+Place = tuple[str, int]  # topic and number
+
+
+class Partition:
+    """It begins at `start`, None for its first record. `source` is that of its events; `stage` makes the stage of its
+    ledger, where the output commits transactions."""
+
+    def __init__(
+        self,
+        place: Place,
+        topic_id: str,
+        start: int | None,
+        source: Callable[["Partition"], Source],
+        stage: Callable[["Partition"], Stage] | None = None,
+    ) -> None:
+        self.place = place
+        self.topic, self.number = place
+        self.topic_id = topic_id
+        # Of the member's thread.
+        self.next = start  # the next offset to be received
+        self.end = 0  # of the partition, as far as it is known
+        self.at_end = False  # all that was there is received
+        self.paused = False
+        self.stopped = False  # nothing more is received: an offset is missing, or `--once` is done
+        self.committed: int | None = None
+        self.once_end: int | None = None  # with `--once`
+        # Of both.
+        self._lock = threading.Lock()
+        self._blocks: deque[Block] = deque()
+        self._received = self._taken = 0  # bytes; each is written by one thread
+        self._is_taking = False
+        self.is_ending = False  # it goes to another member, or the input stops
+        self.is_lost = False  # it belongs to another member
+        self.settled = threading.Event()  # set when a position moved while it is ending
+        # Of the reading thread; the other one reads `position`.
+        self.position = start
+        self.ledger: Ledger | None = None
+        self._make_stage = stage
+        self.source = source(self)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Return the bytes that were received and are not taken. Any thread may ask."""
+        return self._received - self._taken
+
+    @property
+    def has_blocks(self) -> bool:
+        return bool(self._blocks) and not self.is_ending
+
+    @property
+    def lag(self) -> int:
+        """Return how many offsets are not acknowledged, as far as it is known. Any thread may ask."""
+        return max(self.end - self.position, 0) if self.position is not None else 0
+
+    def give(self, block: Block) -> None:
+        if not self.is_ending:
+            self._received += block.bytes
+            self._blocks.append(block)
+
+    def take(self) -> Block | None:
+        """Return the next block; `taken` must follow when its batches are tracked."""
+        with self._lock:
+            if self.is_ending or not self._blocks:
+                return None
+            self._is_taking = True
+            block = self._blocks.popleft()
+            self._taken += block.bytes
+            return block
+
+    def taken(self) -> None:
+        self._is_taking = False
+        if self.is_ending:
+            self.settled.set()
+
+    def track(self, start: int, end: int, now: float) -> Callable[[], None]:
+        """Track that the records from one offset to another are in flight; return what resolves them."""
+        if self.ledger is None:
+            self.position = start
+            stage = self._make_stage(self) if self._make_stage is not None else None
+            self.ledger = Ledger(start, self._advanced, stage)
+        return self.ledger.track(end, now)
+
+    def end_reading(self) -> None:
+        """Give no more of it: what was received and not taken is dropped. Called by the member's thread."""
+        with self._lock:
+            self.is_ending = True
+            self._blocks.clear()
+
+    @property
+    def is_settled(self) -> bool:
+        """True if all that was taken is acknowledged."""
+        return not self._is_taking and (self.ledger is None or not self.ledger.open_batches)
+
+    @property
+    def is_done(self) -> bool:
+        """True if all that was received is acknowledged."""
+        return not self._blocks and self.is_settled
+
+    def _advanced(self, position: int) -> None:
+        self.position = position
+        if self.is_ending:
+            self.settled.set()
+
+
+def file_id(group: str, topic: str, topic_id: str, number: int) -> str:
+    """Return the id under which events of a partition are named, with their offset: the same for each member of the
+    group. A topic that is re-created has another id in Kafka; brokers that know no ids leave its name."""
+    text = "\0".join((group, topic, topic_id, str(number)))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,94 @@
+"""What keeps the input from reading, in words: for the log, /status and /health."""
+
+import logging
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError
+
+from config.shipper.feeds.kafka import KafkaInputConfig
+from logs.throttle import Throttle
+
+logger = logging.getLogger(__name__)
+
+AWAY = (
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TRANSPORT,
+    KafkaError._RESOLVE,
+    KafkaError._TIMED_OUT,
+    KafkaError._TIMED_OUT_QUEUE,
+    KafkaError.REQUEST_TIMED_OUT,
+)
+UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
+# These come with a rebalance, and pass with it.
+REBALANCING = (
+    KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.UNKNOWN_MEMBER_ID,
+    KafkaError._NO_OFFSET,
+    KafkaError._WAIT_COORD,
+    KafkaError._ASSIGNMENT_LOST,
+    KafkaError._DESTROY,
+)
+# What is wrong, and what to do, by the code of the error; {group}, {topic} and {hosts} are put in.
+WORDS = {
+    **dict.fromkeys(AWAY, "no broker answers at {hosts}; check hosts, and that one runs. It is tried again"),
+    **dict.fromkeys(
+        UNKNOWN, "the topic {topic} does not exist; create it, or remove it from topics. It is read once it exists"
+    ),
+    KafkaError._AUTHENTICATION: "the broker refuses to let the user in; check username, password and sasl.mechanism",
+    KafkaError.SASL_AUTHENTICATION_FAILED: "the broker refuses the user; check username, password and sasl.mechanism",
+    KafkaError._SSL: "TLS fails at {hosts}; check ssl.certificate_authorities, and that the port is one for TLS",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "the user may not read the topic {topic}; allow it to Read and Describe",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "the user may not be in the group {group}; allow it to Read the group",
+    KafkaError.FENCED_INSTANCE_ID: "another member of the group {group} has the same group_instance_id; give each its "
+    "own",
+    KafkaError.INCONSISTENT_GROUP_PROTOCOL: "the members of the group {group} have another rebalance.strategy; give all"
+    " of them the same",
+}
+
+
+class Problems:
+    """Written by the member's thread; any thread may ask for `now`."""
+
+    def __init__(self, config: KafkaInputConfig, monotonic: Callable[[], float]) -> None:
+        self._config = config
+        self._monotonic = monotonic
+        self._now: dict[str, str] = {}
+        self._throttles: dict[str, Throttle] = {}
+
+    @property
+    def now(self) -> dict[str, str]:
+        return self._now.copy()
+
+    @property
+    def group(self) -> str:
+        """Return the name of problems that concern all topics."""
+        return f"kafka group {self._config.group_id}"
+
+    def report(self, error: KafkaError, topic: str = "") -> None:
+        """Show an error of the client, until `recovered`."""
+        words = WORDS.get(error.code(), "Kafka reports an error, and it is tried again")
+        text = words.format(group=self._config.group_id, topic=topic, hosts=",".join(self._config.hosts))
+        self.show(f"kafka topic {topic}" if topic else self.group, f"{text} ({error.str()})")
+
+    def show(self, name: str, words: str) -> None:
+        """Show a problem, and log it, at most once a minute."""
+        is_new = name not in self._now
+        self._now = {**self._now, name: words}
+        throttle = self._throttles.setdefault(name, Throttle(self._monotonic))
+        if is_new or throttle.is_due():
+            logger.error("input %s: %s: %s", self._config.id, name, words)
+
+    def forget(self, name: str) -> bool:
+        """Show a problem no longer; True if it was shown."""
+        is_there = name in self._now
+        if is_there:
+            self._now = {other: words for other, words in self._now.items() if other != name}
+            self._throttles.pop(name, None)
+        return is_there
+
+    def recovered(self, topic: str = "") -> None:
+        """What concerned all topics is over, and what concerned this one."""
+        for name in (self.group, f"kafka topic {topic}"):
+            if self.forget(name):
+                logger.info("input %s: %s is read again", self._config.id, name)

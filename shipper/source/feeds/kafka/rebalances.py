@@ -1,0 +1,263 @@
+"""Which partitions this member reads: what a rebalance gives and takes, and where one is read on after a gap."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
+
+from config.shipper.feeds.kafka import KafkaInputConfig
+from logs.folding import EACH
+from shipper.clock import Clock
+from shipper.source.feeds.kafka.client import Consumer
+from shipper.source.feeds.kafka.partition import Partition, Place
+from shipper.source.feeds.kafka.problems import Problems
+from shipper.source.feeds.kafka.starts import Start, Starts, bounds
+
+logger = logging.getLogger(__name__)
+
+WAIT = 0.05  # seconds
+RETRY = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class MemberContext:
+    """What the member's thread needs beside its clients. `make_partition` makes what is read of a partition. `commits`:
+    False where the offsets are committed by the output's transactions. `once`: what is there now is read. `wake` wakes
+    the reading thread."""
+
+    config: KafkaInputConfig
+    make_partition: Callable[[Start], Partition]
+    problems: Problems
+    clock: Clock
+    commits: bool = True
+    once: bool = False
+    wake: Callable[[], None] = lambda: None
+
+
+class Rebalances:
+    """Used by the member's thread, its callbacks within `poll`; any thread may read `partitions`, which is replaced as
+    a whole, and the numbers."""
+
+    def __init__(self, context: MemberContext, starts: Starts, is_stopping: Callable[[], bool]) -> None:
+        self._context = context
+        self._config = context.config
+        self._starts = starts
+        self._is_stopping = is_stopping
+        self._is_cooperative = context.config.rebalance.strategy == "cooperative-sticky"
+        self.partitions: dict[Place, Partition] = {}
+        self.metadata: object = None
+        self.has_assignment = False
+        self.is_closing = False
+        self.records_lost = 0
+
+    def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
+        starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
+        added = {start.place: self._made(start) for start in starts}
+        self._mark_once_ends(consumer, added.values())
+        self.partitions = {**self.partitions, **added}
+        targets = [_target(partition) for partition in added.values()]
+        if self._is_cooperative:
+            consumer.incremental_assign(targets)
+        else:
+            consumer.assign(targets)
+        self._commit_starts(consumer, [start for start in starts if not start.committed])
+        # After what was taken from this member was marked as lost: a transaction with this metadata has none of it.
+        self.metadata = consumer.consumer_group_metadata()
+        self.has_assignment = True
+        for topic in {"", *(topic for topic, _ in added)}:
+            self._context.problems.recovered(topic)
+        names = ", ".join(f"{topic}[{number}]" for topic, number in sorted(added)) or "none"
+        logger.info("input %s: the group %s gives it partitions: %s", self._config.id, self._config.group_id, names)
+        self._context.wake()
+
+    def revoked(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
+        """Await what is in flight of them, and commit it, before another member may read on."""
+        partitions = self._known(taken)
+        if not self.is_closing:
+            self.settle(partitions)
+            self.commit(consumer, partitions)
+        self._remove(partitions)
+
+    def lost(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
+        """They may belong to another member already: nothing is awaited or committed."""
+        partitions = self._known(taken)
+        self._remove(partitions)
+        if partitions:
+            logger.warning(
+                "input %s: the group %s went on without this member, which did not answer in time; what was in flight "
+                "of %d partitions is read again",
+                self._config.id,
+                self._config.group_id,
+                len(partitions),
+            )
+
+    def lost_all(self) -> None:
+        """The consumer is closed."""
+        self._remove(self.partitions.values())
+
+    def settle(self, partitions: Sequence[Partition], serve: Callable[[], None] = lambda: None) -> None:
+        """Give no more of these partitions, and wait until what was given is acknowledged, for `wait_close`. `serve` is
+        called meanwhile."""
+        for partition in partitions:
+            partition.end_reading()
+        clock = self._context.clock
+        deadline = clock.monotonic() + min(self._config.wait_close, self._config.rebalance.timeout / 2)
+        for partition in partitions:
+            while not partition.is_settled and clock.monotonic() < deadline:
+                partition.settled.wait(WAIT)
+                partition.settled.clear()
+                serve()
+        late = [partition for partition in partitions if not partition.is_settled]
+        if late:
+            names = ", ".join(f"{partition.topic}[{partition.number}]" for partition in late)
+            logger.warning(
+                "input %s: what is in flight of %s was not delivered within wait_close (%g s), and is read again from "
+                "the committed offset",
+                self._config.id,
+                names,
+                self._config.wait_close,
+            )
+
+    def commit(self, consumer: Consumer, partitions: Iterable[Partition]) -> None:
+        """Commit what is acknowledged, and wait for the answer."""
+        offsets = self.uncommitted(partitions)
+        if not offsets:
+            return
+        try:
+            consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            self._context.problems.report(error.args[0])
+
+    def uncommitted(self, partitions: Iterable[Partition]) -> list[TopicPartition]:
+        if not self._context.commits:
+            return []
+        moved = []
+        for partition in partitions:
+            position = partition.position  # once: the reading thread moves it
+            if position is not None and position != partition.committed and not partition.is_lost:
+                moved.append(TopicPartition(partition.topic, partition.number, position))
+        return moved
+
+    def out_of_range(self, consumer: Consumer, place: Place) -> None:
+        """Kafka does not have the next offset of this partition: decide where it is read on. Raises KafkaException."""
+        partition = self.partitions.get(place)
+        if partition is None or partition.is_ending:
+            return
+        first, end = bounds(consumer, place)
+        if self.changed_topics(topic=partition.topic):
+            self.recreated(consumer, partition.topic)
+            return
+        wanted = partition.next or 0
+        words = f"offset {wanted} of {place[0]}[{place[1]}] is not in Kafka any more, which has {first} to {end - 1}"
+        lost = max(first - wanted, 0)
+        policy = self._config.out_of_range
+        if policy == "fail":
+            partition.stopped = True
+            way_out = "set out_of_range: earliest to read on from the first record there is"
+            self._context.problems.show(_name(partition), f"{words}: {lost} are lost; {way_out}")
+            return
+        start = first if policy == "earliest" else end
+        lost = max(start - wanted, 0)
+        self.records_lost += lost
+        logger.error(
+            "input %s: %s: it is read on from %d, and up to %d records are lost (out_of_range: %s)",
+            self._config.id,
+            words,
+            start,
+            lost,
+            policy,
+            extra=EACH,
+        )
+        self._replace(consumer, [Start(place, partition.topic_id, start, committed=False)])
+
+    def changed_topics(self, topic: str | None = None) -> list[str]:
+        """Return the topics that are not those any more that were assigned. Blocks, and raises KafkaException."""
+        before = {partition.topic: partition.topic_id for partition in self.partitions.values() if partition.topic_id}
+        asked = sorted(before) if topic is None else [name for name in before if name == topic]
+        now = self._starts.topic_ids.of(asked) if asked else {}
+        return [name for name, topic_id in now.items() if topic_id and topic_id != before[name]]
+
+    def recreated(self, consumer: Consumer, topic: str) -> None:
+        """The topic was deleted, and made again: the new one is read from its first record. Raises KafkaException."""
+        before = [partition for partition in self.partitions.values() if partition.topic == topic]
+        positions = ", ".join(f"[{partition.number}] {partition.position}" for partition in before)
+        logger.error(
+            "input %s: the topic %s was deleted, and is another one now, which is read from its first record; what the "
+            "former had behind the offsets %s is lost",
+            self._config.id,
+            topic,
+            positions,
+            extra=EACH,
+        )
+        topic_id = self._starts.topic_ids.of([topic])[topic]
+        self._replace(consumer, [Start(partition.place, topic_id, None, committed=False) for partition in before])
+
+    def _replace(self, consumer: Consumer, starts: Sequence[Start]) -> None:
+        """Begin these partitions elsewhere."""
+        before = [self.partitions[start.place] for start in starts]
+        for partition in before:
+            partition.end_reading()
+            partition.is_lost = True
+        added = {start.place: self._made(start) for start in starts}
+        self._mark_once_ends(consumer, added.values())
+        self.partitions = {**self.partitions, **added}
+        if self._is_cooperative:
+            consumer.incremental_unassign([TopicPartition(*place) for place in added])
+            consumer.incremental_assign([_target(partition) for partition in added.values()])
+        else:
+            for partition in self.partitions.values():
+                partition.paused = False
+            consumer.assign([_target(partition) for partition in self.partitions.values() if not partition.stopped])
+
+    def _made(self, start: Start) -> Partition:
+        partition = self._context.make_partition(start)
+        partition.committed = start.offset if start.committed else None
+        return partition
+
+    def _starts_of(self, consumer: Consumer, places: Sequence[Place]) -> list[Start]:
+        """Ask until there is an answer: without one, nothing can be read. Raises KafkaException at last."""
+        clock = self._context.clock
+        deadline = clock.monotonic() + self._config.rebalance.timeout / 2
+        while True:
+            try:
+                return self._starts.of(consumer, places)
+            except KafkaException as error:
+                self._context.problems.report(error.args[0])
+                if self._is_stopping() or clock.monotonic() >= deadline:
+                    raise
+            clock.sleep(RETRY)
+
+    def _commit_starts(self, consumer: Consumer, starts: Sequence[Start]) -> None:
+        offsets = [TopicPartition(*start.place, start.offset) for start in starts if start.offset is not None]
+        if offsets:
+            try:
+                consumer.commit(offsets=offsets, asynchronous=False)
+            except KafkaException as error:
+                self._context.problems.report(error.args[0])
+
+    def _mark_once_ends(self, consumer: Consumer, partitions: Iterable[Partition]) -> None:
+        for partition in partitions if self._context.once else ():
+            first, partition.once_end = bounds(consumer, partition.place)
+            partition.stopped = partition.once_end <= max(first, partition.next or 0)
+
+    def _known(self, taken: Iterable[TopicPartition]) -> list[Partition]:
+        places = ((partition.topic, partition.partition) for partition in taken)
+        return [self.partitions[place] for place in places if place in self.partitions]
+
+    def _remove(self, partitions: Iterable[Partition]) -> None:
+        removed = set(partitions)
+        for partition in removed:
+            partition.end_reading()
+            partition.is_lost = True
+            self._context.problems.forget(_name(partition))
+        self.partitions = {place: other for place, other in self.partitions.items() if other not in removed}
+
+
+def _name(partition: Partition) -> str:
+    return f"kafka topic {partition.topic}[{partition.number}]"
+
+
+def _target(partition: Partition) -> TopicPartition:
+    offset = partition.next if partition.next is not None else OFFSET_BEGINNING
+    return TopicPartition(partition.topic, partition.number, offset)

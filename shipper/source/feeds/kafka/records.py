@@ -1,0 +1,127 @@
+"""Records of Kafka as messages: the innermost reader of a partition."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
+
+from shipper.event import TRUNCATED, Doc, Messages, add_flag
+from shipper.reader.base import Reader
+from shipper.record import timestamp
+from shipper.source.feeds.kafka.partition import Block, Place
+from shipper.text import cut_text
+
+LATEST = 253_402_300_799_999  # the last millisecond of the year 9999: a producer may claim any time
+
+
+class RecordReader:
+    """Returns the messages of the block that it was given. Offsets are Kafka's, and each message is of length 1."""
+
+    pending_since: float | None = None
+
+    def __init__(self, place: Place, max_bytes: int) -> None:
+        self._topic, self._number = place
+        self._max_bytes = max_bytes
+        self._block: Block | None = None
+        self._start = 0
+
+    def give(self, start: int, block: Block) -> None:
+        """`start`: where the block before ended."""
+        self._start, self._block = start, block
+
+    def next(self) -> Messages | None:
+        block, self._block = self._block, None
+        if block is None:
+            return None
+        texts, offsets, docs = columns(block.records, self._topic, self._number)
+        messages = Messages(self._start, block.end, texts, offsets, [1] * len(offsets), docs=docs)
+        cut(messages, self._max_bytes)
+        return messages
+
+    def finish(self) -> Messages | None:
+        return None
+
+
+class CutReader:
+    """Cuts what parsers have made longer than the limit; lengths count records here, so LimitReader sees nothing."""
+
+    def __init__(self, reader: Reader, max_bytes: int) -> None:
+        self._reader = reader
+        self._max_bytes = max_bytes
+
+    @property
+    def pending_since(self) -> float | None:
+        return self._reader.pending_since
+
+    def next(self) -> Messages | None:
+        messages = self._reader.next()
+        if messages is not None:
+            cut(messages, self._max_bytes)
+        return messages
+
+    def finish(self) -> Messages | None:
+        return self._reader.finish()
+
+
+def cut(messages: Messages, max_bytes: int) -> None:
+    """Cut longer texts, and flag them."""
+    if max(map(len, messages.texts), default=0) * 4 <= max_bytes:  # a character has at most four bytes
+        return
+    for index, text in enumerate(messages.texts):
+        shorter = cut_text(text, max_bytes)
+        if shorter is not text:
+            messages.texts[index] = shorter
+            messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
+
+
+def columns(records: Sequence[Message], topic: str, number: int) -> tuple[list[str], list[int], list[Doc]]:
+    """Return the texts, the offsets and the other members of records, as Filebeat's: `@timestamp` is the record's, and
+    `kafka` has where it was. A record without a value (a tombstone) has no text."""
+    texts: list[str] = []
+    offsets: list[int] = []
+    docs: list[Doc] = []
+    last_time, last_text = -1, ""
+    for record in records:
+        value, key, offset = record.value(), record.key(), record.offset()
+        headers: Any = record.headers()
+        assert offset is not None, "a record has one"
+        texts.append(value.decode("utf-8", "replace") if value else "")
+        offsets.append(offset)
+        kafka: Doc = {
+            "topic": topic,
+            "partition": number,
+            "offset": offset,
+            "key": key.decode("utf-8", "replace") if key else "",
+            "headers": _headers(headers) if headers else [],
+        }
+        kind, milliseconds = record.timestamp()
+        if kind == TIMESTAMP_NOT_AVAILABLE or milliseconds < 0:
+            docs.append({"kafka": kafka})
+            continue
+        if milliseconds != last_time:
+            last_time, last_text = milliseconds, _time(milliseconds)
+        docs.append({"@timestamp": last_text, "kafka": kafka})
+    return texts, offsets, docs
+
+
+def size_beside(record: Message) -> int:
+    """Return how many bytes the key and the headers of a record have."""
+    key = record.key()
+    size = len(key) if key else 0
+    headers: Any = record.headers() or ()
+    for name, value in headers:
+        size += len(name) + (len(value) if value else 0)
+    return size
+
+
+def _headers(headers: Sequence[tuple[str, Any]]) -> list[str]:
+    """Return headers as Filebeat has them, which can be searched for: a colon in a name would end it."""
+    return [f"{name.replace(':', '_')}: {_text(value)}" for name, value in headers]
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def _time(milliseconds: int) -> str:
+    return timestamp((min(milliseconds, LATEST) + 0.5) / 1000)  # half of one: the quotient is not exact

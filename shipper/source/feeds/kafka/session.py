@@ -1,0 +1,264 @@
+"""The session of a member, of one consumer: what it polls is handed over, and what is delivered is committed.
+
+What the reading thread does not take bounds what is handed over: the thread then waits a moment, and after that it
+pauses the partitions of which most waits, and polls on, so that the group does not take it for dead.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from operator import methodcaller
+
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from shipper.source.feeds.kafka.client import MIB, Clients, Consumer
+from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
+from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN
+from shipper.source.feeds.kafka.rebalances import MemberContext, Rebalances
+from shipper.source.feeds.kafka.records import size_beside
+from shipper.source.feeds.kafka.starts import Starts
+
+logger = logging.getLogger(__name__)
+
+HANDED_OVER = 8 * MIB  # bytes that may wait for the reading thread
+BLOCK_BYTES = MIB // 4
+BLOCK_RECORDS = 2000
+POLL = 0.25  # seconds that the first record of a block is waited for
+GATHER = 0.003  # and the others: of a trickle, each record would wake two threads
+PATIENCE = 1.0  # seconds without room, after which partitions are paused
+COMMIT_INTERVAL = 0.25
+LAG_INTERVAL = 1.0
+TOPICS_INTERVAL = 30.0
+
+_offset = methodcaller("offset")
+
+
+class Session:
+    """Used by the member's thread, but for `has_room`."""
+
+    def __init__(self, clients: Clients, context: MemberContext, is_stopping: Callable[[], bool]) -> None:
+        """Raises StartError."""
+        self._context = context
+        self._problems = context.problems
+        self._clock = context.clock
+        self._room = threading.Event()
+        self._full_since: float | None = None
+        self._is_committing = False
+        self._due_commit = self._due_lag = self._due_topics = 0.0
+        self._mean = 200.0  # bytes of a record
+        self.has_failed = False
+        self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
+        starts = Starts(context.config.initial_offset, clients.topic_ids())
+        self.rebalances = Rebalances(context, starts, is_stopping)
+
+    @property
+    def has_assignment(self) -> bool:
+        return self.rebalances.has_assignment
+
+    def has_room(self) -> None:
+        """Note that something was taken. Any thread may call it."""
+        if self._full_since is not None:  # else it waits for the broker only
+            self._room.set()
+
+    def begin(self) -> None:
+        rebalances = self.rebalances
+        self._consumer.subscribe(
+            list(self._context.config.topics),
+            on_assign=rebalances.assigned,
+            on_revoke=rebalances.revoked,
+            on_lost=rebalances.lost,
+        )
+
+    def step(self) -> None:
+        """Hand over what comes next, commit what is due. Blocks for a moment. Raises KafkaException."""
+        now = self._clock.monotonic()
+        if self._awaits_room(now):
+            self._room.wait(POLL / 5)
+            self._room.clear()
+        else:
+            self._resume()
+            self._receive()
+        if now >= self._due_commit:
+            self._due_commit = now + COMMIT_INTERVAL
+            self._commit()
+        if now >= self._due_lag:
+            self._due_lag = now + LAG_INTERVAL
+            self._learn_ends()
+        if now >= self._due_topics:
+            self._due_topics = now + TOPICS_INTERVAL
+            self._look_at_topics()
+
+    def finish(self) -> None:
+        """Wait for what is in flight, and commit it."""
+        partitions = list(self._partitions)
+        if partitions:
+            self._consumer.pause([TopicPartition(*partition.place) for partition in partitions])
+            self.rebalances.settle(partitions, lambda: self._serve())
+            self.rebalances.commit(self._consumer, self._partitions)
+
+    def close(self) -> None:
+        """Leave the group."""
+        self.rebalances.is_closing = True
+        self._consumer.close()
+        self.rebalances.lost_all()
+
+    @property
+    def _partitions(self) -> Iterable[Partition]:
+        return self.rebalances.partitions.values()
+
+    def _awaits_room(self, now: float) -> bool:
+        """True while nothing is to be polled because too much waits. Not for long: then what waits most is paused."""
+        waiting = [partition for partition in self._partitions if partition.waiting_bytes]
+        if sum(partition.waiting_bytes for partition in waiting) < HANDED_OVER:
+            self._full_since = None
+            return False
+        if self._full_since is None:
+            self._full_since = now
+        if now - self._full_since < PATIENCE:
+            return True
+        share = HANDED_OVER // (2 * len(waiting))
+        full = [partition for partition in waiting if partition.waiting_bytes > share and not partition.paused]
+        if full:
+            self._consumer.pause([TopicPartition(*partition.place) for partition in full])
+            for partition in full:
+                partition.paused = True
+        return False
+
+    def _resume(self) -> None:
+        paused = [partition for partition in self._partitions if partition.paused]
+        taken = [partition for partition in paused if partition.waiting_bytes < HANDED_OVER // (4 * len(paused))]
+        if taken:
+            self._consumer.resume([TopicPartition(*partition.place) for partition in taken])
+            for partition in taken:
+                partition.paused = False
+
+    def _receive(self) -> None:
+        first = self._consumer.poll(POLL)
+        if first is None:
+            return
+        count = max(min(BLOCK_RECORDS, int(BLOCK_BYTES / self._mean)), 1)
+        messages = [first, *self._consumer.consume(count, GATHER)]
+        records: dict[Place, list[Message]] = {}
+        events = []
+        for message in messages:
+            if message.error() is None:
+                place = message.topic(), message.partition()
+                group = records.get(place)  # type: ignore[arg-type]  # a record has a topic and a partition
+                if group is None:
+                    records[place] = [message]  # type: ignore[index]
+                else:
+                    group.append(message)
+            else:
+                events.append(message)
+        for place, group in records.items():
+            partition = self.rebalances.partitions.get(place)
+            if partition is not None:
+                self._give(partition, group)
+        for message in events:
+            self._look_at(message)
+        if records:
+            self._problems.recovered()
+        self._context.wake()
+
+    def _give(self, partition: Partition, records: Sequence[Message]) -> None:
+        if partition.stopped:
+            return
+        partition.stopped = partition.once_end is not None and _offset(records[-1]) + 1 >= partition.once_end
+        records = _wanted(partition, records)
+        if not records:
+            return
+        size = sum(map(len, records)) + sum(map(size_beside, records))
+        self._mean = 0.9 * self._mean + 0.1 * size / len(records)
+        end = records[-1].offset() + 1  # type: ignore[operator]  # a record has an offset
+        partition.next = end
+        partition.end = max(partition.end, end)
+        partition.at_end = False
+        partition.give(Block(records, end, size, size + RECORD_OVERHEAD * len(records)))
+
+    def _look_at(self, message: Message) -> None:
+        error, place = message.error(), (message.topic() or "", message.partition() or 0)
+        assert error is not None, "a record has none"
+        code = error.code()
+        if code == KafkaError._PARTITION_EOF:
+            self._at_end(self.rebalances.partitions.get(place), message.offset())
+        elif code == KafkaError._AUTO_OFFSET_RESET:
+            self.rebalances.out_of_range(self._consumer, place)
+        elif error.fatal():
+            self._problems.report(error)
+            self.has_failed = True
+        elif code not in REBALANCING:
+            self._problems.report(error, place[0])
+            if code in UNKNOWN:
+                self._due_topics = 0.0
+
+    def _at_end(self, partition: Partition | None, offset: int | None) -> None:
+        """All of a partition was received, the markers of transactions behind its last record included."""
+        if partition is None or offset is None:
+            return
+        self._problems.recovered(partition.topic)
+        partition.at_end = True
+        partition.end = max(partition.end, offset)
+        partition.stopped |= partition.once_end is not None
+        if partition.next is None or offset > partition.next:
+            partition.next = offset
+            partition.give(Block((), offset, 0, 0))
+
+    def _commit(self) -> None:
+        """Commit what was delivered, one request at a time: a repeated one must not overtake a newer one."""
+        if self._is_committing:
+            return
+        offsets = self.rebalances.uncommitted(self._partitions)
+        if offsets:
+            self._is_committing = True
+            try:
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+            except KafkaException as error:
+                self._on_commit(error.args[0], [])
+
+    def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
+        self._is_committing = False
+        if error is not None:
+            if error.code() not in REBALANCING:
+                self._problems.report(error)
+            return  # what is not committed is committed with the next one
+        partitions = self.rebalances.partitions
+        for offset in offsets:
+            partition = partitions.get((offset.topic, offset.partition))
+            if partition is not None and offset.error is None:
+                partition.committed = offset.offset
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal():
+            self.has_failed = True
+        self._problems.report(error)
+
+    def _look_at_topics(self) -> None:
+        try:
+            for topic in self.rebalances.changed_topics():
+                self.rebalances.recreated(self._consumer, topic)
+        except KafkaException as error:
+            logger.debug("the ids of topics cannot be looked up: %s", error.args[0].str())
+
+    def _learn_ends(self) -> None:
+        """Note where partitions end, by the newest answer that the client had; nothing is asked for."""
+        for partition in self._partitions:
+            known = self._consumer.get_watermark_offsets(TopicPartition(*partition.place), cached=True)
+            if known is not None and known[1] > partition.end:
+                partition.end = known[1]
+
+    def _serve(self) -> None:
+        """Answer rebalances and heartbeats while nothing is handed over."""
+        message = self._consumer.poll(0)
+        error = message.error() if message is not None else None
+        if error is not None and error.fatal():
+            self.has_failed = True
+
+
+def _wanted(partition: Partition, records: Sequence[Message]) -> Sequence[Message]:
+    """Return the records without those that came before, and with `--once` without those that were written later."""
+    first, end = partition.next, partition.once_end
+    if first is not None and records[0].offset() < first:  # type: ignore[operator]  # a record has an offset
+        records = [record for record in records if _offset(record) >= first]
+    if end is not None and records and records[-1].offset() >= end:  # type: ignore[operator]
+        records = [record for record in records if _offset(record) < end]
+    return records

@@ -1,0 +1,134 @@
+"""Agents that read one topic, as members of a group, and write another."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from demo.broker import Broker
+from tests.e2e.running import PATIENCE, REPOSITORY, await_true
+
+PARTITIONS = 6
+
+
+class Relay:
+    """One `shipper run` that relays `source` to `target`; `log` is what it logged."""
+
+    def __init__(self, directory: Path, broker: Broker, source: str, target: str) -> None:
+        directory.mkdir(parents=True)
+        self.options: dict[str, Any] = {"rebalance.timeout": "6s"}
+        self.output: dict[str, Any] = {}
+        self.settings: dict[str, Any] = {}
+        self._directory = directory
+        self._bootstrap = broker.bootstrap
+        self._source, self._target = source, target
+        self._stderr = directory / "stderr.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *arguments: str) -> None:
+        given = {"type": "kafka", "hosts": [self._bootstrap], "topics": [self._source], "group_id": self._target}
+        written = {"hosts": [self._bootstrap], "topic": self._target, "backoff.max": "2s"}
+        config = {
+            "shipper.inputs": [{**given, **self.options}],
+            "path.data": str(self._directory / "data"),
+            "output.kafka": {**written, **self.output},
+            **self.settings,
+        }
+        file = self._directory / "shipper.yml"
+        file.write_bytes(orjson.dumps(config))
+        file.chmod(0o600)
+        command = [sys.executable, "-m", "shipper", "run", "-c", str(file), *arguments]
+        with self._stderr.open("ab") as stderr:
+            self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    @property
+    def log(self) -> str:
+        return self._stderr.read_text()
+
+    def await_log(self, text: str, timeout: float = PATIENCE) -> None:
+        await_true(lambda: text in self.log, f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def end(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
+
+class Numbers:
+    """Writes numbered records to a topic, and counts what of them is in another one."""
+
+    def __init__(self, broker: Broker, source: str, target: str, isolation: str = "read_committed") -> None:
+        self.written = 0
+        self.seen: Counter[int] = Counter()
+        self.records: dict[tuple[str, int], dict[str, Any]] = {}
+        self._source = source
+        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5, "log_level": 0})
+        settings = {"bootstrap.servers": broker.bootstrap, "group.id": f"{target}-reader", "log_level": 0}
+        self._consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})
+        self._consumer.assign([TopicPartition(target, number, 0) for number in range(PARTITIONS)])
+
+    def write(self, count: int) -> None:
+        numbers = range(self.written, self.written + count)
+        for number in numbers:
+            self._producer.produce(self._source, f"{number}", f"key-{number % 100}", on_delivery=_must_arrive)
+            if not number % 1000:
+                self._producer.poll(0)
+        self._producer.flush(PATIENCE)
+        self.written = numbers.stop
+
+    def read(self, timeout: float = 0.1) -> int:
+        """Return how many records came."""
+        messages = self._consumer.consume(10_000, timeout)
+        for message in messages:
+            if (error := message.error()) is not None:
+                if not error.retriable():
+                    raise KafkaException(error)
+                continue
+            record = orjson.loads(message.value() or b"")
+            self.seen[int(record["message"])] += 1
+            name = record["log"]["file"]["id"], record["log"]["offset"]
+            before = self.records.setdefault(name, record)
+            assert before["message"] == record["message"], "one name, two contents"
+        return len(messages)
+
+    def await_all(self, timeout: float = 2 * PATIENCE) -> None:
+        def all_there() -> bool:
+            self.read()
+            return len(self.seen) >= self.written
+
+        await_true(all_there, f"{self.written} different records", timeout)
+
+    def read_for(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.read()
+
+    @property
+    def repeated(self) -> int:
+        return sum(self.seen.values()) - len(self.seen)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _must_arrive(error: Any, message: Any) -> None:
+    if error is not None:
+        raise KafkaException(error)

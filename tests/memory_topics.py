@@ -1,0 +1,258 @@
+"""Topics in memory with a consumer group that a test drives: the `Consumer` of shipper/source/feeds/kafka/client.py.
+
+It passes the contract tests of the real one (tests/contract/test_consumer.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+
+from shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions
+from shipper.source.feeds.kafka.partition import Place
+
+CREATE_TIME = 1
+
+
+@dataclass(frozen=True)
+class FakeMessage:
+    """The part of confluent_kafka.Message that is used."""
+
+    place: Place
+    position: int
+    content: bytes | None = b""
+    name: bytes | None = None
+    beside: Sequence[tuple[str, bytes | None]] | None = None
+    time: tuple[int, int] = (CREATE_TIME, 1_763_000_000_123)
+    failure: KafkaError | None = None
+
+    def topic(self) -> str:
+        return self.place[0]
+
+    def partition(self) -> int:
+        return self.place[1]
+
+    def offset(self) -> int:
+        return self.position
+
+    def value(self) -> bytes | None:
+        return self.content
+
+    def key(self) -> bytes | None:
+        return self.name
+
+    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+        return self.beside
+
+    def timestamp(self) -> tuple[int, int]:
+        return self.time
+
+    def error(self) -> KafkaError | None:
+        return self.failure
+
+    def __len__(self) -> int:
+        return len(self.content or b"")
+
+
+@dataclass
+class MemoryTopics:
+    """A cluster. `records` are those of each partition, `first` the first offset that it still has; `committed` are the
+    offsets of the group, `ids` those of topics. `failing` are raised by the next calls of that name."""
+
+    records: dict[Place, list[FakeMessage]] = field(default_factory=dict)
+    first: dict[Place, int] = field(default_factory=dict)
+    committed: dict[Place, int] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    failing: dict[str, list[KafkaException]] = field(default_factory=dict)
+    consumers: list[FakeConsumer] = field(default_factory=list)
+
+    def write(self, place: Place, *values: bytes | None, **beside: Any) -> None:
+        for value in values:
+            self.records.setdefault(place, []).append(FakeMessage(place, self.end(place), value, **beside))
+
+    def skip(self, place: Place, offsets: int) -> None:
+        """Leave offsets without a record behind the last one, as the markers of transactions do."""
+        self.first.setdefault(place, 0)
+        self._skipped[place] = self.end(place) + offsets
+
+    _skipped: dict[Place, int] = field(default_factory=dict)
+
+    def end(self, place: Place) -> int:
+        records = self.records.get(place)
+        last = records[-1].position + 1 if records else self.first.get(place, 0)
+        return max(last, self._skipped.get(place, 0))
+
+    def delete_before(self, place: Place, offset: int) -> None:
+        self.records[place] = [record for record in self.records[place] if record.position >= offset]
+        self.first[place] = offset
+
+    def recreate(self, topic: str) -> None:
+        """Delete a topic, with the offsets that the group had, and make one of the same name."""
+        self.ids[topic] = f"{self.ids.get(topic, '')}'"
+        for place in [place for place in self.records if place[0] == topic]:
+            self.records[place] = []
+            self.first.pop(place, None)
+            self.committed.pop(place, None)
+
+    def of(self, topics: Sequence[str]) -> dict[str, str]:
+        self.raise_planned("topic_ids")
+        return {topic: self.ids.get(topic, f"id-{topic}") for topic in topics}
+
+    def raise_planned(self, call: str) -> None:
+        planned = self.failing.get(call)
+        if planned:
+            raise planned.pop(0)
+
+    @property
+    def clients(self) -> Clients:
+        return Clients(self._connect, lambda: self)
+
+    def _connect(self, on_error: OnError, on_commit: OnCommit) -> FakeConsumer:
+        self.consumers.append(FakeConsumer(self, on_error, on_commit))
+        return self.consumers[-1]
+
+
+class FakeConsumer:
+    def __init__(self, topics: MemoryTopics, on_error: OnError, on_commit: OnCommit) -> None:
+        self._topics = topics
+        self.on_error = on_error
+        self._on_commit = on_commit
+        self.positions: dict[Place, int] = {}
+        self.paused: set[Place] = set()
+        self._ended: dict[Place, int] = {}  # the end that was reported
+        self._pending: list[Callable[[], None]] = []  # called within the next poll
+        self._commits: list[list[TopicPartition]] = []
+        self.commit_calls: list[dict[Place, int]] = []
+        self.is_closed = False
+        self.generation = 0
+
+    # What a test does to it.
+
+    def give(self, *places: Place) -> None:
+        self._pending.append(lambda: self._assigned(places))
+
+    def take(self, *places: Place) -> None:
+        self._pending.append(lambda: self._taken(self._on_revoke, places))
+
+    def lose(self, *places: Place) -> None:
+        self._pending.append(lambda: self._taken(self._on_lost, places))
+
+    def _assigned(self, places: Sequence[Place]) -> None:
+        self.generation += 1
+        self._on_assign(self, [TopicPartition(*place) for place in places])
+
+    def _taken(self, callback: OnPartitions, places: Sequence[Place]) -> None:
+        callback(self, [TopicPartition(*place) for place in places])
+        for place in places:
+            self.positions.pop(place, None)
+
+    # What the product calls.
+
+    def subscribe(
+        self, topics: list[str], *, on_assign: OnPartitions, on_revoke: OnPartitions, on_lost: OnPartitions
+    ) -> None:
+        self._on_assign, self._on_revoke, self._on_lost = on_assign, on_revoke, on_lost
+
+    def poll(self, timeout: float) -> Any:
+        self._topics.raise_planned("poll")
+        pending, self._pending = self._pending, []
+        for call in pending:
+            call()
+        commits, self._commits = self._commits, []
+        for offsets in commits:
+            self._answer(offsets)
+        return next(iter(self._next(1)), None)
+
+    def consume(self, num_messages: int, timeout: float) -> list[Any]:
+        return self._next(num_messages)
+
+    def _next(self, count: int) -> list[FakeMessage]:
+        messages: list[FakeMessage] = []
+        for place in list(self.positions):
+            if place not in self.paused:
+                messages += self._next_of(place, count - len(messages))
+        return messages
+
+    def _next_of(self, place: Place, count: int) -> list[FakeMessage]:
+        position, end = self.positions[place], self._topics.end(place)
+        first = self._topics.first.get(place, 0)
+        if position == OFFSET_BEGINNING:
+            position = self.positions[place] = first
+        if count and not first <= position <= end:
+            del self.positions[place]  # it is read no further
+            return [FakeMessage(place, -1, failure=KafkaError(KafkaError._AUTO_OFFSET_RESET))]
+        chosen = [record for record in self._topics.records.get(place, []) if record.position >= position][:count]
+        if chosen:
+            self.positions[place] = chosen[-1].position + 1
+            return chosen
+        if count and self._ended.get(place) != end:
+            self._ended[place] = self.positions[place] = end
+            return [FakeMessage(place, end, failure=KafkaError(KafkaError._PARTITION_EOF))]
+        return []
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        self.positions = {}
+        self._ended = {}
+        self.paused = set()
+        self.incremental_assign(partitions)
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None:
+        self.positions |= {(partition.topic, partition.partition): partition.offset for partition in partitions}
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            self.positions.pop((partition.topic, partition.partition), None)
+            self._ended.pop((partition.topic, partition.partition), None)
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        self.paused |= {(partition.topic, partition.partition) for partition in partitions}
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        self.paused -= {(partition.topic, partition.partition) for partition in partitions}
+
+    def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> Any:
+        self._topics.raise_planned("commit")
+        if asynchronous:
+            self._commits.append(offsets)
+        else:
+            self._keep(offsets)
+        return None if asynchronous else offsets
+
+    def _answer(self, offsets: list[TopicPartition]) -> None:
+        self._keep(offsets)
+        self._on_commit(None, offsets)
+
+    def _keep(self, offsets: list[TopicPartition]) -> None:
+        new = {(offset.topic, offset.partition): offset.offset for offset in offsets}
+        self._topics.committed |= new
+        self.commit_calls.append(new)
+
+    def committed(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        self._topics.raise_planned("committed")
+        return [
+            TopicPartition(part.topic, part.partition, self._topics.committed.get((part.topic, part.partition), -1001))
+            for part in partitions
+        ]
+
+    def offsets_for_times(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        answers = []
+        for part in partitions:
+            records = self._topics.records.get((part.topic, part.partition), [])
+            later = [record.position for record in records if record.time[1] >= part.offset]
+            answers.append(TopicPartition(part.topic, part.partition, later[0] if later else -1))
+        return answers
+
+    def get_watermark_offsets(
+        self, partition: TopicPartition, timeout: float = 0.0, cached: bool = False
+    ) -> tuple[int, int] | None:
+        place = partition.topic, partition.partition
+        return self._topics.first.get(place, 0), self._topics.end(place)
+
+    def consumer_group_metadata(self) -> object:
+        return f"generation {self.generation}"
+
+    def close(self) -> None:
+        self.is_closed = True

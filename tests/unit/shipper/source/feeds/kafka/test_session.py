@@ -1,0 +1,314 @@
+"""The session of a member: what is handed over, and what is committed, and when."""
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from shipper.pipeline.acks import Ledger, Node
+from shipper.source.feeds.kafka.session import HANDED_OVER
+from tests.fakes import ManualClock
+from tests.unit.shipper.source.feeds.kafka.conftest import OTHER, PLACE, Desk
+
+
+def test_records_are_handed_over_and_committed_once_they_are_delivered(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one", b"two")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,) = desk.read()
+    assert (batch.messages.texts, batch.messages.offsets, batch.messages.lengths) == (["one", "two"], [0, 1], [1, 1])
+    assert batch.size == len(b"onetwo")
+    desk.step(3)
+    assert desk.topics.committed == {PLACE: 0}  # where it begins
+    batch.resolve()
+    desk.step(2)
+    assert desk.topics.committed == {PLACE: 2}
+
+
+def test_only_the_longest_delivered_run_is_committed(desk: Desk) -> None:
+    desk.begin()
+    desk.consumer.give(PLACE)
+    for value in (b"one", b"two", b"three"):
+        desk.topics.write(PLACE, value)
+        desk.step()
+    batches = desk.read()
+    batches[2].resolve()
+    desk.step(2)
+    assert desk.topics.committed == {PLACE: 0}
+    batches[0].resolve()
+    desk.step(2)
+    assert desk.topics.committed == {PLACE: 1}
+    batches[1].resolve()
+    desk.step(2)
+    assert desk.topics.committed == {PLACE: 3}
+
+
+def test_gaps_of_compaction_and_markers_at_the_end_are_committed_past(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one", b"compacted", b"three")
+    del desk.topics.records[PLACE][1]
+    desk.topics.skip(PLACE, 1)  # the marker of a transaction
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step(2)
+    (batch,) = desk.read()
+    assert batch.messages.offsets == [0, 2]
+    batch.resolve()
+    desk.step(2)
+    assert desk.topics.committed == {PLACE: 4}
+
+
+def test_a_group_resumes_at_its_offset(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one", b"two")
+    desk.topics.committed[PLACE] = 1
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.texts() == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("initial", "texts", "committed"),
+    [
+        ("earliest", ["early", "late"], {}),
+        ("latest", [], {PLACE: 2}),
+        (datetime(2025, 11, 13, 2, 13, 21, tzinfo=UTC), ["late"], {PLACE: 1}),
+        (datetime(2035, 1, 1, tzinfo=UTC), [], {PLACE: 2}),
+    ],
+)
+def test_a_new_group_begins_where_it_is_told_and_that_is_its_offset_at_once(
+    desk: Desk, initial: object, texts: list[str], committed: dict[object, int]
+) -> None:
+    desk.options["initial_offset"] = initial
+    desk.topics.write(PLACE, b"early", time=(1, 1_763_000_000_000))
+    desk.topics.write(PLACE, b"late", time=(1, 1_763_000_002_000))
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert (desk.texts(), desk.topics.committed) == (texts, committed)
+
+
+def test_a_partition_that_is_taken_is_awaited_and_committed_before(desk: Desk, clock: ManualClock) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,) = desk.read()
+    partition = desk.partition
+    in_settle: list[bool] = []
+
+    def deliver_meanwhile() -> None:
+        in_settle.append(partition.is_ending)
+        batch.resolve()
+
+    partition.settled = _Calling(deliver_meanwhile)  # type: ignore[assignment]  # what the wait does
+    desk.consumer.take(PLACE)
+    desk.step()
+    assert in_settle == [True]
+    assert desk.topics.committed == {PLACE: 1}
+    assert partition.is_lost
+
+
+class _Calling:
+    """An event whose wait calls back."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+
+    def wait(self, timeout: float) -> bool:
+        self._call()
+        return True
+
+    def set(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+
+def test_what_is_not_delivered_by_the_deadline_is_not_committed_later_either(
+    desk: Desk, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,) = desk.read()
+    partition = desk.partition
+    partition.settled = _Calling(lambda: clock.advance(1))  # type: ignore[assignment]  # what the wait does
+    desk.consumer.take(PLACE)
+    desk.step()
+    assert "what is in flight of logs[0] was not delivered within wait_close (2 s)" in caplog.text
+    batch.resolve()
+    desk.step(2)
+    assert desk.topics.committed in ({}, {PLACE: 0})
+
+
+def test_of_a_lost_partition_nothing_is_committed_nor_handed_over(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,) = desk.read()
+    partition = desk.partition
+    desk.topics.write(PLACE, b"two")
+    desk.step()
+    desk.consumer.lose(PLACE)
+    desk.step()
+    batch.resolve()
+    desk.step(2)
+    assert desk.topics.committed in ({}, {PLACE: 0})
+    assert partition.take() is None
+    assert batch.source.is_lost()
+
+
+def test_with_transactions_the_group_is_left_to_them(desk: Desk) -> None:
+    desk.commits = False
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    desk.read()[0].resolve()
+    desk.step(3)
+    assert desk.consumer.commit_calls == []
+
+
+def test_one_commit_at_a_time_and_one_that_fails_is_repeated(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    desk.read()[0].resolve()
+    desk.topics.failing["commit"] = [KafkaException(KafkaError(KafkaError.REBALANCE_IN_PROGRESS))]
+    desk.step(3)
+    assert desk.consumer.commit_calls == [{PLACE: 1}]
+    desk.step(3)
+    assert desk.consumer.commit_calls == [{PLACE: 1}]
+
+
+def test_what_is_not_taken_pauses_its_partition_and_no_other(desk: Desk) -> None:
+    large = b"x" * (HANDED_OVER // 4)
+    desk.begin()
+    desk.consumer.give(PLACE, OTHER)
+    for _ in range(20):
+        desk.topics.write(PLACE, large)
+        desk.step()
+    assert desk.consumer.paused == {PLACE}
+    assert desk.partition.waiting_bytes < 2 * HANDED_OVER
+    desk.topics.write(OTHER, b"small")
+    desk.step()
+    other = desk.session.rebalances.partitions[OTHER]
+    assert [batch.messages.texts for batch in desk.read(other)] == [["small"]]
+    desk.read()
+    desk.step()
+    assert desk.consumer.paused == set()
+    desk.step(20)
+    assert len(desk.read()) > 0
+
+
+def test_lost_records_are_logged_counted_and_read_past(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.topics.write(PLACE, *[b"x"] * 10)
+    desk.topics.committed[PLACE] = 2
+    desk.topics.delete_before(PLACE, 7)
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step(2)
+    assert desk.read()[0].messages.offsets == [7, 8, 9]
+    assert desk.session.rebalances.records_lost == 5
+    assert "offset 2 of logs[0] is not in Kafka any more, which has 7 to 9: it is read on from 7" in caplog.text
+
+
+def test_with_fail_the_partition_stops_with_a_problem_and_others_do_not(desk: Desk) -> None:
+    desk.options["out_of_range"] = "fail"
+    desk.topics.write(PLACE, *[b"x"] * 10)
+    desk.topics.write(OTHER, b"well")
+    desk.topics.committed[PLACE] = 2
+    desk.topics.delete_before(PLACE, 7)
+    desk.begin()
+    desk.consumer.give(PLACE, OTHER)
+    desk.step(3)
+    assert desk.texts() == []
+    assert "offset 2 of logs[0]" in desk.problems.now["kafka topic logs[0]"]
+    assert desk.topics.committed[PLACE] == 2
+    assert [batch.messages.texts for batch in desk.read(desk.session.rebalances.partitions[OTHER])] == [["well"]]
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_record(
+    desk: Desk, strategy: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.options["rebalance"] = desk_rebalance(strategy)
+    desk.topics.write(PLACE, b"old", b"older")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (old,) = desk.read()
+    before = desk.partition
+    desk.topics.recreate("logs")
+    desk.topics.write(PLACE, b"new", b"newer", b"newest")
+    desk.clock.advance(60)
+    desk.step(3)
+    assert "the topic logs was deleted, and is another one now" in caplog.text
+    assert desk.texts() == ["new", "newer", "newest"]
+    old.resolve()
+    desk.step(2)
+    assert desk.topics.committed == {PLACE: 0}
+    assert (before.is_lost, desk.partition.topic_id != before.topic_id) == (True, True)
+
+
+def desk_rebalance(strategy: str) -> object:
+    from config.shipper.feeds.kafka import RebalanceConfig
+
+    return RebalanceConfig(strategy=strategy)  # type: ignore[arg-type]  # one of the choices
+
+
+def test_a_broker_that_is_away_at_an_assignment_is_awaited(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.topics.failing["committed"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT))] * 2
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.texts() == ["one"]
+    assert desk.problems.now == {}
+
+
+def test_errors_are_problems_in_words_until_it_works_again(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    desk.begin()
+    desk.consumer.on_error(KafkaError(KafkaError._AUTHENTICATION, "SASL authentication error"))
+    words = desk.problems.now["kafka group g"]
+    assert words.startswith("the broker refuses to let the user in; check username, password and sasl.mechanism")
+    desk.topics.write(PLACE, b"one")
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.problems.now == {}
+    assert "kafka group g is read again" in caplog.text
+
+
+def test_with_once_what_is_there_at_the_assignment_is_read_and_no_more(desk: Desk) -> None:
+    desk.once = True
+    desk.topics.write(PLACE, b"one", b"two")
+    desk.begin()
+    desk.consumer.give(PLACE, OTHER)
+    desk.consumer._pending.append(lambda: desk.topics.write(PLACE, b"later"))
+    desk.step(3)
+    assert desk.texts() == ["one", "two"]
+    assert all(partition.stopped for partition in desk.session.rebalances.partitions.values())
+
+
+def test_a_transaction_gets_the_offsets_of_what_it_has(desk: Desk) -> None:
+    staged: list[Node] = []
+
+    def stage(ledger: Ledger, node: Node) -> bool:
+        staged.append(node)
+        return True
+
+    desk.stage = lambda partition: stage
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    desk.read()[0].resolve()
+    ledger = desk.partition.ledger
+    assert ledger is not None
+    assert (ledger.position, ledger.position_with(set(staged))) == (0, 1)

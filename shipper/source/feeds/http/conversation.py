@@ -264,7 +264,10 @@ class Conversation(asyncio.Protocol):
         self._received.clear()
         transport.resume_reading()
         if transport.can_write_eof():
-            transport.write_eof()
+            try:
+                transport.write_eof()
+            except OSError:  # the client has reset the connection
+                transport.abort()
         elif not reads_on:  # TLS ends in both directions at once
             self._close()
 

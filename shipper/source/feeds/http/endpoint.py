@@ -78,11 +78,14 @@ class HttpEndpoint:
             self._soon(self.answer_settled)
 
     def answer_settled(self) -> None:
-        while self._settled:
-            delivery = self._settled[0]
-            self._in_flight.hold(-delivery.cost)
-            self._asked.pop(delivery).settled(delivery)
-            self._settled.popleft()
+        try:
+            while self._settled:
+                delivery = self._settled.popleft()
+                self._in_flight.hold(-delivery.cost)
+                self._asked.pop(delivery).settled(delivery)
+        finally:  # whatever happens to one answer, the others are given
+            if self._settled:
+                self._soon(self.answer_settled)
 
     def opened(self, conversation: Connected) -> bool:
         """Take in a new connection; False if there are too many."""

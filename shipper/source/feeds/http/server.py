@@ -130,8 +130,8 @@ class Server:
             logger.debug("%s: a client did not connect: %s", self._name, error)
 
     def _tick(self) -> None:
-        self.endpoint.tick()
         self._loop.call_later(TICK_SECONDS, self._tick)
+        self.endpoint.tick()
 
     def _close_port(self) -> None:
         if self._listening is not None:
@@ -146,9 +146,9 @@ class Server:
         self._wake()
 
     def _end(self) -> None:
+        self._loop.call_later(LEAVE_SECONDS, self._stop)
         self._close_port()
         self.endpoint.stop(answers_waiting=False)
-        self._loop.call_later(LEAVE_SECONDS, self._stop)
 
     def _end_when_idle(self) -> None:
         self._close_port()

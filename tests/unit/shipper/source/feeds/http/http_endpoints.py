@@ -1,6 +1,7 @@
 """An endpoint of the input `http` without sockets and threads: connections whose other end is the test."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ class Client(asyncio.Transport):
         self.sent = b""
         self.reads_on = True
         self.is_closed = self.is_aborted = self.is_half_closed = False
+        self.is_reset = False
         self.unread = 0  # bytes that the client does not take
         self._tls = tls
         conversation.connection_made(self)
@@ -41,6 +43,8 @@ class Client(asyncio.Transport):
         return not self._tls
 
     def write_eof(self) -> None:
+        if self.is_reset:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
         self.is_half_closed = True
 
     def pause_reading(self) -> None:

@@ -411,6 +411,15 @@ class TestBounds:
         delivery.resolve_part()
         assert room.in_flight.bytes == 0
 
+    def test_a_client_that_has_reset_its_connection_holds_up_no_other(self, room: Room) -> None:
+        first, second = room.connect(), room.connect()
+        for client in (first, second):
+            client.send(post("{}", "Connection: close"))
+        first.is_reset = True
+        room.ship()
+        assert first.is_aborted
+        assert second.statuses() == [200]
+
     def test_an_idle_connection_makes_room_for_a_new_one(self) -> None:
         room = configured(max_connections=2)
         oldest = room.connect()

@@ -4,6 +4,7 @@ import http.client
 import select
 import socket
 import ssl
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -243,6 +244,21 @@ def test_chunked_bodies_and_kept_connections_of_a_real_client(site: Site) -> Non
         response = client.getresponse()
         assert response.status == 200
         response.read()
+
+
+def test_clients_that_reset_their_connections_hold_up_no_other(site: Site) -> None:
+    for _ in range(20):
+        client = site.client()
+        client.request("POST", "/", b'{"message":"a"}', {"Content-Type": "application/json", "Connection": "close"})
+        batches = site.take()
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+        for batch in batches:
+            batch.resolve()
+    client = site.send(b'{"message":"b"}')
+    (batch,) = site.take()
+    batch.resolve()
+    assert client.getresponse().status == 200
 
 
 def test_a_client_learns_of_a_refusal_although_it_is_sending_still(site: Site) -> None:

@@ -11,6 +11,7 @@ One file:
     speed           both of these for all contenders
     table, chart    median and spread as text, and as a picture
     shapes          readers and processors, `--shapes`
+    disk_queue      the queue in memory and the one on disk, `--queue`
 
 Many files, `--scale`:
     scale           the following for all contenders, beside its aims

@@ -6,6 +6,7 @@ script/bench --scale   ten thousand files, a registry of 500,000 entries, a smal
 script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
 script/bench --http    what http.enabled costs
+script/bench --queue   the queue in memory and the one on disk side by side
 script/bench --sockets what comes over UDP and TCP: how fast, at which cost, what is dropped
 script/bench --churn   a thousand pods on a node, of which five hundred a minute end
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
@@ -16,7 +17,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, churn, delivery, http, kills, scale, shapes, sink, sink_search, sockets, speed
+from bench import chart, churn, delivery, disk_queue, http, kills, scale, shapes, sink, sink_search, sockets, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -68,6 +69,8 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
     if options.delivery:
         return delivery.tables(runs, options.rounds, options.lines, options.seconds)
+    if options.queue:
+        return disk_queue.tables(runs, options.rounds, options.lines, options.seconds)
     if options.http:
         return http.tables(runs, options.rounds, options.lines, options.seconds)
     if options.kills:
@@ -91,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kills", action="store_true", help="kill the shipper, start it again, count the repeats")
     parser.add_argument("--delivery", action="store_true", help="at_least_once and exactly_once side by side")
+    parser.add_argument("--queue", action="store_true", help="the queue in memory and the one on disk side by side")
     parser.add_argument("--http", action="store_true", help="what http.enabled costs")
     parser.add_argument("--sockets", action="store_true", help="what comes over UDP and TCP; needs no broker")
     sizes = parser.add_argument_group("--scale")

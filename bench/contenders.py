@@ -11,7 +11,7 @@ from pathlib import Path
 class ShippingJob:
     """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
     `inactive`: seconds after which the shipper closes a quiet file (its default). `options` of the shipper's input and
-    its `processors`, and `output`, options of output.kafka, are in YAML's flow style."""
+    its `processors`, `output`, options of output.kafka, and `queue` are in YAML's flow style."""
 
     bootstrap: str
     topic: str
@@ -22,6 +22,7 @@ class ShippingJob:
     options: str = ""
     processors: str = ""
     output: str = ""
+    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ shipper.inputs:
   - {{type: filestream, id: bench, paths: ["{log}"], close.on_state_change.inactive: {inactive:.0f}s, {options}}}
 processors: [{processors}]
 output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}, {output}}}
+queue: {{{queue}}}
 path.data: {directory}/data
 logging.format: text
 """

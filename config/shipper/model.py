@@ -300,6 +300,7 @@ class ShipperConfig:
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
         yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
+        yield from self.queue.remarks_on(item.type for item in self.inputs if item.enabled)
 
     @property
     def file_inputs(self) -> tuple[InputConfig, ...]:

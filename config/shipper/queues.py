@@ -1,6 +1,6 @@
 """`queue`: limits of what is read and not yet acknowledged, and what of it is kept on disk."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -9,6 +9,8 @@ from config.text.checks import Finding, not_blank
 from config.text.units import Duration, Size, Watermark
 
 MIB = 1024**2
+# Types of inputs of which nothing can be read again.
+LISTENING = frozenset({"http", "http_endpoint", "syslog", "tcp", "udp", "unix"})
 SEGMENTS = 10  # of `max_size`, if `segment_size` is not given
 
 
@@ -155,3 +157,13 @@ class QueueConfig:
             "passes through it, with these defaults.",
         },
     )
+
+    def remarks_on(self, types: Iterable[str]) -> Iterator[Finding]:
+        """Yield what is odd about the queue for inputs of these types."""
+        lost = sorted(LISTENING.intersection(types))
+        if lost and self.disk is not None and not self.disk.enabled:
+            yield (
+                "queue.disk.enabled",
+                f"events of type {lost[0]} cannot be read again: what waits for the output is lost when the agent is "
+                "killed; leave the queue on disk on for them",
+            )

@@ -3,11 +3,15 @@
 import random
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from config.shipper.queues import DiskQueueConfig, WatermarkConfig
+from shipper.errors import StartError
+from shipper.event import Batch
+from tests.builders import batch
 from tests.lab import Lab
 from tests.model.seeds import seeds
 
@@ -57,6 +61,96 @@ def test_without_its_section_the_disk_is_not_used_for_files(lab: Lab) -> None:
     lab.destination.holding = True
     stand_still(lab)
     assert not (lab.data / "diskqueue").exists()
+
+
+def received(lab: Lab, text: str, resolved: list[str]) -> Batch:
+    """Return what came from a sender that does not send it again."""
+    made = batch([text], f"id-of-{text}", resolve=lambda: resolved.append(text), time=lab.clock.time())
+    made.source = replace(made.source, repeatable=False)
+    return made
+
+
+def test_what_cannot_be_read_again_is_kept_without_any_section(lab: Lab) -> None:
+    resolved = list[str]()
+    lab.append("a.log", "of a file\n")
+    lab.start()
+    lab.destination.holding = True
+    lab.running.pipeline.put(received(lab, "sent", resolved))
+    stand_still(lab)
+    assert resolved == ["sent"]
+    assert len(segments(lab)) == 1
+    kill(lab)
+    lab.start()
+    lab.until(lambda: sorted(lab.messages) == ["of a file", "sent"])
+
+
+def test_a_queue_that_is_off_keeps_nothing_on_disk(lab: Lab) -> None:
+    resolved = list[str]()
+    lab.disk_queue = DiskQueueConfig(enabled=False)
+    lab.start()
+    lab.destination.holding = True
+    lab.running.pipeline.put(received(lab, "sent", resolved))
+    stand_still(lab)
+    assert (resolved, segments(lab)) == ([], [])
+
+
+def test_a_queue_that_cannot_be_made_while_the_agent_runs_is_no_reason_to_end(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    resolved = list[str]()
+    lab.start()
+    (lab.data / "diskqueue").write_text("a file in the way")
+    lab.running.pipeline.put(received(lab, "sent", resolved))
+    lab.until(lambda: lab.messages == ["sent"])
+    assert resolved == ["sent"]
+    assert "is a file, and a directory is needed there" in caplog.text
+    assert "what cannot be read again is kept in memory only" in caplog.text
+
+
+def test_what_was_received_and_can_be_kept_nowhere_is_counted_at_the_end(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    resolved = list[str]()
+    lab.disk_queue = DiskQueueConfig()
+    lab.start()
+    lab.destination.holding = True
+    shutil.rmtree(lab.data / "diskqueue")
+    lab.running.pipeline.put(received(lab, "sent", resolved))
+    for _ in range(3):
+        stand_still(lab)
+    disk = lab.running.pipeline.disk
+    assert disk is not None
+    assert disk.close(0.2) == len("sent\n")
+    assert resolved == []
+    assert "1 events that were received and not delivered are lost: the queue in" in caplog.text
+
+
+def test_a_second_agent_is_kept_out_of_the_directory(lab: Lab, tmp_path: Path) -> None:
+    lab.disk_queue = DiskQueueConfig(path=str(tmp_path / "queue"))
+    lab.start()
+    (tmp_path / "second").mkdir()
+    second = Lab(tmp_path / "second")
+    second.disk_queue = lab.disk_queue
+    try:
+        with pytest.raises(StartError, match=r"queue\.disk\.path .*it is in use by process \d+; stop that agent"):
+            second.start()
+    finally:
+        second.close()
+
+
+def test_a_directory_that_is_not_used_any_more_and_not_empty_is_named(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.disk_queue = DiskQueueConfig()
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.destination.holding = True
+    stand_still(lab)
+    previous = lab.data / "diskqueue"
+    kill(lab)
+    lab.disk_queue = DiskQueueConfig(path=str(lab.data / "other"))
+    lab.start()
+    assert f"{previous} was the queue on disk before, and events may wait there" in caplog.text
 
 
 @pytest.mark.parametrize("section", [None, DiskQueueConfig(enabled=False)])

@@ -68,3 +68,9 @@ def test_a_watermark_is_a_share_or_what_stays_free(text: str, value: float) -> N
 def test_what_is_no_watermark_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a watermark"):
         parse_watermark(text)
+
+
+@pytest.mark.parametrize(("kind", "warns"), [("{type: http_endpoint}", True), ("{id: a, paths: [/a]}", False)])
+def test_a_queue_that_is_off_is_odd_for_what_cannot_be_read_again(lab: Lab, kind: str, warns: bool) -> None:
+    config = lab.load(f"shipper.inputs: [{kind}]\noutput.console: {{}}\nqueue.disk.enabled: false\n")
+    assert any("events of type http_endpoint cannot be read again" in line for line in config.notes) == warns

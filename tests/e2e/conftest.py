@@ -38,12 +38,13 @@ def lab(tmp_path: Path, kafka_broker: Broker, topic_name: str, seed: int) -> Ite
     lab.kill()
 
 
-@pytest.fixture
-def guarded_broker(tmp_path: Path) -> Iterator[Broker]:
-    """A broker that knows rights; what no rule is about is allowed."""
+@pytest.fixture(scope="module")
+def guarded_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker that knows rights; what no rule is about is allowed. A test's rules name its own topics, or it lifts
+    them."""
     properties = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
     }
-    with Broker(tmp_path / "guarded", heap="256m", properties=properties) as broker:
+    with Broker(tmp_path_factory.mktemp("guarded"), heap="256m", properties=properties) as broker:
         yield broker

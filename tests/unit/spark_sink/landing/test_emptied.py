@@ -37,7 +37,16 @@ def set_checkpoint(lab: LandingLab, name: str) -> None:
     lab.config = replace(lab.config, checkpoint=CheckpointConfig(path=str(lab.directory / name)))
 
 
-@pytest.mark.parametrize("moment", ["", "before rows", "after rows", "after bad", "before commit"])
+seldom = pytest.mark.slow("test_kills.py has each moment with tables that are new; the others are here in the gate")
+MOMENTS = [
+    "",
+    "after rows",
+    "before commit",
+    *(pytest.param(moment, marks=seldom) for moment in ("before rows", "after bad")),
+]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_with_a_new_checkpoint_emptied_tables_get_everything_again_once(landed: LandingLab, moment: str) -> None:
     empty(landed)
     set_checkpoint(landed, "new")

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from config.shipper.queues import DiskQueueConfig, WatermarkConfig
+from shipper.app import Environment, _end
 from shipper.errors import StartError
 from shipper.event import Batch
+from shipper.wake import Wake
 from tests.builders import batch
 from tests.lab import Lab
 from tests.model.seeds import seeds
@@ -183,6 +185,26 @@ def test_more_than_memory_holds_waits_on_disk_and_comes_in_order(lab: Lab) -> No
     lab.destination.holding = False
     lab.expect_lines("a.log", *lines)
     lab.expect_lines("b.log", *(f"{number}" for number in range(20)))
+
+
+def test_a_stop_puts_on_disk_what_is_not_delivered_by_then(lab: Lab) -> None:
+    lab.disk_queue = DiskQueueConfig(flush=60)
+    resolved = list[str]()
+    lab.append("a.log", "of a file\n")
+    lab.start()
+    lab.destination.holding = True
+    lab.running.pipeline.put(received(lab, "sent", resolved))
+    lab.take_steps()
+    assert (resolved, segments(lab)) == ([], [])
+    wake = Wake()
+    config = replace(lab._config(), shutdown_timeout=0.0)
+    assert _end(lab.running, config, Environment(lab.data, wake, lab.clock), "it is stopped") == 0
+    wake.close()
+    assert resolved == ["sent"]
+    kill(lab)
+    lab.remove("a.log")
+    lab.start()
+    lab.until(lambda: sorted(lab.messages) == ["of a file", "sent"])
 
 
 def test_a_run_with_once_waits_for_what_is_on_disk(lab: Lab) -> None:

@@ -40,6 +40,7 @@ class Metrics:
     handshakes_failed: int = 0  # of TLS
     connections_timed_out: int = 0  # closed because nothing came for `timeout`
     framing_errors: int = 0  # connections that were closed because their bytes make no messages
+    messages_unfinished: int = 0  # that came over a connection which ended within them
     messages_oversized: int = 0  # longer than max_message_size of an input that listens, and truncated
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 VERSION_3 = 0x20080522
 READ_CAPABILITIES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 OWNER_CAPABILITY = 1 << 3  # CAP_FOWNER: what only a file's owner may do
+NETWORK_CAPABILITIES = 1 << 10 | 1 << 12  # CAP_NET_BIND_SERVICE, CAP_NET_ADMIN
 
 # The beginning of a command line: the program then runs without the first two.
 UNPRIVILEGED = (
@@ -23,7 +24,7 @@ def without_capabilities() -> Iterator[None]:
     before = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then the same of capabilities above 31
     assert libc.capget(header, before) == 0
     fewer = (ctypes.c_uint32 * 6)(*before)
-    fewer[0] &= ~(READ_CAPABILITIES | OWNER_CAPABILITY)
+    fewer[0] &= ~(READ_CAPABILITIES | OWNER_CAPABILITY | NETWORK_CAPABILITIES)
     assert libc.capset(header, fewer) == 0
     try:
         yield

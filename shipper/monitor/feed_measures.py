@@ -5,7 +5,7 @@ from shipper.monitor.snapshot import Snapshot
 
 SOCKET_PROBLEMS = (
     *("datagrams_dropped", "connections_refused", "handshakes_failed"),
-    *("connections_timed_out", "framing_errors", "messages_oversized"),
+    *("connections_timed_out", "framing_errors", "messages_unfinished", "messages_oversized"),
 )
 
 
@@ -33,7 +33,8 @@ FEED_MEASURES: tuple[Measure, ...] = (
         "counter",
         "socket_problems",
         "What went wrong at sockets, by kind: datagrams_dropped (by the kernel, see read_buffer), connections_refused, "
-        "handshakes_failed, connections_timed_out, framing_errors, messages_oversized (truncated).",
+        "handshakes_failed, connections_timed_out, framing_errors, messages_unfinished (lost, their connection ended), "
+        "messages_oversized (truncated).",
         _socket_problems,
         ("kind",),
     ),

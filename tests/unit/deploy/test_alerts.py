@@ -49,6 +49,7 @@ def test_there_is_an_alert_for_each_way_to_lose_or_to_stand_still() -> None:
         "shipper_events_dead_lettered_total",
         "shipper_dead_letters_waiting",
         "shipper_registry_failing",
+        "shipper_socket_problems_total",
         "shipper_queue_disk_full",
         "shipper_queue_disk_failing",
         "shipper_data_free_bytes",

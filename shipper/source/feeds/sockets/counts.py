@@ -20,7 +20,7 @@ class SocketCounts:
     connections_timed_out: int = 0
     framing_errors: int = 0  # connections that were closed because of what they sent
     messages_oversized: int = 0  # longer than max_message_size, or cut because too much was unfinished
-    bytes_lost: int = 0  # of unfinished messages
+    messages_unfinished: int = 0  # lost, as their connection ended within them
 
     def add_to(self, metrics: Metrics, counted: "SocketCounts") -> None:
         """Add what was counted since `counted` to the metrics, which have the same names; `counted` is brought up to

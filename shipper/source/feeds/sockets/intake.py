@@ -70,7 +70,7 @@ class Intake:
             reason = "it closed the connection"
             self._give(connection, frames)
         if lost:
-            self.counts.bytes_lost += lost
+            self.counts.messages_unfinished += 1
             message = "%s: the last %d bytes of %s are lost: %s within a message"
             self._report.warn("unfinished", message, connection.place, lost, connection.peer, reason)
 

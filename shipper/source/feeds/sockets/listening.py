@@ -2,6 +2,7 @@
 
 import errno
 import grp
+import logging
 import os
 import socket
 import stat
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from config.shipper.feeds.sockets import ListenOptions, TcpOptions, UdpOptions, UnixOptions, host_and_port
 from shipper.errors import StartError
 from shipper.source.feeds.sockets.system_calls import written
+
+logger = logging.getLogger(__name__)
 
 BACKLOG = 1024
 LONGEST_PATH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
@@ -102,7 +105,7 @@ def _internet(protocol: str, address: str, version: str, read_buffer: int | None
             try:
                 _bind(made, name, both=family == socket.AF_INET6 and not version and not host)
                 if read_buffer is not None:
-                    _set_buffer(made, read_buffer)
+                    _set_buffer(made, read_buffer, place)
                 if protocol == "tcp":
                     made.listen(BACKLOG)
                 made.setblocking(False)
@@ -133,12 +136,15 @@ def _bind(made: socket.socket, name: tuple[object, ...], *, both: bool) -> None:
     made.bind(name)
 
 
-def _set_buffer(made: socket.socket, size: int) -> None:
+def _set_buffer(made: socket.socket, size: int, place: str) -> None:
     """Set the size of the kernel's buffer, as far as the system lets us."""
     try:
         made.setsockopt(socket.SOL_SOCKET, FORCED_BUFFER, size)
     except OSError:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+    if buffer_of(made) < size:
+        message = "%s: read_buffer is %d bytes, and the system gives no more than %d: raise net.core.rmem_max (sysctl)"
+        logger.warning(message, place, size, buffer_of(made))
 
 
 def buffer_of(listener: socket.socket) -> int:

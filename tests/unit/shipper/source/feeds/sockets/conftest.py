@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,8 @@ from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.sockets.source import SocketSource
 from tests.builders import AGENT, encoder
 
-PATIENCE = 60.0  # seconds: others may have the processors
+PATIENCE = 60.0  # seconds
+LOOKS = 2000  # and no time: others may have the processors
 BUDGET = 128 * 1024
 
 
@@ -117,9 +117,9 @@ class Listening:
             batch.resolve()
 
     def _until(self, done: Callable[[], bool], events: list[dict[str, Any]]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not done():
-            assert time.monotonic() < deadline, f"only {len(events)} events came"
+        for _ in range(LOOKS):
+            if done():
+                return
             self._woken.clear()
             self.source.step()
             for batch in self.source.read(BUDGET):
@@ -127,15 +127,17 @@ class Listening:
                 events += map(json.loads, encoder().encode(batch))
             if not done() and self.source.next_wake(reading=True):
                 self._woken.wait(0.02)
+        raise AssertionError(f"only {len(events)} events came")
 
     def _await_waiting(self, size: int) -> None:
         self._await(lambda: self.source.status().bytes_waiting >= size)
 
     def _await(self, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not done():
-            assert time.monotonic() < deadline
+        for _ in range(LOOKS):
+            if done():
+                return
             self._woken.wait(0.005)
+        raise AssertionError("nothing has changed")
 
 
 class Listen(Protocol):

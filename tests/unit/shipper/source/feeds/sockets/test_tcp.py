@@ -96,7 +96,7 @@ def test_a_peer_that_leaves_within_a_counted_message_loses_it_and_that_is_counte
     listening = listen(COUNTED)
     listening.send_all(b"3 one10 half")
     assert listening.texts(1) == ["one"]
-    listening.await_count("bytes_lost", 7)
+    listening.await_count("messages_unfinished", 1)
     assert "the last 7 bytes of 127.0.0.1:" in caplog.text
 
 
@@ -120,7 +120,7 @@ def test_a_connection_that_sends_nothing_is_closed_without_its_unfinished_line(l
         assert listening.texts(1) == ["one"]
         assert connection.recv(1) == b""
     listening.await_count("connections_timed_out", 1)
-    listening.await_count("bytes_lost", 4)
+    listening.await_count("messages_unfinished", 1)
 
 
 def test_a_connection_that_breaks_off_keeps_what_came(listen: Listen) -> None:
@@ -211,7 +211,7 @@ def test_what_the_kernel_has_is_given_out_at_a_stop_but_no_unfinished_line(liste
         events = listening.rest()
         assert len(events) == 10_000
         assert connection.recv(1) == b""
-    assert listening.metrics.bytes_lost == 4
+    assert listening.metrics.messages_unfinished == 1
     with pytest.raises(ConnectionRefusedError):
         listening.connect()
 

@@ -1,10 +1,12 @@
 """Datagrams, from real senders of this machine."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
 from shipper.errors import StartError
+from tests.capabilities import without_capabilities
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen
 
 UDP = 'type: udp, host: "127.0.0.1:0"'
@@ -109,6 +111,22 @@ def test_a_port_in_use_is_named(listen: Listen) -> None:
     port = listen(UDP).port
     with pytest.raises(StartError, match=rf"input in: cannot listen at udp 127.0.0.1:{port}: another process listens"):
         listen(f'type: udp, host: "127.0.0.1:{port}"')
+
+
+def test_a_port_below_1024_needs_a_capability_that_is_named(listen: Listen) -> None:
+    if int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) < 1024:
+        pytest.skip("here any user may listen at any port")
+    with without_capabilities(), pytest.raises(StartError, match=r"at udp 127\.0\.0\.1:514: .* CAP_NET_BIND_SERVICE"):
+        listen('type: udp, host: "127.0.0.1:514"')
+
+
+def test_a_buffer_that_the_system_does_not_give_is_said_to_be_smaller(
+    listen: Listen, caplog: pytest.LogCaptureFixture
+) -> None:
+    most = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    with without_capabilities():
+        listen(f"{UDP}, read_buffer: {most + 1}")
+    assert f"read_buffer is {most + 1} bytes, and the system gives no more than {most}" in caplog.text
 
 
 def test_a_failed_start_leaves_no_port_open(listen: Listen) -> None:

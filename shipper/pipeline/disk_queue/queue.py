@@ -241,6 +241,8 @@ class DiskQueue:
         entry.is_delivered = True
         entry.release()
         settle()
+        # Else the two would keep each other, with all events, until the next full collection of garbage.
+        entry.batch.resolve = _nothing
 
     def _take_written(self) -> None:
         written = self.writer.written
@@ -337,4 +339,4 @@ class DiskQueue:
 
 
 def _nothing() -> None:
-    """What is read back was resolved for its source when it was written."""
+    """What is read back was resolved for its source when it was written; what is delivered is resolved."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from shipper.event import Batch
 from shipper.pipeline.disk_queue.options import QueueOptions
 from shipper.pipeline.disk_queue.repeats import Repeats
 from tests.builders import source
@@ -30,6 +32,24 @@ def test_what_is_delivered_in_time_is_never_written(lab: QueueLab) -> None:
         lab.deliver()
     assert (lab.on_disk, lab.arrived, lab.resolved) == (0, texts(0, 50), texts(0, 50))
     assert lab.position == 50
+
+
+def test_what_is_delivered_leaves_memory_at_once(lab: QueueLab) -> None:
+    def batches() -> int:
+        return sum(type(one) is Batch for one in gc.get_objects())
+
+    gc.collect()
+    before = batches()
+    gc.disable()
+    try:
+        for _ in range(10):
+            lab.put("one")
+            lab.step(0.05)
+            lab.deliver()
+        lab.step(0.1)
+        assert batches() - before <= 1
+    finally:
+        gc.enable()
 
 
 def test_what_is_not_delivered_in_time_is_written_and_its_source_may_forget_it(lab: QueueLab) -> None:

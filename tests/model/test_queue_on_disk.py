@@ -117,6 +117,7 @@ def test_what_was_received_and_can_be_kept_nowhere_is_counted_at_the_end(
     lab.start()
     lab.destination.holding = True
     shutil.rmtree(lab.data / "diskqueue")
+    (lab.data / "diskqueue").write_text("in the way")
     lab.running.pipeline.put(received(lab, "sent", resolved))
     for _ in range(3):
         stand_still(lab)

@@ -75,7 +75,11 @@ class Backlog:
                 if self._scan is None or self._scan.offset != self._offset or self._scan.end != segment.end:
                     read_at = partial(self._files.read_at, segment.path)
                     self._scan = FrameScan(read_at, segment.seed, self._offset, segment.end)
-                item = self._scan.next()
+                try:
+                    item = self._scan.next()
+                except FileNotFoundError:  # removed by someone: what is behind it must not wait forever
+                    start, self._offset, self._scan = self._offset, segment.end, None
+                    return Damage(start, segment.end, None)
                 self._offset = self._scan.offset
                 return item
             self._segment = self._segment_after(segment.number)

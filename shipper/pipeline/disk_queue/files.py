@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
-from durable.disk import DiskFile, File, fsync_directory, open_plain
+from durable.disk import DiskFile, File, fsync_directory, make_directory, open_plain
 
 FILE_MODE = 0o600
 
@@ -55,6 +55,7 @@ class SegmentDisk:
     def open(self, path: Path, fresh: bool = False) -> DiskFile:
         if fresh:
             path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+            make_directory(path.parent, 0o750, owned_as_parent=True)  # it may have been removed
         flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
         return DiskFile(open_plain(path, flags, FILE_MODE))
 

@@ -311,12 +311,36 @@ def test_damage_to_the_backlog_is_counted_and_the_rest_is_delivered(
     assert lab.store.segments == deque()
 
 
-def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    lab.store.directory = lab.directory / "missing"
+def test_a_segment_that_someone_removed_is_lost_and_holds_up_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0), segment_size=600)
+    for number in range(10):
+        lab.put(f"{number}")
+        lab.step()
+    lab.kill()
+    lab.store.segments[1].path.unlink()
+    arrived = lab.drain()
+    assert 0 < len(arrived) < 10
+    assert arrived[-1] == "9"
+    assert lab.queue.backlog.frames == 0
+    assert f"{lab.directory}/0002.seg is damaged from byte" in caplog.text
+
+
+def test_a_directory_that_someone_removed_is_made_again(lab: QueueLab) -> None:
+    lab.directory.rmdir()
     lab.put("one")
     lab.step(0.1)
-    assert "cannot be written: No such file or directory; look at this file system" in lab.writer.problem
+    assert (lab.on_disk, lab.resolved) == (1, ["one"])
+
+
+def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    (lab.directory / "file").write_text("in the way")
+    lab.store.directory = lab.directory / "file"
+    lab.put("one")
+    lab.step(0.1)
+    assert "cannot be written: Not a directory; look at this file system" in lab.writer.problem
     assert lab.resolved == []
     lab.store.directory = lab.directory
     lab.step(1)

@@ -9,6 +9,7 @@ import pytest
 
 from demo.broker import Broker
 from tests.e2e.relaying import PARTITIONS, Numbers, Relay
+from tests.e2e.running import PATIENCE
 
 pytestmark = pytest.mark.kafka
 
@@ -78,8 +79,8 @@ def test_each_record_is_committed_once_by_members_that_are_killed(
 def test_records_are_relayed_once_and_members_share_the_partitions(relays: list[Relay], numbers: Numbers) -> None:
     numbers.write(3000)
     relays[0].start("--once")
-    assert relays[0].process.wait(30) == 0
-    numbers.await_all(10)
+    assert relays[0].process.wait(PATIENCE) == 0
+    numbers.await_all()
     assert numbers.repeated == 0
     record = next(iter(numbers.records.values()))
     assert record["kafka"]["offset"] == record["log"]["offset"]

@@ -152,7 +152,7 @@ class _Admin:
     def of(self, topics: Sequence[str]) -> dict[str, str]:
         from confluent_kafka import TopicCollection
 
-        described = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=5.0)
+        described = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
         ids = {}
         for topic, future in described.items():
             try:

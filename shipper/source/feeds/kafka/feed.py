@@ -20,7 +20,6 @@ from shipper.source.reading.staging import GroupOffset
 
 NEVER = float("inf")
 REFUSED_WAIT = 0.02  # seconds until it is asked again whether the pipeline takes more of a partition
-STOP_TIMEOUT = 10.0  # seconds
 
 
 class KafkaFeed:
@@ -101,9 +100,7 @@ class KafkaFeed:
         )
 
     def stop(self) -> None:
-        self._member.stop()
-        if all(partition.is_done for partition in self._member.partitions.values()):
-            self._member.join(STOP_TIMEOUT)  # it commits, and leaves the group
+        self._member.stop()  # its thread commits, and leaves the group; the process ends after it
 
     def _reading_of(self, partition: Partition) -> PartitionReading:
         reading = self._readings.get(partition.place)

@@ -41,9 +41,6 @@ class Member:
         self._stopping.set()
         self.has_room()
 
-    def join(self, timeout: float) -> None:
-        self._thread.join(timeout)
-
     def has_room(self) -> None:
         """Note that something was taken."""
         if self._session is not None:
@@ -55,7 +52,8 @@ class Member:
 
     @property
     def has_assignment(self) -> bool:
-        return self._session is not None and self._session.rebalances.has_assignment
+        """True if it is known what there is to read."""
+        return self._session is not None and (self._session.has_assignment or self._session.has_nothing)
 
     @property
     def records_lost(self) -> int:

@@ -35,6 +35,14 @@ WORDS = {
     **dict.fromkeys(
         UNKNOWN, "the topic {topic} does not exist; create it, or remove it from topics. It is read once it exists"
     ),
+    **dict.fromkeys(
+        (
+            KafkaError.NOT_COORDINATOR,
+            KafkaError.COORDINATOR_NOT_AVAILABLE,
+            KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        ),
+        "the coordinator of the group {group} moves to another broker, or starts; it is tried again",
+    ),
     KafkaError._AUTHENTICATION: "the broker refuses to let the user in; check username, password and sasl.mechanism",
     KafkaError.SASL_AUTHENTICATION_FAILED: "the broker refuses the user; check username, password and sasl.mechanism",
     KafkaError._SSL: "TLS fails at {hosts}; check ssl.certificate_authorities, and that the port is one for TLS",
@@ -67,6 +75,8 @@ class Problems:
 
     def report(self, error: KafkaError, topic: str = "") -> None:
         """Show an error of the client, until `recovered`."""
+        if error.code() in AWAY and self.group in self._now:
+            return  # the client reports it also where a broker answers and refuses: the reason is shown already
         words = WORDS.get(error.code(), "Kafka reports an error, and it is tried again")
         text = words.format(group=self._config.group_id, topic=topic, hosts=",".join(self._config.hosts))
         self.show(f"kafka topic {topic}" if topic else self.group, f"{text} ({error.str()})")

@@ -183,8 +183,8 @@ class Rebalances:
         before = [partition for partition in self.partitions.values() if partition.topic == topic]
         positions = ", ".join(f"[{partition.number}] {partition.position}" for partition in before)
         logger.error(
-            "input %s: the topic %s was deleted, and is another one now, which is read from its first record; what the "
-            "former had behind the offsets %s is lost",
+            "input %s: the topic %s was deleted, and is another one now, which is read from its first record; what of "
+            "the former was not read is lost (acknowledged up to %s)",
             self._config.id,
             topic,
             positions,

@@ -28,7 +28,7 @@ GATHER = 0.003  # and the others: of a trickle, each record would wake two threa
 PATIENCE = 1.0  # seconds without room, after which partitions are paused
 COMMIT_INTERVAL = 0.25
 LAG_INTERVAL = 1.0
-TOPICS_INTERVAL = 30.0
+TOPICS_INTERVAL = 5.0  # a topic that is made again is read under the old name until then
 
 _offset = methodcaller("offset")
 
@@ -46,6 +46,7 @@ class Session:
         self._is_committing = False
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._mean = 200.0  # bytes of a record
+        self._unknown: frozenset[str] = frozenset()  # topics
         self.has_failed = False
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
         starts = Starts(context.config.initial_offset, clients.topic_ids())
@@ -54,6 +55,11 @@ class Session:
     @property
     def has_assignment(self) -> bool:
         return self.rebalances.has_assignment
+
+    @property
+    def has_nothing(self) -> bool:
+        """True if none of the topics exists, so that the group gives nothing to read. Any thread may ask."""
+        return not self.rebalances.partitions and self._unknown >= set(self._context.config.topics)
 
     def has_room(self) -> None:
         """Note that something was taken. Any thread may call it."""
@@ -189,6 +195,7 @@ class Session:
         elif code not in REBALANCING:
             self._problems.report(error, place[0])
             if code in UNKNOWN:
+                self._unknown |= {place[0]}
                 self._due_topics = 0.0
 
     def _at_end(self, partition: Partition | None, offset: int | None) -> None:

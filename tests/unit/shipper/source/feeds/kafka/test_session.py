@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from shipper.pipeline.acks import Ledger, Node
 from shipper.source.feeds.kafka.session import HANDED_OVER
 from tests.fakes import ManualClock
+from tests.memory_topics import FakeMessage
 from tests.unit.shipper.source.feeds.kafka.conftest import OTHER, PLACE, Desk
 
 
@@ -278,6 +279,8 @@ def test_errors_are_problems_in_words_until_it_works_again(desk: Desk, caplog: p
     desk.consumer.on_error(KafkaError(KafkaError._AUTHENTICATION, "SASL authentication error"))
     words = desk.problems.now["kafka group g"]
     assert words.startswith("the broker refuses to let the user in; check username, password and sasl.mechanism")
+    desk.consumer.on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+    assert desk.problems.now["kafka group g"] == words
     desk.topics.write(PLACE, b"one")
     desk.consumer.give(PLACE)
     desk.step()
@@ -294,6 +297,17 @@ def test_with_once_what_is_there_at_the_assignment_is_read_and_no_more(desk: Des
     desk.step(3)
     assert desk.texts() == ["one", "two"]
     assert all(partition.stopped for partition in desk.session.rebalances.partitions.values())
+
+
+def test_where_no_topic_exists_there_is_nothing_to_wait_for(desk: Desk) -> None:
+    desk.begin()
+    unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    desk.topics.records[PLACE] = [FakeMessage(PLACE, 0, failure=unknown)]
+    desk.consumer.positions[PLACE] = 0
+    assert not desk.session.has_nothing
+    desk.step()
+    assert desk.session.has_nothing
+    assert desk.problems.now["kafka topic logs"].startswith("the topic logs does not exist; create it")
 
 
 def test_a_transaction_gets_the_offsets_of_what_it_has(desk: Desk) -> None:

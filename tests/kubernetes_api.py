@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from shipper.event import Doc
 from shipper.kubernetes.access import Access, Pem
+from shipper.tls_sockets import TlsSocket
 
 KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
 GROUPS = {"jobs": "apis/batch/v1"}
@@ -241,6 +242,7 @@ class _Server(ThreadingHTTPServer):
         self.api = api
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.sslsocket_class = TlsSocket
             context.load_cert_chain(*certificate)
             if clients:
                 context.verify_mode = ssl.CERT_REQUIRED

@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ssl import SSLContext
 from typing import Any, Self
 
+from shipper.tls_sockets import TlsSocket
+
 Answer = tuple[int, bytes]
 NOT_FOUND: Answer = (404, b"<html>not found</html>")
 
@@ -146,6 +148,7 @@ class MetadataServer:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.owner = self
         if tls is not None:
+            tls.sslsocket_class = TlsSocket
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 

@@ -77,10 +77,11 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "wake": set(),
     "append_file": set(),
     "version": set(),
+    "tls_sockets": set(),
     # What a machine's services know of containers: for the processors of metadata.
-    "cloud": {"clock", "errors", "event", "json_documents"},
+    "cloud": {"clock", "errors", "event", "json_documents", "tls_sockets"},
     "docker": {"backoff", "clock", "errors", "json_documents"},
-    "kubernetes": {"backoff", "clock", "errors", "event", "json_documents", "json_fields", "version"},
+    "kubernetes": {"backoff", "clock", "errors", "event", "json_documents", "json_fields", "tls_sockets", "version"},
     "reader": VALUES,
     "output": VALUES | {"append_file"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},

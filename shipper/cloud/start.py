@@ -9,6 +9,7 @@ from shipper.cloud.providers import PROVIDERS, Provider
 from shipper.cloud.search import MakeService
 from shipper.cloud.service import NoMetadata, Service
 from shipper.errors import StartError
+from shipper.tls_sockets import TlsSocket
 
 
 def wanted(names: Collection[str]) -> list[Provider]:
@@ -37,14 +38,15 @@ def services(config: AddCloudMetadataConfig, clock: Clock) -> MakeService:
 
 
 def _context(tls: CloudTlsConfig) -> ssl.SSLContext:
-    if tls.verification_mode == "none":
+    if tls.verification_mode == "none" or tls.certificate_authorities:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    else:
+        context = ssl.create_default_context()
+    context.sslsocket_class = TlsSocket
+    if tls.verification_mode == "none":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
-    if not tls.certificate_authorities:
-        return ssl.create_default_context()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     for file in tls.certificate_authorities:
         context.load_verify_locations(file)
     return context

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shipper.kubernetes.access import Access, Pem
+from shipper.tls_sockets import TlsSocket
 
 
 def tls_context(access: Access) -> ssl.SSLContext:
@@ -15,6 +16,7 @@ def tls_context(access: Access) -> ssl.SSLContext:
         if pem.file:
             os.stat(pem.file)  # its error names the file, and that of ssl does not
     context = ssl.create_default_context(cafile=authorities.file or None, cadata=authorities.text or None)
+    context.sslsocket_class = TlsSocket
     if not access.verifies:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

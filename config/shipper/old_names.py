@@ -63,6 +63,7 @@ def with_todays_options(
 def _input(item: Section, path: str, problems: list[Problem], default_type: str | None) -> Section:
     written = item.children(lambda *_: None)
     is_old = _is_docker(written) or _OLD & written.keys() or isinstance(written.get("take_over"), Scalar)
+    is_old = is_old or isinstance(written.get("include_matches"), ListNode)
     entries = list(_todays(item, path, written, problems)) if is_old else list(item.entries)
     if default_type is not None and not any(entry.key == "type" and not is_null(entry.node) for entry in entries):
         entries.append(Entry("type", Scalar(default_type, "str", True, item.place), item.place))
@@ -96,6 +97,9 @@ def _todays(item: Section, path: str, written: Mapping[str, Node], problems: lis
             case "take_over" if isinstance(entry.node, Scalar) and not is_null(entry.node):
                 lapse(entry, "an old form; today it is take_over.enabled")
                 yield replace(entry, key="take_over.enabled")
+            case "include_matches" if isinstance(entry.node, ListNode):
+                lapse(entry, "an old form; today it is include_matches.match")
+                yield replace(entry, key="include_matches.match")
             case name if name in RENAMED_OF_INPUT:
                 today = RENAMED_OF_INPUT[name]
                 lapse(entry, f"an old name; today it is {' and '.join(today)}")

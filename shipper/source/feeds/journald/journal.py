@@ -1,7 +1,7 @@
 """One journal: the batches of what its journalctl writes, and the position of what is acknowledged."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from config.shipper.feeds.journald import JournaldConfig
@@ -160,12 +160,24 @@ class Journal:
         resolves = [resolve] if len(given) == 1 else together(resolve, len(given))
         batches = []
         for piece, resolved in zip(given, resolves, strict=True):
-            batch = Batch(piece.run.source, piece.messages, self._clock.time(), resolved)
-            batch.grown = piece.size - batch.size  # its size is in entries
-            self._metrics.bytes_read += batch.grown
-            self._input.counts.bytes_read += batch.grown
-            batches.append(batch)
+            batches.append(self._batch(piece, resolved))
         return batches
+
+    def _batch(self, piece: _Given, resolve: Callable[[], None]) -> Batch:
+        """The batch's size is in entries; what metrics count of it, and the memory that it takes, is in bytes."""
+        batch = Batch(piece.run.source, piece.messages, self._clock.time(), resolve)
+        batch.grown = beyond = piece.size - batch.size
+        self._metrics.bytes_read += beyond
+        self._input.counts.bytes_read += beyond
+
+        def resolved() -> None:
+            nonlocal beyond
+            self._metrics.bytes_acked += beyond
+            beyond = 0  # it may be called again
+            resolve()
+
+        batch.resolve = resolved
+        return batch
 
     @property
     def _deadline(self) -> float:

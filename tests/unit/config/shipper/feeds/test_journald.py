@@ -44,6 +44,14 @@ def test_matches_become_the_groups_of_journalctl(lab: Lab, matches: str, groups:
     assert [" ".join(f"{name}={value}" for name, value in group) for group in config.matches] == groups
 
 
+def test_the_older_form_of_matches_is_a_list(lab: Lab) -> None:
+    old = "filebeat.inputs: [{type: journald, include_matches: [A=1, B=2]}]\noutput.console:\n"
+    config = lab.load(old)
+    assert isinstance(config.inputs[0], JournaldConfig)
+    assert config.inputs[0].matches == ((("A", "1"), ("B", "2")),)
+    assert config.warnings[0].endswith("include_matches: an old form; today it is include_matches.match")
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -1,0 +1,104 @@
+"""A real journal by a real journalctl, while either of them, and the agent, are killed."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.files.local import LocalAgent
+from tests.e2e.running import await_true
+from tests.real_journald import JOURNALD, RealJournal
+
+pytestmark = [
+    pytest.mark.slow("starts a journald, and kills it at random moments"),
+    pytest.mark.skipif(JOURNALD is None, reason="systemd is not installed"),
+]
+
+
+class JournalAgent(LocalAgent):
+    journal: RealJournal
+
+    def configure(self, paths: list[str] | None = None, **input_options: Any) -> None:
+        path = str(self.journal.directory) if hasattr(self, "journal") else "/none"
+        section = {"type": "journald", "id": "sys", "paths": [path], **input_options}
+        self.settings = {"shipper.inputs": [section], "shipper.registry.flush": "100ms"}
+        super().configure(paths)
+
+    @property
+    def journalctls(self) -> list[int]:
+        """The processes that read this journal."""
+        wanted = str(self.journal.directory).encode()
+        pids = []
+        for process in Path("/proc").iterdir():
+            try:
+                if process.name.isdigit() and wanted in (process / "cmdline").read_bytes():
+                    pids.append(int(process.name))
+            except OSError:
+                continue
+        return pids
+
+    @property
+    def lines(self) -> list[str]:
+        """The messages of the test without repeats, in order."""
+        return [event["message"] for event in self.events if event.get("message", "").startswith("line ")]
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[JournalAgent]:
+    agent = JournalAgent(tmp_path)
+    agent.journal = RealJournal()
+    agent.configure()
+    yield agent
+    agent.end()
+    agent.journal.close()
+
+
+def test_nothing_is_lost_or_repeated_whatever_is_killed(agent: JournalAgent, seed: int) -> None:
+    chance = random.Random(seed)
+    logged = 0
+    agent.start()
+    for _ in range(25):
+        for _ in range(chance.randrange(1, 300)):
+            agent.journal.log(f"line {logged}", NUMBER=logged)
+            logged += 1
+        time.sleep(chance.random() * 0.3)
+        match chance.randrange(4):
+            case 0:
+                agent.kill()
+                await_true(lambda: not agent.journalctls, "no journalctl without an agent")
+                agent.start()
+            case 1:
+                agent.stop()
+                assert not agent.journalctls
+                agent.start()
+            case 2:
+                for pid in agent.journalctls:
+                    os.kill(pid, signal.SIGKILL)
+            case 3:
+                agent.journal.rotate()
+    expected = [f"line {number}" for number in range(logged)]
+    await_true(lambda: len(agent.lines) >= logged, "all lines", 60)
+    assert agent.lines == expected
+    agent.stop()
+
+
+def test_a_vacuum_while_nothing_is_read_is_counted(agent: JournalAgent) -> None:
+    agent.journal.log("line 0")
+    agent.start()
+    await_true(lambda: agent.lines == ["line 0"], "the first line")
+    agent.stop()
+    agent.journal.log("line 1", "line 2")
+    agent.journal.rotate()
+    agent.journal.log("line 3")
+    agent.journal.rotate()
+    agent.journal.vacuum()
+    agent.journal.log("line 4")
+    agent.start()
+    await_true(lambda: agent.lines[-1] == "line 4", "the line after the vacuum")
+    agent.await_log("are missing: the journal was vacuumed before they were read")
+    agent.stop()

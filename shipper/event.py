@@ -186,10 +186,12 @@ class Batch:
         return len(self.messages.texts)
 
     def part(self, indices: list[int]) -> Batch:
-        """Return the same batch with only the events of these indices, which ascend."""
-        messages = replace(self.messages)
+        """Return the same batch with only the events of these indices, which ascend, and their share of `raw`."""
+        messages, raw = replace(self.messages), self.raw
         messages.select(indices)
-        part = replace(self, messages=messages)
+        if raw is not None and self.events:
+            raw = raw * len(indices) // self.events
+        part = replace(self, messages=messages, raw=raw)
         part.constants = self.constants
         return part
 

@@ -29,15 +29,40 @@ def split_batch(batch: Batch, growth: Growth) -> list[Batch]:
 
 def _starts(messages: Messages, growth: Growth) -> list[int]:
     """Return the index of the first event of each piece."""
-    if growth.of(sum(messages.lengths), len(messages.texts)) <= PIECE_BYTES:
+    lengths = _lengths(messages)
+    if growth.of(sum(lengths), len(lengths)) <= PIECE_BYTES:
         return [0]
     starts, raw = [0], 0
-    for index, length in enumerate(messages.lengths):
+    for index, length in enumerate(lengths):
         raw += length
         if index > starts[-1] and growth.of(raw, index + 1 - starts[-1]) > PIECE_BYTES:
             starts.append(index)
             raw = length
     return starts
+
+
+def _lengths(messages: Messages) -> list[int]:
+    """Return the bytes of each event that may be enlarged. Raw lengths are not enough where offsets count something
+    else than bytes, as entries of a journal or records of Kafka."""
+    lengths = [max(length, len(text)) for length, text in zip(messages.lengths, messages.texts, strict=True)]
+    if messages.docs is None:
+        return lengths
+    return [
+        max(length, len(text) + _characters(doc))
+        for length, text, doc in zip(lengths, messages.texts, messages.docs, strict=True)
+    ]
+
+
+def _characters(value: Any) -> int:
+    """Return how many characters the texts of a document have."""
+    match value:
+        case str():
+            return len(value)
+        case dict():
+            return sum(map(_characters, value.values()))
+        case list() | tuple():
+            return sum(map(_characters, value))
+    return 0
 
 
 def size_of(messages: Messages, enough: int) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shipper.event import Batch, Growth, Messages
+from shipper.event import Batch, Doc, Growth, Messages
 from shipper.pipeline.pieces import PIECE_BYTES, size_of, split_batch
 from tests.builders import batch, messages, nothing, source
 
@@ -65,3 +65,15 @@ def test_looking_for_the_size_ends_when_it_is_enough() -> None:
     run = messages(["x"])
     run.docs = [{"a": [[] for _ in range(100_000)]}]
     assert 10**6 <= size_of(run, 10**6) < 2 * 10**6
+
+
+@pytest.mark.parametrize("docs", [None, [{"headers": [{"body": "y" * 15}]}, {}]])
+def test_what_is_counted_by_records_is_taken_apart_by_its_texts(docs: list[Doc] | None) -> None:
+    """The offsets of Kafka and of a journal say nothing of the size."""
+    run = Messages(7, 9, ["x" * 20, "x" * 20], [7, 8], [1, 1], docs=docs)
+    made = Batch(source(), run, 0.0, nothing, raw=400)
+    growth = Growth(PIECE_BYTES // 30, PIECE_BYTES)
+    assert [part.events for part in split_batch(made, growth)] == [1, 1]
+    assert [part.size for part in split_batch(made, growth)] == [200, 200]
+    small = Batch(source(), Messages(7, 9, ["x" * 5, "x" * 5], [7, 8], [1, 1]), 0.0, nothing)
+    assert len(split_batch(small, growth)) == 1

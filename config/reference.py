@@ -15,6 +15,7 @@ from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from config.shipper.conditions import ConditionConfig
+from config.shipper.feeds.journald import parse_ago
 from config.shipper.model import INPUT_KINDS, PROVIDERS, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import PROCESSORS
@@ -44,6 +45,7 @@ FIRST_RELEASE = "0.1"
 _TYPES: dict[Any, str] = {
     parse_size: "size",
     parse_duration: "duration",
+    parse_ago: "duration",
     parse_duration_or_never: "duration",
     parse_wait: "duration",
     parse_ttl: "duration",
@@ -53,7 +55,7 @@ _TYPES: dict[Any, str] = {
     parse_encoding: "encoding",
     parse_watermark: "percentage or size",
 }
-_SECONDS = (parse_duration, parse_duration_or_never, parse_wait, parse_ttl, parse_span)
+_SECONDS = (parse_duration, parse_duration_or_never, parse_wait, parse_ttl, parse_span, parse_ago)
 _UNITS = {parse_size: "bytes", **dict.fromkeys(_SECONDS, "seconds")}
 Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since, meaning
 

@@ -15,7 +15,6 @@ from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from config.shipper.conditions import ConditionConfig
-from config.shipper.feeds.journald import parse_ago
 from config.shipper.model import INPUT_KINDS, PROVIDERS, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import PROCESSORS
@@ -28,6 +27,7 @@ from config.text.patterns import parse_pattern
 from config.text.units import (
     Size,
     Watermark,
+    parse_ago,
     parse_duration,
     parse_duration_or_never,
     parse_size,

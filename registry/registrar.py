@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from durable.advice import advice_for
 from logs.folding import END
 from logs.throttle import Throttle
 from registry.errors import RegistryError
@@ -20,15 +21,6 @@ __all__ = ["Registrar", "SaveTicket"]
 _logger = logging.getLogger(__name__)
 
 CHECK_EVERY = 10.0  # seconds between two looks whether the registry is still there, while there is nothing to write
-
-_ADVICE = {
-    errno.ENOSPC: "free some space there",
-    errno.EDQUOT: "raise the quota of the user that runs the shipper",
-    errno.EROFS: "make the file system writable again",
-    errno.EACCES: "give the user that runs the shipper the right to write there",
-    errno.EPERM: "give the user that runs the shipper the right to write there",
-    errno.EIO: "look at the disk: the kernel's log has more about it",
-}
 
 
 def _do_nothing() -> None:
@@ -211,5 +203,5 @@ class Registrar:
             self._store.directory,
             error.strerror or error,
             errno.errorcode.get(error.errno or 0, "no errno"),
-            _ADVICE.get(error.errno or 0, "look at this file system"),
+            advice_for(error),
         )

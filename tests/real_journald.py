@@ -34,7 +34,7 @@ class RealJournal:
     def __init__(self) -> None:
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", IN_NAMESPACE, str(JOURNALD)]
         self._journald = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        run = Path(f"/proc/{self._journald.pid}/root/run")
+        run = Path("/proc") / str(self._journald.pid) / "root" / "run"
         self._socket = run / "systemd" / "journal" / "socket"
         self._journals = run / "log" / "journal"
         deadline = time.monotonic() + PATIENCE

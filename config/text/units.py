@@ -59,6 +59,14 @@ def parse_duration_or_never(text: str) -> float:
     return 0.0 if text.strip() in ("-1", "-1s") else parse_duration(text)
 
 
+def parse_ago(text: str) -> float:
+    """Return the seconds before now of a duration with a minus sign. Raises ValueError."""
+    stripped = text.strip()
+    if not stripped.startswith("-"):
+        raise ValueError(f"{text!r} must be a duration before now, as in -24h")
+    return parse_duration(stripped[1:])
+
+
 def parse_watermark(text: str) -> float:
     """Return a share of the file system that may be used ("85%"), or the negative of the bytes that must stay free
     ("50GiB"). Raises ValueError."""
@@ -84,3 +92,4 @@ Duration = Annotated[float, parse_duration]
 DurationOrNever = Annotated[float, parse_duration_or_never]
 Wait = Annotated[float, parse_wait]
 Watermark = Annotated[float, parse_watermark]
+Ago = Annotated[float, parse_ago]

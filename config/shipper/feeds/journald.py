@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from config.shipper import filebeat
 from config.shipper.feeds.base import FeedConfig
 from config.shipper.feeds.journal_fields import check_match, journal_match
 from config.shipper.parsers import PARSERS, ParserConfig
 from config.text.checks import Finding, not_blank
-from config.text.units import parse_duration
+from config.text.units import Ago
 
 Transport = Literal["audit", "driver", "syslog", "journal", "stdout", "kernel"]
 Seek = Literal["head", "tail", "since", "cursor"]
@@ -18,17 +18,6 @@ Group = tuple[tuple[str, str], ...]  # (field, value): of one field any of the v
 
 SYSTEM_JOURNAL = "LOCAL_SYSTEM_JOURNAL"  # the path of the host's own journal, as Filebeat calls it
 _MOST_GROUPS = 100
-
-
-def parse_ago(text: str) -> float:
-    """Return the seconds before now of a duration with a minus sign."""
-    stripped = text.strip()
-    if not stripped.startswith("-"):
-        raise ValueError(f"{text!r} must be a duration before now, as in -24h")
-    return parse_duration(stripped[1:])
-
-
-Ago = Annotated[float, parse_ago]
 
 
 def _matches(items: tuple[str, ...]) -> Iterator[Finding]:

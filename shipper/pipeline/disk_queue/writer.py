@@ -7,7 +7,6 @@ waits here is not acknowledged to its source. Batches that are delivered meanwhi
 
 from __future__ import annotations
 
-import errno
 import logging
 import threading
 import time
@@ -15,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from durable.advice import advice_for
 from durable.errors import Misplaced
 from logs.folding import END
 from logs.throttle import Throttle
@@ -30,15 +30,6 @@ logger = logging.getLogger(__name__)
 GROUP_BYTES = 8 * 1024**2  # about so many of memory are encoded and written as a group
 RETRIES = Backoff(1.0, 30.0)
 CHECK_EVERY = 10.0  # seconds between two looks at the disk while there is nothing to write
-
-_ADVICE = {
-    errno.ENOSPC: "free some space there",
-    errno.EDQUOT: "raise the quota of the user that runs the shipper",
-    errno.EROFS: "make the file system writable again",
-    errno.EACCES: "give the user that runs the shipper the right to write there",
-    errno.EPERM: "give the user that runs the shipper the right to write there",
-    errno.EIO: "look at the disk: the kernel's log has more about it",
-}
 
 
 @dataclass(slots=True)
@@ -243,7 +234,7 @@ class SegmentWriter:
             words, advice = error.problem, "move it away"
         else:
             words = error.strerror or str(error)
-            advice = _ADVICE.get(error.errno or 0, "look at this file system")
+            advice = advice_for(error)
         self.problem = f"the queue in {self.store.directory} cannot be written: {words}; {advice}"
         if self._throttle.is_due():
             logger.error(

@@ -56,6 +56,12 @@ class Notifier:
         """Ask for `seconds` from now on, if a start or a stop would otherwise be given up earlier."""
         self.send(f"EXTEND_TIMEOUT_USEC={round(seconds * MICROSECONDS)}")
 
+    def close(self) -> None:
+        """Close the socket; a later report opens another one."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
     def _opened(self) -> socket.socket:
         if self._socket is None:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)

@@ -5,6 +5,7 @@ import faulthandler
 import resource
 import socket
 import sys
+from contextlib import closing
 from functools import partial
 
 from config.shipper.model import ShipperConfig
@@ -41,13 +42,13 @@ def _duration(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     wake = Wake()
     # Before the configuration is read: a SIGHUP from now on requests a reload.
-    with Signals(wake.set, reloads=not options.once) as signals:
+    with Signals(wake.set, reloads=not options.once) as signals, closing(Notifier.from_environment()) as notifier:
         config = load_config(options)
         terminal = logs.set_up(config.logging, config.path.logs, to_stderr=options.to_stderr)
         log_findings(config)
         # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-        service = _service()
+        service = _service(notifier)
         reading = ConfigSource(
             read=lambda: _load_checked(options),
             is_requested=signals.hung_up,
@@ -71,8 +72,7 @@ def run(options: argparse.Namespace) -> int:
         )
 
 
-def _service() -> Service:
-    notifier = Notifier.from_environment()
+def _service(notifier: Notifier) -> Service:
     if notifier.watchdog is not None and sys.stderr is not None:
         # systemd ends a loop that hangs by SIGABRT: the log then has where each thread was.
         faulthandler.enable()

@@ -230,7 +230,9 @@ def test_the_scan_of_an_agent_reports_to_its_service_manager(tmp_path: Path) -> 
     with ServiceManager() as manager, ExitStack() as stack:
         wake, clock = Wake(), ManualClock()
         stack.callback(wake.close)
-        service = Service(Notifier.from_environment(manager.environment), clock)
+        notifier = Notifier.from_environment(manager.environment)
+        stack.callback(notifier.close)
+        service = Service(notifier, clock)
         app = build(config, Environment(tmp_path / "data", wake, clock, service=service), stack)
         clock.advance(STATUS_INTERVAL)
         app.loop.step()

@@ -34,4 +34,5 @@ def test_a_connection_that_is_reset_before_tls_begins_is_closed(make: Callable[[
         with pytest.raises(ConnectionResetError):
             context.wrap_socket(connection, server_hostname="127.0.0.1")
         gc.collect()
-    assert [str(warning.message) for warning in warned] == []
+    # What another test has left is collected here, too.
+    assert [str(warning.message) for warning in warned if "SSLSocket" in str(warning.message)] == []

@@ -224,8 +224,8 @@ class Conversation(asyncio.Protocol):
             self._endpoint.hold(-counted)
 
     def _answer(self, answer: Answer) -> None:
-        self._write(answers.answer(answer.status, answer.body, answer.headers, closes=self._closes))
         self._endpoint.answered(answer.status)
+        self._write(answers.answer(answer.status, answer.body, answer.headers, closes=self._closes))
         self._next()
 
     def _refuse(self, refused: RefusedRequest, *, ends: bool) -> None:
@@ -235,8 +235,8 @@ class Conversation(asyncio.Protocol):
         headers = refused.headers
         if status in (503, 504) and "Retry-After" not in headers:
             headers = {**headers, "Retry-After": str(self._endpoint.retry_after)}
-        self._write(answers.answer(status, answers.message(str(refused)), headers, closes=self._closes))
         self._endpoint.answered(status)
+        self._write(answers.answer(status, answers.message(str(refused)), headers, closes=self._closes))
         self._endpoint.refused(self._peer, refused)
         self._release()
         if ends:

@@ -121,7 +121,7 @@ class HttpSource:
         if not self._is_ending:
             self._is_ending = True
             self._server.close_port()
-        return self._handover.is_empty or longest <= 0
+        return (self._server.is_port_closed and self._handover.is_empty) or longest <= 0
 
     def stop(self) -> None:
         """Read nothing more. At a reload, the requests whose events were given out are answered still."""

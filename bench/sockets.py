@@ -27,6 +27,8 @@ LINES_AT_ONCE = 300
 SLOT = 0.001  # seconds: a paced sender sends so often
 SETTLE = 1.0
 PATIENCE = 60.0
+BUSY = 0.015  # seconds of CPU that an agent takes that is not idle
+IDLE = 1.0  # seconds without as many
 AIMS = {
     "udp, 100,000 in a second: dropped": "0",
     "tcp, one connection: k/s": "200",
@@ -188,10 +190,12 @@ def _cpu(pid: int) -> float:
 def _until_idle(pid: int, began: float, sender: multiprocessing.Process) -> float:
     """Wait until all is sent, and the process does nothing any more. Return the seconds until then."""
     before, ended = _cpu(pid), time.perf_counter()
-    while time.perf_counter() - ended < PATIENCE:
+    while time.perf_counter() - ended < IDLE or sender.is_alive():
         sender.join(0.1)
         now = _cpu(pid)
-        if not sender.is_alive() and now - before < 0.015:
+        # A sender may be done while all that it sent is still in the buffers of the system.
+        if now - before >= BUSY or sender.is_alive():
+            before, ended = now, time.perf_counter()
+        if ended - began > PATIENCE:
             break
-        before, ended = now, time.perf_counter()
     return ended - began

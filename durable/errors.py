@@ -1,4 +1,5 @@
-"""Raised where a path leads to something else than the file or directory that is needed there.
+"""What to do about errors of the disk, and what is raised where a path leads to something else than the file or
+directory that is needed there.
 
     Misplaced
     ├── DanglingLink      a symlink whose target does not exist
@@ -9,6 +10,7 @@
 The message names what the path leads to. The caller adds what to do about it, which depends on the content.
 """
 
+import errno
 from pathlib import Path
 
 
@@ -39,3 +41,18 @@ class NotPlainFile(Misplaced):
 class NotDirectory(Misplaced):
     def __init__(self, path: Path) -> None:
         super().__init__(path, "is a file, and a directory is needed there")
+
+
+_ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "raise the quota of the user that runs the shipper",
+    errno.EROFS: "make the file system writable again",
+    errno.EACCES: "give the user that runs the shipper the right to write there",
+    errno.EPERM: "give the user that runs the shipper the right to write there",
+    errno.EIO: "look at the disk: the kernel's log has more about it",
+}
+
+
+def advice_for(error: OSError) -> str:
+    """Return what to do about an error of the disk, in words for the log."""
+    return _ADVICE.get(error.errno or 0, "look at this file system")

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from durable.advice import advice_for
+from durable.errors import advice_for
 from logs.folding import END
 from logs.throttle import Throttle
 from registry.errors import RegistryError

@@ -14,8 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from durable.advice import advice_for
-from durable.errors import Misplaced
+from durable.errors import Misplaced, advice_for
 from logs.folding import END
 from logs.throttle import Throttle
 from shipper.backoff import Backoff

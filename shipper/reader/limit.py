@@ -25,9 +25,16 @@ class LimitReader:
     def _limit(self, messages: Messages | None) -> Messages | None:
         # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
         if messages is not None and messages.texts and max(messages.lengths) * 3 > self._max_bytes:
-            for index, text in enumerate(messages.texts):
-                cut = cut_text(text, self._max_bytes)
-                if cut is not text:
-                    messages.texts[index] = cut
-                    messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
+            cut_texts(messages, self._max_bytes)
         return messages
+
+
+def cut_texts(messages: Messages, max_bytes: int) -> None:
+    """Cut longer texts, and flag them."""
+    if max(map(len, messages.texts), default=0) * 4 <= max_bytes:  # a character has at most four bytes
+        return
+    for index, text in enumerate(messages.texts):
+        cut = cut_text(text, max_bytes)
+        if cut is not text:
+            messages.texts[index] = cut
+            messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)

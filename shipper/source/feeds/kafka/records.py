@@ -5,11 +5,11 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
-from shipper.event import TRUNCATED, Doc, Messages, add_flag
+from shipper.event import Doc, Messages
 from shipper.reader.base import Reader
+from shipper.reader.limit import cut_texts
 from shipper.record import timestamp
 from shipper.source.feeds.kafka.partition import Block, Place
-from shipper.text import cut_text
 
 LATEST = 253_402_300_799_999  # the last millisecond of the year 9999: a producer may claim any time
 
@@ -35,7 +35,7 @@ class RecordReader:
             return None
         texts, offsets, docs = columns(block.records, self._topic, self._number)
         messages = Messages(self._start, block.end, texts, offsets, [1] * len(offsets), docs=docs)
-        cut(messages, self._max_bytes)
+        cut_texts(messages, self._max_bytes)
         return messages
 
     def finish(self) -> Messages | None:
@@ -56,22 +56,11 @@ class CutReader:
     def next(self) -> Messages | None:
         messages = self._reader.next()
         if messages is not None:
-            cut(messages, self._max_bytes)
+            cut_texts(messages, self._max_bytes)
         return messages
 
     def finish(self) -> Messages | None:
         return self._reader.finish()
-
-
-def cut(messages: Messages, max_bytes: int) -> None:
-    """Cut longer texts, and flag them."""
-    if max(map(len, messages.texts), default=0) * 4 <= max_bytes:  # a character has at most four bytes
-        return
-    for index, text in enumerate(messages.texts):
-        shorter = cut_text(text, max_bytes)
-        if shorter is not text:
-            messages.texts[index] = shorter
-            messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
 
 
 def columns(records: Sequence[Message], topic: str, number: int) -> tuple[list[str], list[int], list[Doc]]:

@@ -105,6 +105,12 @@ class Line:
         self._head, self._overlap, self.length, self.is_dropped = bytearray(), b"", 0, False
 
 
+def _decoded(raw: bytes, delimiter: str) -> str:
+    """Return a message without its delimiter as text; of a line feed, a carriage return before it belongs to it."""
+    text = raw.decode("utf-8", "replace")
+    return text[:-1] if delimiter == "\n" and text[-1:] == "\r" else text
+
+
 class DelimiterFraming:
     """Messages that end with a delimiter. `limit`: of longer ones no more than the first bytes are kept."""
 
@@ -132,7 +138,7 @@ class DelimiterFraming:
         line.keep(data[:end])
         raw, length = line.take()
         if not was_dropped:
-            frames.append(self._decoded(raw), length)
+            frames.append(_decoded(raw, self._text), length)
         return self._split(data[end:], frames)
 
     def _split(self, data: bytes, frames: Frames) -> Frames:
@@ -155,10 +161,6 @@ class DelimiterFraming:
             self._line.keep(data[last + size :] if last >= 0 else data)
         return frames
 
-    def _decoded(self, raw: bytes) -> str:
-        text = raw.decode("utf-8", "replace")
-        return text[:-1] if self._text == "\n" and text[-1:] == "\r" else text
-
     def cut(self) -> Frames:
         frames = Frames()
         if self._line.kept:
@@ -170,7 +172,7 @@ class DelimiterFraming:
         frames, dropped = Frames(), self._line.is_dropped
         raw, length = self._line.take(ended=False)
         if length and not dropped:
-            frames.append(self._decoded(raw), length)
+            frames.append(_decoded(raw, self._text), length)
         return frames, 0
 
 
@@ -246,12 +248,8 @@ class OctetFraming:
         line.keep(data[index:end])
         raw, length = line.take()
         if not was_dropped:
-            frames.append(self._decoded(raw), length)
+            frames.append(_decoded(raw, self._text), length)
         return end
-
-    def _decoded(self, raw: bytes) -> str:
-        text = raw.decode("utf-8", "replace")
-        return text[:-1] if self._text == "\n" and text[-1:] == "\r" else text
 
     def cut(self) -> Frames:
         frames = Frames()
@@ -270,5 +268,5 @@ class OctetFraming:
         dropped = self._line.is_dropped
         raw, length = self._line.take(ended=False)
         if length and not dropped:
-            frames.append(self._decoded(raw), length)
+            frames.append(_decoded(raw, self._text), length)
         return frames, lost

@@ -464,21 +464,24 @@ def test_a_name_that_was_inspected_is_not_inspected_again(tmp_path: Path) -> Non
 
 
 def test_a_change_within_the_same_tick_of_the_file_system_is_seen(tmp_path: Path) -> None:
-    """A directory of /proc has a stamp that never changes."""
+    """A directory of /proc has a stamp that does not change while something holds it: else the kernel may forget it,
+    and make it with another stamp."""
     place = f"/proc/{os.getpid()}/fd"
+    held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     clock = ManualClock()
-    scanner = Scanner((f"{place}/30[0-9]",), ScanOptions(symlinks=True), clock.monotonic)
+    scanner = Scanner((f"{place}/90[0-9]",), ScanOptions(symlinks=True), clock.monotonic)
     files = [write(tmp_path / name) for name in ("early", "late")]
     early, late = [(file.stat().st_dev, file.stat().st_ino) for file in files]
     scanner.scan(full=False)
-    with opened_as(300, files[0]):
+    with opened_as(900, files[0]):
         clock.advance(TICK - 0.1)
         assert early in scanner.scan(full=False).files
         clock.advance(TICK)
         scanner.scan(full=False)
-        with opened_as(301, files[1]):
+        with opened_as(901, files[1]):
             assert late not in scanner.scan(full=False).files  # a tick is over: such a change gives a new stamp
             assert late in scanner.scan(full=True).files
+    os.close(held)
 
 
 @contextmanager

@@ -14,7 +14,16 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from shipper.errors import StartError
-from shipper.pipeline.disk_queue.frames import HEADER_SIZE, MAGIC, PLAIN, VERSION, Frame, Payload
+from shipper.pipeline.disk_queue.frames import (
+    FRAME_SIZE,
+    HEADER_SIZE,
+    MAGIC,
+    PLAIN,
+    VERSION,
+    Frame,
+    Payload,
+    read_frame,
+)
 from shipper.pipeline.disk_queue.segments import LoadedSegments, load
 from shipper.pipeline.disk_queue.store import SegmentStore
 from tests.crashing_files import Crash, CrashingFiles
@@ -277,3 +286,42 @@ def test_whatever_is_damaged_the_other_frames_are_found(seed: int) -> None:
     assert len(sequences) >= count - hurt
     assert result.lost.bytes > 0
     assert len(sequences) < count or start < HEADER_SIZE
+
+
+def test_a_segment_that_was_shortened_is_reported_wherever_it_ends() -> None:
+    files, paths, count = written()
+    data = data_of(files, paths[1])
+    for size in range(len(data)):
+        sequences, result = loaded(changed(files, paths[1], data[:size]))
+        assert len(sequences) < count
+        assert sequences[-1] == count - 1
+        # With its own header, that of the segment before is lost, which has where that one ended.
+        whole = max((end for end in ends_of_frames(data) if end <= size), default=0)
+        assert result.lost.bytes == len(data) - whole, size
+
+
+def ends_of_frames(data: bytes) -> list[int]:
+    ends = [HEADER_SIZE]
+    while (frame := read_frame(data[ends[-1] :][:FRAME_SIZE], ends[-1], SEED)) is not None:
+        ends.append(frame.end)
+    return ends
+
+
+def test_a_segment_that_is_missing_between_others_is_reported_if_it_was_not_delivered() -> None:
+    files, paths, count = written()
+    size = len(data_of(files, paths[1]))
+    first, _ = loaded(files)
+    missing = files.killed()
+    missing.unlink(paths[1])
+    sequences, result = loaded(missing)
+    assert set(sequences) < set(first)
+    assert result.lost.bytes == size - HEADER_SIZE
+    sequences, result = loaded(missing, position=count - 1)
+    assert (sequences, result.lost.bytes) == ([count - 1], 0)
+
+
+def test_a_copy_of_a_segment_is_not_sent_twice(caplog: pytest.LogCaptureFixture) -> None:
+    files, paths, count = written()
+    sequences, result = loaded(changed(files, HERE / "0009.seg", data_of(files, paths[0])))
+    assert (sequences, result.waiting.frames, result.lost.bytes) == (list(range(count)), count, 0)
+    assert "0009.seg has 5 batches that are in a segment before it" in caplog.text

@@ -35,6 +35,7 @@ class Backlog:
         if waiting.frames:
             self._segment = self._segment_of(waiting.segment)
         self._scan: FrameScan | None = None
+        self._least = 0  # the lowest sequence number that the next frame may have
 
     def add(self, entry: Entry) -> None:
         """Add a batch that is on disk, and that memory does not keep."""
@@ -58,6 +59,9 @@ class Backlog:
                 self.lost.add(self._segment, item)
             else:
                 frame, content = item
+                if frame.sequence < self._least:
+                    continue  # of a segment that is a copy: it was not counted
+                self._least = frame.sequence + 1
                 self._take_out(frame)
                 try:
                     batch = self._decoder.batch(expanded(frame.kind, content), resolve)

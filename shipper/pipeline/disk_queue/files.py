@@ -49,8 +49,12 @@ class SegmentDisk:
         self._reading: _OpenFile | None = None
 
     def sizes(self, directory: Path) -> dict[str, int]:
+        sizes = {}
         with os.scandir(directory) as entries:
-            return {entry.name: entry.stat().st_size for entry in entries}
+            for entry in entries:
+                with suppress(FileNotFoundError):  # a symlink that leads nowhere is no file of ours
+                    sizes[entry.name] = entry.stat().st_size
+        return sizes
 
     def open(self, path: Path, fresh: bool = False) -> DiskFile:
         if fresh:

@@ -60,13 +60,20 @@ class Lost:
         self.bytes += damage.end - damage.offset
         self.events += damage.events or 0
         logger.error(
-            "the queue's segment %s is damaged from byte %d to %d: %s that waited there are lost; what is before and "
+            "the queue's segment %s is damaged from byte %d to %d, or these bytes are missing: %s; what is before and "
             "behind is delivered. Look at the disk: the kernel's log has more about it",
             segment.path,
             damage.offset,
             damage.end,
-            "events, it is not known how many," if damage.events is None else f"{damage.events} events",
+            _lost_in_words(damage.events),
         )
+
+
+def _lost_in_words(events: int | None) -> str:
+    if events == 0:
+        return "no event was there"
+    many = "events, it is not known how many," if events is None else f"{events} events"
+    return f"{many} that waited there are lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +107,23 @@ class LoadedSegments:
         self.next_sequence = position
         self.lost = Lost()
         self._position = position
+        self._least = 0  # the lowest sequence number that the next frame may have
         self._look = look
         self._damages: list[tuple[Segment, Damage]] = []  # the next frame shows whether that was delivered
 
     def take(self, segment: Segment, scan: FrameScan) -> None:
         """Add a segment with its frames. Raises OSError."""
         self.segments.append(segment)
+        repeated = 0
         for item in scan:
             if isinstance(item, Damage):
                 self._damages.append((segment, item))
                 continue
             frame, content = item
+            if frame.sequence < self._least:
+                repeated += 1
+                continue
+            self._least = frame.sequence + 1
             self._decide(is_lost=frame.sequence > self._position, before=(segment, frame))
             segment.last, segment.frames = frame.sequence, segment.frames + 1
             segment.events = frame.events_before + frame.events
@@ -118,6 +131,17 @@ class LoadedSegments:
                 self.waiting = self.waiting.then(segment, frame)
             self._look(frame, content)
         self.next_sequence = max(self.next_sequence, segment.last + 1)
+        if repeated:
+            logger.warning(
+                "the queue's segment %s has %d batches that are in a segment before it, as a copy has; they are not "
+                "sent twice",
+                segment.path,
+                repeated,
+            )
+
+    def miss(self, segment: Segment) -> None:
+        """Note that there is no such file although it was written. What it had may have been delivered."""
+        self._damages.append((segment, Damage(segment.start, segment.end, None)))
 
     def finish(self) -> None:
         """Note that there is no other segment."""
@@ -150,8 +174,12 @@ def load(files: SegmentFiles, directory: Path, seed: int, position: int, look: L
         size, read_at = sizes[path.name], partial(files.read_at, path)
         segment = Segment(number, path, 0 if header is None else HEADER_SIZE, size)
         segment.seed = seed if header is None else header.seed
+        if header is not None and header.previous_end and loaded.segments and number - 1 not in numbered:
+            missing = number - 1
+            loaded.miss(Segment(missing, directory / f"{missing:04}.seg", end=header.previous_end))
         if following is not None and following.previous_end:
-            segment.end = min(following.previous_end, size)  # behind it is what a write left that failed
+            # Behind it is what a write left that failed. What a shorter file has not any more counts as damage.
+            segment.end = following.previous_end
         else:
             _cut_torn_tail(files, segment, FrameScan(read_at, segment.seed, segment.start, size))
         loaded.take(segment, FrameScan(read_at, segment.seed, segment.start, segment.end))
@@ -178,6 +206,8 @@ def _header(files: SegmentFiles, path: Path) -> SegmentHeader | None:
 def _cut_torn_tail(files: SegmentFiles, segment: Segment, scan: FrameScan) -> None:
     """Cut off what begins with damage behind all that is known to have been on disk: a crash may have left it. And put
     what stays on disk: a process that was killed leaves bytes that only the page cache has."""
+    if not segment.end:
+        logger.warning("the queue's segment %s is empty, as a crash leaves one that was just begun", segment.path)
     synced, damages = 0, list[Damage]()
     for item in scan:
         if isinstance(item, Damage):

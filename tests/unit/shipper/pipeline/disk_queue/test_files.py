@@ -62,3 +62,9 @@ def test_segments_whose_queue_lost_its_id_are_read_by_their_own_seed(tmp_path: P
 
     load(files, tmp_path, 8, 0, look)
     assert sequences == [0]
+
+
+def test_a_symlink_that_leads_nowhere_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "1.seg").write_bytes(b"content")
+    assert SegmentDisk().sizes(tmp_path) == {"1.seg": 7}

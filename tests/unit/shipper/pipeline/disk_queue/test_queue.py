@@ -327,6 +327,16 @@ def test_a_segment_that_someone_removed_is_lost_and_holds_up_nothing(
     assert f"{lab.directory}/0002.seg is damaged from byte" in caplog.text
 
 
+def test_a_segment_that_is_there_twice_is_delivered_once(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0), segment_size=600)
+    for number in range(10):
+        lab.put(f"{number}")
+        lab.step()
+    (tmp_path / "0009.seg").write_bytes(lab.store.segments[0].path.read_bytes())
+    lab.kill()
+    assert lab.drain() == [f"{number}" for number in range(10)]
+
+
 def test_a_directory_that_someone_removed_is_made_again(lab: QueueLab) -> None:
     lab.directory.rmdir()
     lab.put("one")

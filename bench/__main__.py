@@ -7,7 +7,7 @@ script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
 script/bench --http    what http.enabled costs
 script/bench --queue   the queue in memory and the one on disk side by side
-script/bench --sockets what comes over UDP and TCP: how fast, at which cost, what is dropped
+script/bench --inputs  each input that is not files, beside rsyslog: how fast, at which cost, what is dropped
 script/bench --churn   a thousand pods on a node, of which five hundred a minute end
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 script/bench --search  how soon `spark-sink search` finds a line in a day of rows
@@ -17,7 +17,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, churn, delivery, disk_queue, http, kills, scale, shapes, sink, sink_search, sockets, speed
+from bench import chart, churn, delivery, disk_queue, http, inputs, kills, scale, shapes, sink, sink_search, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -33,9 +33,9 @@ def main() -> None:
     if options.search:
         report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
         return
-    if options.sockets:
+    if options.inputs is not None:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
-            report(sockets.table(Path(name), options.rounds))
+            report(inputs.table(Path(name), options.rounds, options.inputs))
         return
     if options.churn:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
@@ -96,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--delivery", action="store_true", help="at_least_once and exactly_once side by side")
     parser.add_argument("--queue", action="store_true", help="the queue in memory and the one on disk side by side")
     parser.add_argument("--http", action="store_true", help="what http.enabled costs")
-    parser.add_argument("--sockets", action="store_true", help="what comes over UDP and TCP; needs no broker")
+    parser.add_argument(
+        "--inputs", nargs="*", metavar="WORD", help="inputs that are not files: those with a word in their name, or all"
+    )
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")

@@ -44,6 +44,7 @@ class RealJournal:
                 pytest.skip("no journald can be started in a namespace here")
             time.sleep(0.01)
         self.program = shutil.which("journalctl")
+        self.pid = self._journald.pid
         (self.directory,) = self._journals.iterdir()
 
     def _is_up(self) -> bool:

@@ -1,0 +1,156 @@
+"""An agent that reads an input and writes its events to this process, which counts them."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PIPE = 1024**2  # bytes: an agent should not wait for whom it writes to
+PATIENCE = 120.0
+STOP = 15.0
+SHIPPER = """\
+shipper.inputs:
+  - {{id: bench, {options}}}
+output.console: {{}}
+path.data: {directory}/data
+http.socket: false
+"""
+RSYSLOG = """\
+global(workDirectory="{directory}" maxMessageSize="64k")
+{modules}
+template(name="record" type="list" option.jsonf="on") {{
+  property(outname="@timestamp" name="timereported" dateFormat="rfc3339" format="jsonf")
+  property(outname="message" name="msg" format="jsonf")
+  property(outname="host" name="hostname" format="jsonf")
+  property(outname="from" name="fromhost-ip" format="jsonf")
+  property(outname="program" name="programname" format="jsonf")
+  property(outname="pid" name="procid" format="jsonf")
+  property(outname="severity" name="syslogseverity" format="jsonf")
+  property(outname="facility" name="syslogfacility" format="jsonf")
+}}
+{input}
+ruleset(name="out" queue.type="LinkedList" queue.size="500000" queue.dequeueBatchSize="4096") {{
+  action(type="omfile" file="/dev/stdout" template="record" ioBufferSize="256k" flushOnTXEnd="on")
+}}
+"""
+
+
+@dataclass(slots=True)
+class Received:
+    """What an agent has written: `first` and `last` are the times of it (perf_counter), `cpu` the CPU seconds that it
+    had taken before."""
+
+    count: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    cpu: float = 0.0
+
+
+@dataclass(slots=True)
+class Agent:
+    process: "subprocess.Popen[bytes]"
+    received: Received = field(default_factory=Received)
+
+    def count(self) -> None:
+        """Count lines until the agent has ended."""
+        assert self.process.stdout is not None
+        descriptor, received = self.process.stdout.fileno(), self.received
+        while data := os.read(descriptor, PIPE):
+            received.last = time.perf_counter()
+            if not received.count:
+                received.first, received.cpu = received.last, self.cpu()
+            received.count += data.count(b"\n")
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of the process and of its children, those that ended included."""
+        return sum(_cpu(pid) for pid in (self.process.pid, *_children(self.process.pid)))
+
+    def wait_until_idle(self, seconds: float, began: float, most: int) -> None:
+        """Return when so many were received, or none has come for so long."""
+        while self.received.count < most and time.perf_counter() - began < PATIENCE:
+            time.sleep(0.05)
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{self.process.args!r} ended with {self.process.returncode}")
+            if self.received.count and time.perf_counter() - self.received.last > seconds:
+                return
+
+
+@contextmanager
+def running(command: Sequence[str], directory: Path) -> Iterator[Agent]:
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+    assert process.stdout is not None
+    fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE)
+    agent = Agent(process)
+    counting = threading.Thread(target=agent.count, daemon=True)
+    counting.start()
+    try:
+        yield agent
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        with suppress(ProcessLookupError):  # a child that it left would hold the pipe
+            os.killpg(process.pid, signal.SIGKILL)
+        counting.join()
+        process.stdout.close()
+
+
+def shipper(directory: Path, options: str) -> list[str]:
+    """Return the command; `options` of the input are in YAML's flow style."""
+    config = directory / "shipper.yml"
+    config.write_text(SHIPPER.format(options=options, directory=directory))
+    config.chmod(0o600)
+    return [sys.executable, "-m", "shipper", "run", "-c", str(config)]
+
+
+def rsyslog(directory: Path, modules: str, listening: str) -> list[str]:
+    """Return the command; `modules` load what the statement `listening` uses, which gives to the ruleset `out`."""
+    config = directory / "rsyslog.conf"
+    config.write_text(RSYSLOG.format(modules=modules, input=listening, directory=directory))
+    return ["/usr/sbin/rsyslogd", "-n", "-f", str(config), "-i", str(directory / "rsyslogd.pid")]
+
+
+def wait_for_port(agent: Agent, port: int) -> None:
+    """Wait until somebody listens. Raises RuntimeError if the agent ended."""
+    deadline = time.monotonic() + PATIENCE
+    while not _is_bound(port):
+        if agent.process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{agent.process.args!r} does not listen")
+        time.sleep(0.02)
+
+
+def _is_bound(port: int) -> bool:
+    tables = [Path("/proc/net", name).read_text().splitlines()[1:] for name in ("tcp", "udp", "tcp6", "udp6")]
+    closed = "06"  # TIME_WAIT, of a run before
+    return any(
+        fields[1].endswith(f":{port:04X}") and fields[3] != closed
+        for lines in tables
+        for fields in (line.split() for line in lines)
+    )
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:  # it has just ended
+        return []
+
+
+def _cpu(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

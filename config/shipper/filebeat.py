@@ -156,7 +156,6 @@ _OWN_BACKOFF = "a journalctl that ended is started again after one second, and a
 JOURNALD_NOT_YET = {
     "pipeline": _PIPELINE,
     "index": _INDEX,
-    "kernel": "read the kernel's messages by another input, with transports: [kernel]",
 }
 JOURNALD_IGNORED = {"backoff": _OWN_BACKOFF, "max_backoff": _OWN_BACKOFF}
 _NO_DIRECTORY = "it queries Windows or a directory service"

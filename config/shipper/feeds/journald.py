@@ -150,6 +150,7 @@ class JournaldConfig(FeedConfig):
     transports: tuple[Transport, ...] = field(
         default=(), metadata={"doc": "Only entries that came by one of these transports are read."}
     )
+    kernel: bool = field(default=False, metadata={"doc": "As `kernel` among the transports."})
     facilities: tuple[int, ...] = field(
         default=(),
         metadata={"doc": "Only entries with one of these syslog facilities (0 to 23) are read.", "check": _facilities},
@@ -188,6 +189,12 @@ class JournaldConfig(FeedConfig):
     def check(self) -> Iterator[Finding]:
         if self.begins == "since" and not self.since_ago:
             yield "since", "missing; seek: since needs it, as in since: -24h"
+        if self.kernel and self.units:
+            yield (
+                "kernel",
+                "messages of the kernel belong to no unit, so with units none would be read; "
+                "read them by another input, with kernel: true alone",
+            )
         if self.chroot and not self.program.startswith("/"):
             yield "journalctl_path", "must be an absolute path below chroot"
         groups, combined = self.include_matches.groups(), self._demanded()
@@ -199,8 +206,9 @@ class JournaldConfig(FeedConfig):
             yield "since", "has no effect without seek: since"
 
     def _demanded(self) -> list[Group]:
+        transports = dict.fromkeys((*self.transports, *(("kernel",) if self.kernel else ())))
         return [
-            *([tuple(("_TRANSPORT", transport) for transport in self.transports)] if self.transports else []),
+            *([tuple(("_TRANSPORT", transport) for transport in transports)] if transports else []),
             *([tuple(("SYSLOG_FACILITY", f"{code}") for code in self.facilities)] if self.facilities else []),
         ]
 

@@ -68,8 +68,9 @@ def test_the_older_form_of_matches_is_a_list(lab: Lab) -> None:
             "include_matches.and: demands two values of one field, which journalctl takes for either of them; use 'or'",
         ),
         (
-            "kernel: true",
-            "kernel: not supported; read the kernel's messages by another input, with transports: [kernel]",
+            "kernel: true, units: [nginx.service]",
+            "kernel: messages of the kernel belong to no unit, so with units none would be read; read them by another "
+            "input, with kernel: true alone",
         ),
         ("chroot: host", "chroot: 'host' must be an absolute path"),
         ("chroot: /host, journalctl_path: bin/j", "journalctl_path: must be an absolute path below chroot"),

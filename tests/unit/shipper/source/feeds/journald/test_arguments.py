@@ -21,6 +21,8 @@ TWO = MatchesConfig(match=("A=1", "+", "systemd.unit=b", "C=x=y"))
         ({"units": ("a", "b")}, ["--unit=a", "--unit=b"]),
         ({"syslog_identifiers": ("a",)}, ["--identifier=a"]),
         ({"transports": ("kernel", "audit")}, ["_TRANSPORT=kernel", "_TRANSPORT=audit"]),
+        ({"kernel": True}, ["_TRANSPORT=kernel"]),
+        ({"kernel": True, "transports": ("audit", "kernel")}, ["_TRANSPORT=audit", "_TRANSPORT=kernel"]),
         ({"facilities": (0, 23)}, ["SYSLOG_FACILITY=0", "SYSLOG_FACILITY=23"]),
         (
             {

@@ -320,7 +320,7 @@ def _end(app: App, config: ShipperConfig, environment: Environment, why: str) ->
         app.loop.step(reading=False, wait=0.05)
         service.draining()
     if app.pipeline.disk is not None:
-        app.metrics.bytes_lost += app.pipeline.disk.close(max(config.shutdown_timeout, 1.0))
+        app.pipeline.disk.close(max(config.shutdown_timeout, 1.0))
     status = app.source.status()
     app.source.stop()
     app.summary.last(status)

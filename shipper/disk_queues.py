@@ -1,6 +1,7 @@
 """Makes the queue on disk, with what is left in it."""
 
 import logging
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,14 @@ class DiskQueues:
 
     def make(self, directory: Path, *, takes_all: bool) -> DiskQueue:
         """Return the queue, which is closed with the parts, with what is left in it. Raises StartError, Stopped."""
+        with ExitStack() as locked:  # let go of if it cannot be made: the next attempt must not find it in use
+            return self._make(directory, locked, takes_all=takes_all)
+
+    def _make(self, directory: Path, locked: ExitStack, *, takes_all: bool) -> DiskQueue:
         parts, clock = self._parts, self._environment.clock
         files, is_transactional = SegmentDisk(), parts.staging is not None
         with translated(directory):
-            queue_id = open_directory(directory, parts.stack)
+            queue_id = open_directory(directory, locked)
             entry = QueueEntry(queue_id, directory, parts.registrar, clock)
             if is_transactional and entry.is_new:
                 entry.save(self._environment.stopping)
@@ -63,6 +68,7 @@ class DiskQueues:
         writer = self._writer(store)
         queue = DiskQueue(parts.memory, writer, backlog, entry.positions(parts.staging), options, clock)
         queue.resume(entry.position, loaded.next_sequence, entry.repeats)
+        parts.stack.push(locked.pop_all())
         parts.stack.callback(queue.close, 1.0)
         writer.start()
         return queue

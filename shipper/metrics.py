@@ -20,7 +20,7 @@ class Metrics:
     messages_cut_short: int = 0  # messages that were ended early because of queue.mem.pending_bytes
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
     bytes_acked: int = 0  # raw bytes of resolved batches
-    bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files
+    bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files, received and not kept
     records_lost: int = 0  # records that Kafka had deleted before an input of type kafka read them
     transactions_committed: int = 0  # with delivery: exactly_once
     transactions_aborted: int = 0  # and repeated with the same records

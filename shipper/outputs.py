@@ -63,7 +63,7 @@ def disk_stage(config: ShipperConfig, environment: Any, parts: QueueParts) -> Di
 
         return DiskQueues(config, environment, parts).make_later(directory)
 
-    return DiskOnDemand(parts.memory, make)
+    return DiskOnDemand(parts.memory, make, environment.clock.monotonic)
 
 
 def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str, FileState]) -> Path:

@@ -87,7 +87,8 @@ MEASURES: tuple[Measure | Times, ...] = (
     _counter("bytes_acknowledged", "Bytes of files that are acknowledged.", lambda m: m.bytes_acked),
     _counter(
         "bytes_lost",
-        "Bytes of files that could not be shipped: truncated or removed before they were read.",
+        "Bytes that could not be shipped: of files that were truncated or removed before they were read, or received "
+        "by an input that listens and at a stop neither delivered nor on disk.",
         lambda m: m.bytes_lost,
     ),
     _counter(

@@ -12,6 +12,7 @@ from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 
 NEVER = float("inf")
+MAKE_AGAIN = 5.0
 NONE: frozenset[int] = frozenset()
 
 
@@ -47,25 +48,31 @@ class DiskStage(Protocol):
     def flooded(self) -> frozenset[int]:
         """Return the devices of file systems so full that deleted files are to be given up."""
 
-    def close(self, timeout: float) -> int:
-        """Write what is not delivered, for at most so many seconds. Return how many bytes are lost, which is logged."""
+    def close(self, timeout: float) -> None:
+        """Write what is not delivered, for at most so many seconds. Why something cannot be written is logged; its
+        source reports what is lost."""
 
 
 class DiskOnDemand:
     """A stage that is made when the first batch comes that cannot be read again: most agents read files only. `make`
-    returns None where it cannot be made now, which it has logged."""
+    returns None where it cannot be made now, which it has logged; it is asked again after `MAKE_AGAIN` seconds."""
 
-    def __init__(self, memory: MemoryQueue, make: Callable[[], DiskStage | None]) -> None:
+    def __init__(
+        self, memory: MemoryQueue, make: Callable[[], DiskStage | None], monotonic: Callable[[], float]
+    ) -> None:
         self.made: DiskStage | None = None
         self._memory = memory
         self._make = make
+        self._monotonic = monotonic
+        self._make_at = float("-inf")
 
     def put(self, batch: Batch) -> None:
         if batch.source.repeatable:
             self._memory.put(batch)
             return
-        if self.made is None:
-            self.made = self._make()
+        now = self._monotonic()
+        if self.made is None and now >= self._make_at:
+            self.made, self._make_at = self._make(), now + MAKE_AGAIN
         if self.made is None:
             self._memory.put(batch)
         else:
@@ -97,8 +104,9 @@ class DiskOnDemand:
     def flooded(self) -> frozenset[int]:
         return NONE if self.made is None else self.made.flooded
 
-    def close(self, timeout: float) -> int:
-        return 0 if self.made is None else self.made.close(timeout)
+    def close(self, timeout: float) -> None:
+        if self.made is not None:
+            self.made.close(timeout)
 
 
 @dataclass(frozen=True, slots=True)

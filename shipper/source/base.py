@@ -89,7 +89,8 @@ class BatchSource(Protocol):
     def status(self) -> SourceStatus: ...
 
     def stop(self) -> None:
-        """Close everything, and report what cannot be read again."""
+        """Close everything, and report what is lost: what cannot be read again, and is neither delivered nor on disk.
+        It may be called again."""
 
 
 @runtime_checkable

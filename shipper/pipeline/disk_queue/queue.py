@@ -178,11 +178,11 @@ class DiskQueue:
         if self.writer.store.segments:
             self._remove_delivered()
 
-    def close(self, timeout: float) -> int:
+    def close(self, timeout: float) -> None:
         """Write what is not delivered, for at most so many seconds, and end the thread; nothing is published after
-        that. Return how many bytes could not be written and cannot be read again: they are lost, which is logged."""
+        that. Why something could not be written is logged."""
         if self._is_closed:
-            return 0
+            return
         self._is_closed = True
         self._submit()
         self.writer.flush(timeout)
@@ -195,15 +195,13 @@ class DiskQueue:
         ):
             with suppress(OSError):  # the next start removes them
                 self.writer.store.remove_before(self.sequence, last=True)
-        lost = [entry for entry in self.writer.unwritten if not entry.batch.source.repeatable]
-        events = sum(entry.batch.events for entry in lost)
+        events = sum(entry.batch.events for entry in self.writer.unwritten if not entry.batch.source.repeatable)
         if events:
             logger.error(
-                "%d events that were received and not delivered are lost: %s",
+                "%d events that cannot be read again are neither delivered nor on disk: %s",
                 events,
                 self.writer.problem or "the queue on disk is full, or its disk too slow",
             )
-        return sum(entry.batch.size for entry in lost)
 
     def _patience(self, source: Source) -> float:
         if self._options.is_written_first:

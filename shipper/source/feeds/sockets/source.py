@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from config.shipper.feeds.sockets import SocketConfig, SyslogInput
+from logs.folding import EACH
 from shipper.event import Batch, Messages
 from shipper.pipeline.acks import Ledger
 from shipper.reader import chain
@@ -59,7 +60,9 @@ class SocketSource:
         self._offset = 0
         self._ready: deque[Batch] = deque()
         self._counted = SocketCounts(), SocketCounts()  # what the metrics have of the receiver's and the intake's
+        self._is_ending = False  # the agent stops
         self._is_stopped = False
+        self._id = config.id
         self._trims = isinstance(config, SyslogInput)
         path = ", ".join(config.listens.places)
         self._given = Given()
@@ -116,19 +119,31 @@ class SocketSource:
     def give_out(self, longest: float) -> bool:
         """Close what listens, and receive what the kernel has; True when all of it was given out."""
         self.receiver.end(longest)
-        return (
-            longest <= 0
-            or self._is_stopped
-            or (self.receiver.is_done and not self._received.waiting and not self._ready)
-        )
+        return self._is_stopped or (self.receiver.is_done and not self._received.waiting and not self._ready)
 
     def read_to_end(self, longest: float) -> bool:
-        return self.give_out(longest)
+        self._is_ending = True
+        return self.give_out(longest) or longest <= 0
 
     def stop(self) -> None:
         self.receiver.close()
         self._is_stopped = True
         self.step()
+        if self._is_ending:
+            self._report_lost()
+
+    def _report_lost(self) -> None:
+        """Report what was received, and neither delivered nor written to the queue on disk."""
+        lost = self._offset - self._ledger.position + self._received.waiting
+        if lost:
+            self._context.metrics.bytes_lost += lost
+            logger.error(
+                "input %s: about %d bytes that were received are lost: they could neither be delivered in time "
+                "(shipper.shutdown_timeout) nor written to the queue on disk (queue.disk)",
+                self._id,
+                lost,
+                extra=EACH,
+            )
 
     @property
     def _takes_more(self) -> bool:
@@ -150,8 +165,10 @@ class SocketSource:
             if self._trims:
                 run.texts = [text.rstrip("\n\0") for text in run.texts]
             self._given.run = run
+            resolve = self._ledger.track(self._offset, monotonic)
             messages = self._reader.next()
             if messages is not None and messages.texts:
-                resolve = self._ledger.track(messages.end, monotonic)
                 self._ready.append(Batch(source, messages, now, resolve))
+            else:
+                resolve()  # empty messages are dropped
         self.receiver.resume()

@@ -112,6 +112,10 @@ class Listening:
         self.source.stop()
         return events
 
+    def end_by_reload(self) -> None:
+        self._until(lambda: self.source.give_out(PATIENCE), [])
+        self.source.stop()
+
     def acknowledge(self) -> None:
         for batch in self._batches:
             batch.resolve()

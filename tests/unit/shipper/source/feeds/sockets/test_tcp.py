@@ -226,6 +226,42 @@ def test_connections_that_were_not_accepted_yet_are_read_at_a_stop_too(listen: L
     assert sorted(text for text in texts if text[0] != "x") == sorted(map(str, range(200)))
 
 
+def test_what_was_dropped_on_purpose_is_not_behind(listen: Listen) -> None:
+    listening = listen(TCP)
+    with listening.connect() as connection:
+        connection.sendall(b"one\n")
+        listening.events(1)
+        connection.sendall(b"\n\n\n")
+    listening.await_sockets(1)
+    listening.acknowledge()
+    assert listening.rest() == []
+    assert (listening.source.status().bytes_behind, listening.source.finished) == (0, True)
+
+
+def test_what_is_neither_delivered_nor_on_disk_at_a_stop_is_counted_and_logged(
+    listen: Listen, caplog: pytest.LogCaptureFixture
+) -> None:
+    listening = listen(TCP)
+    listening.send_all(b"delivered\n")
+    listening.events(1)
+    listening.acknowledge()
+    listening.send_all(b"lost\n")
+    listening.events(1)
+    listening.rest()
+    assert listening.metrics.bytes_lost == len("lost\n")
+    assert "input in: about 5 bytes that were received are lost" in caplog.text
+
+
+def test_what_a_reload_ends_may_be_delivered_later_and_is_not_lost(listen: Listen) -> None:
+    listening = listen(TCP)
+    listening.send_all(b"one\n")
+    listening.events(1)
+    listening.end_by_reload()
+    assert (listening.metrics.bytes_lost, listening.source.finished) == (0, False)
+    listening.acknowledge()
+    assert listening.source.finished
+
+
 def test_an_input_that_listens_has_no_end(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="has no end, which --once waits for"):
         Listening(tmp_path, TCP, once=True)

@@ -23,8 +23,8 @@ class GivesOut(Protocol):
     """A feed that has received what no one can send again. Called by the reading thread, beside `step` and `read`."""
 
     def give_out(self, longest: float) -> bool:
-        """Receive nothing new, and give what was received: a reload ends the feed, in at most `longest` seconds. Called
-        again and again while the loop steps; True as soon as all of it was given."""
+        """Receive nothing new after at most `longest` seconds, as a reload ends the feed, and give what was received.
+        Called again and again while the loop steps; True as soon as all of it was given."""
 
 
 @dataclass(frozen=True, eq=False)

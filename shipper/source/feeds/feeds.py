@@ -19,7 +19,8 @@ from shipper.source.reading.factory import Input
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 10.0  # seconds
-EMPTY_SECONDS = 5.0  # for a feed that a reload ends, to give what it has received
+RECEIVE_SECONDS = 5.0  # for a feed that a reload ends, to receive what the system has taken for it
+HANDOVER_RETRY = 0.1  # seconds; while a feed is ended that may have what another one needs, as a port
 AnyInput = Input | FeedInput
 MakeFeed = Callable[[FeedInput], BatchSource]
 
@@ -36,14 +37,16 @@ class Files(BatchSource, Protocol):
 
 @dataclass(slots=True)
 class _Running:
-    """`feed_input`: what is to be read, None if nothing. `ending` first gives what it has received, until `stop_at` at
-    the latest (None: it was stopped), and its last batches are awaited before the next one reads. `problem`: why none
-    could be started, which is tried again at `retry_at`. Times are monotonic."""
+    """`feed_input`: what is to be read, None if nothing. `ending` first gives what it has received, for which it
+    receives until `receives_until` at the latest (None: it was stopped), and its last batches are awaited before the
+    next one reads. `problem`: why none could be started, which is tried again at `retry_at`. `changed`: when it was
+    configured. Times are monotonic."""
 
     feed_input: FeedInput | None
     feed: BatchSource | None
     ending: BatchSource | None = None
-    stop_at: float | None = None
+    receives_until: float | None = None
+    changed: float = float("-inf")
     problem: str = ""
     retry_at: float = 0.0
 
@@ -52,9 +55,14 @@ class _Running:
         return tuple(feed for feed in (self.feed, self.ending) if feed is not None)
 
     @property
+    def is_due(self) -> bool:
+        """True if it is to be started."""
+        return self.feed_input is not None and not self.feeds
+
+    @property
     def reading(self) -> tuple[BatchSource, ...]:
         """Return those that were not stopped."""
-        return self.feeds if self.stop_at is not None else tuple(filter(None, (self.feed,)))
+        return self.feeds if self.receives_until is not None else tuple(filter(None, (self.feed,)))
 
 
 class Feeds:
@@ -93,7 +101,9 @@ class Feeds:
             yield from source.read(budget // len(sources))
 
     def next_wake(self, *, reading: bool) -> float:
-        return min(source.next_wake(reading=reading) for source in (self.files, *self._all))
+        wait = min(source.next_wake(reading=reading) for source in (self.files, *self._all))
+        retries = [running.retry_at for running in self._running.values() if running.is_due]
+        return max(min([wait, *(retry - self._clock.monotonic() for retry in retries)]), 0.0)
 
     def status(self) -> SourceStatus:
         return SourceStatus.together([self.files.status(), *map(_together, self._running.values())])
@@ -111,7 +121,8 @@ class Feeds:
         wanted = {item.id: item for item in _feeds(inputs)}
         for input_id, running in self._running.items():
             self._want(running, wanted.pop(input_id, None))
-        self._running |= {input_id: _Running(item, None) for input_id, item in wanted.items()}
+        now = self._clock.monotonic()
+        self._running |= {input_id: _Running(item, None, changed=now) for input_id, item in wanted.items()}
 
     def read_to_end(self, longest: float) -> bool:
         """As ReadsToEnd has it (base.py)."""
@@ -135,18 +146,20 @@ class Feeds:
         if feed_input is running.feed_input:
             return
         running.feed_input, running.problem, running.retry_at = feed_input, "", 0.0
+        running.changed = self._clock.monotonic()
         if running.feed is not None:
             running.ending, running.feed = running.feed, None
-            running.stop_at = self._clock.monotonic() + EMPTY_SECONDS
+            running.receives_until = running.changed + RECEIVE_SECONDS
             self._empty(running, running.ending)
 
     def _empty(self, running: _Running, ending: BatchSource) -> None:
-        """Stop a feed once it has given what it received."""
-        if running.stop_at is not None:
-            left = running.stop_at - self._clock.monotonic()
-            if not isinstance(ending, GivesOut) or left <= 0 or ending.give_out(left):
+        """Stop a feed once it has given what it received, however long the output takes nothing: no one has it but
+        the feed."""
+        if running.receives_until is not None:
+            left = max(running.receives_until - self._clock.monotonic(), 0.0)
+            if not isinstance(ending, GivesOut) or ending.give_out(left):
                 ending.stop()
-                running.stop_at = None
+                running.receives_until = None
 
     def _change(self, running: _Running) -> None:
         """Begin to read what was configured, once its predecessor is done."""
@@ -154,26 +167,31 @@ class Feeds:
             self._empty(running, running.ending)
         if running.ending is not None and running.ending.finished:
             running.ending = None
-        if running.ending is None and running.feed is None and running.feed_input is not None:
-            self._begin(running, running.feed_input)
+        if running.is_due:
+            self._begin(running)
         if not running.feeds and running.feed_input is None:
             self._running = {name: other for name, other in self._running.items() if other is not running}
 
-    def _begin(self, running: _Running, feed_input: FeedInput) -> None:
+    def _begin(self, running: _Running) -> None:
+        assert running.feed_input is not None, "it is due"
         now = self._clock.monotonic()
         if now < running.retry_at:
             return
         try:
-            running.feed, running.problem = self._make(feed_input), ""
+            running.feed, running.problem = self._make(running.feed_input), ""
         except StartError as error:
+            if now < running.changed + RECEIVE_SECONDS and any(
+                other.ending is not None for other in self._running.values()
+            ):
+                running.retry_at = now + HANDOVER_RETRY  # what it needs may be what another one is giving up
+                return
             if str(error) != running.problem:
                 logger.error("%s; trying again every %d s", error, RETRY_AFTER, extra=EACH)
             running.problem, running.retry_at = str(error), now + RETRY_AFTER
 
     def _stop_feeds(self) -> None:
-        for running in self._running.values():
-            for feed in running.reading:
-                feed.stop()
+        for feed in self._all:
+            feed.stop()
 
 
 def _feeds(inputs: Sequence[AnyInput]) -> list[FeedInput]:

@@ -16,7 +16,7 @@ from shipper.event import Batch, Messages
 from shipper.source.base import SourceStatus
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.entries import FeedEntries
-from shipper.source.feeds.feeds import EMPTY_SECONDS, RETRY_AFTER, Feeds
+from shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, Feeds
 from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT
@@ -181,11 +181,15 @@ def test_a_reload_leaves_alone_what_has_not_changed_and_the_successor_waits_for_
     assert texts(feeds) == ["new"]
 
 
+@dataclass
 class ReceivingFeed(CountingFeed):
     """Gives out what it has received before it may be stopped."""
 
+    longest: list[float] = field(default_factory=list)
+
     def give_out(self, longest: float) -> bool:
         assert not self.stopped
+        self.longest.append(longest)
         return not self.texts
 
 
@@ -206,14 +210,50 @@ def test_a_feed_that_a_reload_ends_first_gives_what_it_has_received(making: Maki
     assert len(making.made) == 2
 
 
-def test_a_feed_that_does_not_come_to_an_end_is_stopped_in_time(making: Making) -> None:
+def test_a_feed_that_a_reload_ends_has_time_to_receive_and_gives_all_however_long_that_takes(making: Making) -> None:
     making.kind = ReceivingFeed
     feeds = making.feeds(counting("a"))
-    making.made[0].texts = ["the output", "takes nothing"]
+    made = making.made[0]
+    assert isinstance(made, ReceivingFeed)
+    made.texts = ["the output", "takes nothing"]
     feeds.replace_inputs([])
-    making.clock.advance(EMPTY_SECONDS)
+    making.clock.advance(RECEIVE_SECONDS * 100)
     feeds.step()
-    assert making.made[0].stopped
+    assert (made.stopped, made.longest) == (False, [RECEIVE_SECONDS, 0.0])
+    assert texts(feeds) == ["the output", "takes nothing"]
+    feeds.step()
+    assert made.stopped
+
+
+def test_an_input_with_another_id_waits_until_its_predecessor_has_given_up_its_port(
+    making: Making, caplog: pytest.LogCaptureFixture
+) -> None:
+    making.kind = ReceivingFeed
+    feeds = making.feeds(counting("a"))
+    making.made[0].texts = ["received"]
+    making.refused = {"b"}
+    feeds.replace_inputs([counting("b")])
+    feeds.step()
+    assert feeds.next_wake(reading=False) == pytest.approx(HANDOVER_RETRY)
+    making.refused = set()
+    making.clock.advance(HANDOVER_RETRY)
+    feeds.step()
+    assert [made.feed_input.id for made in making.made] == ["a", "b"]
+    assert caplog.records == []
+
+
+def test_a_port_that_is_in_use_for_longer_is_a_problem_also_while_another_input_ends(
+    making: Making, caplog: pytest.LogCaptureFixture
+) -> None:
+    making.kind = ReceivingFeed
+    feeds = making.feeds(counting("a"))
+    making.made[0].texts = ["received"]
+    making.refused = {"b"}
+    feeds.replace_inputs([counting("b")])
+    for _ in range(2):
+        feeds.step()
+        making.clock.advance(RECEIVE_SECONDS)
+    assert [record.message for record in caplog.records] == ["input 'b': port 514 is in use; trying again every 10 s"]
 
 
 def test_a_stop_of_the_agent_stops_also_what_a_reload_is_ending(making: Making) -> None:

@@ -21,14 +21,7 @@ from kafka_client.security import Security
 from shipper.errors import StartError
 from shipper.output.file import advice as advice_for_file
 from shipper.output.kafka_errors import ADVICE, advice
-from shipper.output.kafka_settings import (
-    clients,
-    contradictions,
-    latest,
-    new_client,
-    refusal,
-    settings,
-)
+from shipper.output.kafka_settings import CLIENTS, clients, contradictions, latest, refusal, settings
 from shipper.output.positions_topic import PositionsTopic
 from shipper.processor.topics import TopicChooser
 
@@ -146,7 +139,7 @@ def _ask(config: KafkaOutputConfig) -> bool:
     """Request the topic's metadata: TLS and authentication fail only when something is requested."""
     problems: list[KafkaError] = []
     configured = client_settings(settings(config))
-    client = new_client(AdminClient, {**configured, "error_cb": problems.append})
+    client = CLIENTS.new(AdminClient, {**configured, "error_cb": problems.append})
     step = "TLS, " if "SSL" in str(configured["security.protocol"]).upper() else ""
     step += "authenticate, " if "SASL" in str(configured["security.protocol"]).upper() else ""
     name = TopicChooser(config.topic, config.topics).fixed

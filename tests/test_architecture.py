@@ -78,16 +78,17 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "append_file": set(),
     "version": set(),
     "tls_sockets": set(),
+    "librdkafka": {"errors"},
     # What a machine's services know of containers: for the processors of metadata.
     "cloud": {"clock", "errors", "event", "json_documents", "tls_sockets"},
     "docker": {"backoff", "clock", "errors", "json_documents"},
     "kubernetes": {"backoff", "clock", "errors", "event", "json_documents", "json_fields", "tls_sockets", "version"},
     "reader": VALUES,
-    "output": VALUES | {"append_file"},
+    "output": VALUES | {"append_file", "librdkafka"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
-    "source": VALUES | {"reader", "pipeline.acks"},
+    "source": VALUES | {"reader", "pipeline.acks", "librdkafka"},
 }
 
 # The same within the configuration. Its modules at the top level are the commands that show it, and know all of it.

@@ -1,25 +1,23 @@
 """output.kafka -> librdkafka's settings, which are documented in librdkafka's CONFIGURATION.md."""
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError
 from confluent_kafka import Producer as ConfluentProducer
 from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import KafkaOutputConfig
 from config.text.checks import Finding
-from kafka_client import clients as kafka_clients
 from kafka_client import renewal
 from kafka_client.clients import client_settings
-from kafka_client.security import AwsTokens, NoCredentials, Security
+from kafka_client.security import Security
+from shipper import librdkafka
 from shipper.clock import Clock
 from shipper.errors import StartError
+from shipper.librdkafka import ClientMaker
 from shipper.output.kafka_records import Producer
 from shipper.output.positions_topic import Clients
-
-logger = logging.getLogger(__name__)
 
 Setting = str | int | float | bool
 
@@ -34,8 +32,9 @@ FIXED: dict[str, Setting] = {
 }
 # Of these a raw setting would be another name of an option.
 OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
-REFUSES = "librdkafka refuses the settings of output.kafka"
-AWS = "output.kafka.sasl.aws_msk_iam"
+CLIENTS = ClientMaker(
+    "librdkafka refuses the settings of output.kafka", "output.kafka.sasl.aws_msk_iam", "; events are kept"
+)
 
 
 def settings(config: KafkaOutputConfig) -> dict[str, Any]:
@@ -61,9 +60,8 @@ def settings(config: KafkaOutputConfig) -> dict[str, Any]:
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
         **security.settings,
+        **CLIENTS.tokens(security),
     }
-    if security.aws is not None:
-        configured["oauth_cb"] = AwsTokens(security.aws, _no_token)
     if config.compression_level is not None:
         configured["compression.level"] = config.compression_level
     return configured | config.librdkafka | FIXED
@@ -80,19 +78,8 @@ def contradictions(raw: Mapping[str, Setting]) -> Iterator[Finding]:
 
 
 def latest(config: KafkaOutputConfig) -> Callable[[], dict[str, Any]]:
-    """Return a function that returns the settings with what is in the files of TLS by then; if that cannot be used,
-    with what was read before. Raises StartError if it cannot be used now."""
-    read = settings(config)
-
-    def read_again() -> dict[str, Any]:
-        nonlocal read
-        try:
-            read = settings(config)
-        except StartError as error:
-            logger.error("%s; what was read before remains in use", error)
-        return read
-
-    return read_again
+    """As librdkafka.latest."""
+    return librdkafka.latest(lambda: settings(config))
 
 
 def transactional(configured: dict[str, Any], transactional_id: str) -> dict[str, Any]:
@@ -107,7 +94,7 @@ def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError],
 
 def producers(configured: Callable[[], dict[str, Any]]) -> Callable[[Callable[[KafkaError], None]], Any]:
     def make(on_error: Callable[[KafkaError], None]) -> Any:
-        return new_client(ConfluentProducer, {**configured(), "error_cb": on_error})
+        return CLIENTS.new(ConfluentProducer, {**configured(), "error_cb": on_error})
 
     return make
 
@@ -126,11 +113,11 @@ def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
         return {**client_settings(configured()), "error_cb": lambda error: None}
 
     def consumer(isolation: str) -> Consumer:
-        made: Consumer = new_client(Consumer, {**shared(), **reading, "isolation.level": isolation})
+        made: Consumer = CLIENTS.new(Consumer, {**shared(), **reading, "isolation.level": isolation})
         return made
 
     def admin() -> AdminClient:
-        made: AdminClient = new_client(AdminClient, shared())
+        made: AdminClient = CLIENTS.new(AdminClient, shared())
         return made
 
     return Clients(admin, consumer)
@@ -144,22 +131,7 @@ def renewals(config: KafkaOutputConfig, clock: Clock) -> Callable[[], bool]:
 
 def refusal(config: KafkaOutputConfig) -> str:
     """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
-    reason = kafka_clients.refusal(ConfluentProducer, settings(config))
-    return f"{REFUSES}: {reason}" if reason else ""
-
-
-def new_client(kind: Callable[..., Any], configured: dict[str, Any]) -> Any:
-    """Return a client of librdkafka. Raises StartError for settings that it refuses, and without credentials of AWS."""
-    try:
-        return kafka_clients.new_client(kind, configured)
-    except NoCredentials as error:
-        raise StartError(f"{AWS}: {error}") from error
-    except KafkaException as error:
-        raise StartError(f"{REFUSES}: {error.args[0].str()}") from error
-
-
-def _no_token(error: NoCredentials) -> None:
-    logger.warning("%s: %s. It is tried again in 10 seconds; events are kept", AWS, error)
+    return CLIENTS.refusal(ConfluentProducer, settings(config))
 
 
 def _same_as(value: Setting) -> tuple[str, ...]:

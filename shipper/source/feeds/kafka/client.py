@@ -1,6 +1,5 @@
 """The parts of confluent_kafka.Consumer and AdminClient that are used, and how both are made of the options."""
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,12 +9,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from config.shipper.feeds.kafka import KafkaInputConfig
-from kafka_client import clients as kafka_clients
 from kafka_client.clients import client_settings
-from kafka_client.security import AwsTokens, NoCredentials, Security
+from kafka_client.security import Security
 from shipper.errors import StartError
-
-logger = logging.getLogger(__name__)
+from shipper.librdkafka import ClientMaker, latest
 
 MIB = 1024**2
 PREFETCHED_KBYTES = 16 * 1024  # that the client keeps, beside what it has handed over
@@ -84,25 +81,17 @@ class Clients:
 
 def clients(config: KafkaInputConfig) -> Clients:
     """Raises StartError for settings that librdkafka refuses, and for files of TLS that cannot be used."""
-    read = settings(config)
-    reason = kafka_clients.refusal(ConfluentConsumer, read)
-    if reason:
-        raise StartError(f"input {config.id}: librdkafka refuses its settings: {reason}")
-
-    def configured() -> dict[str, Any]:
-        nonlocal read
-        try:
-            read = settings(config)
-        except StartError as error:
-            logger.error("%s; what was read before remains in use", error)
-        return read
+    configured, maker = latest(lambda: settings(config)), _maker(config)
+    refusal = maker.refusal(ConfluentConsumer, configured())
+    if refusal:
+        raise StartError(refusal)
 
     def consumer(on_error: OnError, on_commit: OnCommit) -> Consumer:
-        made: Consumer = _new(config, ConfluentConsumer, {**configured(), "error_cb": on_error, "on_commit": on_commit})
+        made: Consumer = maker.new(ConfluentConsumer, {**configured(), "error_cb": on_error, "on_commit": on_commit})
         return made
 
     def topic_ids() -> TopicIds:
-        return _Admin(_new(config, AdminClient, {**client_settings(configured()), "error_cb": lambda error: None}))
+        return _Admin(maker.new(AdminClient, {**client_settings(configured()), "error_cb": lambda error: None}))
 
     return Clients(consumer, topic_ids)
 
@@ -135,13 +124,12 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
         **security.settings,
+        **_maker(config).tokens(security),
     }
     if fetch.max:
         configured["fetch.max.bytes"] = fetch.max
     if config.group_instance_id:
         configured["group.instance.id"] = config.group_instance_id
-    if security.aws is not None:
-        configured["oauth_cb"] = AwsTokens(security.aws, _no_token)
     return configured | config.librdkafka | FIXED
 
 
@@ -181,14 +169,6 @@ def topic_id(description: Any) -> str:
     return str(uuid) if any(bits) else ""
 
 
-def _new(config: KafkaInputConfig, kind: Callable[..., Any], configured: dict[str, Any]) -> Any:
-    try:
-        return kafka_clients.new_client(kind, configured)
-    except NoCredentials as error:
-        raise StartError(f"input {config.id}: sasl.aws_msk_iam: {error}") from error
-    except KafkaException as error:
-        raise StartError(f"input {config.id}: librdkafka refuses its settings: {error.args[0].str()}") from error
-
-
-def _no_token(error: NoCredentials) -> None:
-    logger.warning("sasl.aws_msk_iam of an input of type kafka: %s. It is tried again in 10 seconds", error)
+def _maker(config: KafkaInputConfig) -> ClientMaker:
+    where = f"input {config.id}"
+    return ClientMaker(f"{where}: librdkafka refuses its settings", f"{where}: sasl.aws_msk_iam")

@@ -5,17 +5,13 @@ nothing more, and it is `finished` once all that it gave is resolved. It never e
 and stands among its problems.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from config.shipper.feeds.base import FeedConfig
-from registry.state import FileState
-from shipper.clock import Clock
-from shipper.event import Constants, Doc, InputCounts, Process, Source
-from shipper.metrics import Metrics
-from shipper.record import Agent, members_of_file, members_of_input, merged, readable_path
-from shipper.source.reading.file_reader import MakeStage
+from shipper.event import Constants, Doc, Source
+from shipper.record import members_of_file, merged, readable_path
+from shipper.source.reading.configured import ConfiguredInput
 
 
 @runtime_checkable
@@ -28,40 +24,21 @@ class GivesOut(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class FeedInput:
-    """A configured feed. The fields are those of an input of files (`reading.factory.Input`)."""
-
-    config: FeedConfig
-    agent: Agent
-    static: Doc
-    max_bytes: int
-    clock: Clock
-    note: Callable[[FileState], None]
-    process: Process | None = None
-    metrics: Metrics = field(default_factory=Metrics)
-    stage: MakeStage | None = None
-    counts: InputCounts = field(default_factory=InputCounts)
-    comes_and_goes: bool = False
-
-    @property
-    def id(self) -> str:
-        return self.config.id
+class FeedInput(ConfiguredInput[FeedConfig]):
+    """One that reads no files."""
 
     def source(self, file_id: str, path: str, members: Doc | None = None, *, repeatable: bool = True) -> Source:
         """Return the source of events that are named by `file_id` and their offset. `members` are those that all of
         them have beside the ones of the input. `repeatable`: what is given may be read again after a crash."""
         file = {"path": readable_path(path), "id": file_id}
-        config = self.config
-        with_host = not config.publisher_pipeline.disable_host
-        shared = members_of_input(self.agent, config.type, config.id, self.static, with_host=with_host)
-        constants = Constants(members_of_file(merged(members or {}, shared), file))
+        constants = Constants(members_of_file(merged(members or {}, self.shared_members()), file))
         return Source(
             file_id=file_id,
             path=path,
             inode=0,
             device=0,
-            input_id=config.id,
-            input_type=config.type,
+            input_id=self.id,
+            input_type=self.config.type,
             constants=constants,
             process=self.process,
             counts=self.counts,

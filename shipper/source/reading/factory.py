@@ -1,6 +1,6 @@
 """The configured inputs that are read, and how a file of one becomes a harvester."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -10,49 +10,28 @@ from config.shipper.multiline import MultilineConfig
 from config.shipper.parsers import ContainerConfig
 from config.text.encodings import encoded_terminator
 from registry.state import FileState
-from shipper.clock import Clock
-from shipper.event import Constants, Doc, InputCounts, Process, Source
-from shipper.metrics import Metrics
+from shipper.event import Constants, Doc, Source
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
-from shipper.record import Agent, file_member, members_of_file, members_of_input, owner_members
+from shipper.record import file_member, members_of_file, owner_members
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
 from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.reading.file_reader import MakeStage, ReadPolicy, ReadSetup
+from shipper.source.reading.configured import ConfiguredInput
+from shipper.source.reading.file_reader import ReadPolicy, ReadSetup
 from shipper.source.reading.harvester import Harvester
 
 
 @dataclass(frozen=True, eq=False)
-class Input:
-    """`static`: the members that the configuration gives to each record; `max_bytes`: the longest message that is kept
-    whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors; `metrics`
-    counts what the readers drop on purpose; `stage`: for an output that commits transactions; `counts` what is read.
-    One that `comes_and_goes` was discovered: when it is removed, nothing is kept for its return."""
+class Input(ConfiguredInput[InputConfig]):
+    """One that reads files."""
 
-    config: InputConfig
-    agent: Agent
-    static: Doc
-    max_bytes: int
-    clock: Clock
-    note: Callable[[FileState], None]
-    process: Process | None = None
-    metrics: Metrics = field(default_factory=Metrics)
-    stage: MakeStage | None = None
-    counts: InputCounts = field(default_factory=InputCounts)
-    comes_and_goes: bool = False
     spec: InputSpec = field(init=False)
     _shared: Doc = field(init=False)  # by all of its files: a dictionary for each of many files would take much memory
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", InputSpec(self.config, self.comes_and_goes))
-        with_host = not self.config.publisher_pipeline.disable_host
-        shared = members_of_input(self.agent, self.config.type, self.config.id, self.static, with_host=with_host)
-        object.__setattr__(self, "_shared", shared)
-
-    @property
-    def id(self) -> str:
-        return self.config.id
+        object.__setattr__(self, "_shared", self.shared_members())
 
     def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
         """Return a harvester that resumes at the state's position; with `once` it ends at the state's size. `was`: the

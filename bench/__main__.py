@@ -8,6 +8,7 @@ script/bench --delivery  at_least_once and exactly_once side by side: how fast, 
 script/bench --http    what http.enabled costs
 script/bench --queue   the queue in memory and the one on disk side by side
 script/bench --inputs  each input that is not files, beside rsyslog: how fast, at which cost, what is dropped
+script/bench --outage  the broker away, and every input at full speed: memory, and whether all arrives afterwards
 script/bench --churn   a thousand pods on a node, of which five hundred a minute end
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 script/bench --search  how soon `spark-sink search` finds a line in a day of rows
@@ -17,7 +18,21 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, churn, delivery, disk_queue, http, inputs, kills, scale, shapes, sink, sink_search, speed
+from bench import (
+    chart,
+    churn,
+    delivery,
+    disk_queue,
+    http,
+    inputs,
+    kills,
+    outage,
+    scale,
+    shapes,
+    sink,
+    sink_search,
+    speed,
+)
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -36,6 +51,10 @@ def main() -> None:
     if options.inputs is not None:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
             report(inputs.table(Path(name), options.rounds, options.inputs))
+        return
+    if options.outage:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            report("\n\n".join(outage.tables(Path(name), options.outage)))
         return
     if options.churn:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
@@ -98,6 +117,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--http", action="store_true", help="what http.enabled costs")
     parser.add_argument(
         "--inputs", nargs="*", metavar="WORD", help="inputs that are not files: those with a word in their name, or all"
+    )
+    parser.add_argument(
+        "--outage", type=float, nargs="?", const=600.0, metavar="SECONDS", help="the broker away for so long"
     )
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")

@@ -1,0 +1,216 @@
+"""The broker away while every input is at full speed, `script/bench --outage`: memory stays where it was, and what was
+taken is delivered once the broker is back.
+
+Files, a journal and the topic of another broker are there from the beginning; over TCP, UDP and HTTP messages come as
+fast as they are taken. The queue on disk is small, so that it is full early.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from bench.measure import resident_mb
+from bench.outage_senders import Sender, message, post, send_datagrams, send_lines
+from bench.runs import broker, report
+from bench.table import show
+from demo.ports import free_ports
+from tests.real_journald import RealJournal
+
+TOPIC = "out"
+PARTITIONS = 4
+EVERY = 1.0  # seconds between two looks
+DRAINED = 10.0  # seconds without a new record, after which no more are awaited
+STARTING = 60.0
+COUNTS = {"file": 1_000_000, "kafka": 1_000_000, "journald": 100_000}
+CONFIG = """\
+shipper.inputs:
+  - {{type: filestream, id: file, paths: ["{directory}/big.log"]}}
+  - {{type: tcp, id: tcp, host: "127.0.0.1:{ports[0]}"}}
+  - {{type: udp, id: udp, host: "127.0.0.1:{ports[1]}", read_buffer: 4MiB}}
+  - {{type: http, id: http, listen_address: 127.0.0.1, listen_port: {ports[2]}, url: /, prefix: "."}}
+  - {{type: journald, id: journald, paths: ["{journal}"], seek: head}}
+  - {{type: kafka, id: kafka, hosts: ["{source}"], topics: [in], group_id: bench, initial_offset: oldest}}
+output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}}}
+queue.disk: {{max_size: 128MiB}}
+http: {{enabled: true, port: {ports[3]}}}
+path.data: {directory}/data
+"""
+
+
+@dataclass(slots=True)
+class Look:
+    """At one moment: seconds since the start, MB of memory, of the queue on disk, and CPU seconds taken."""
+
+    at: float
+    memory_mb: float
+    disk_mb: float
+    cpu: float
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What is in the topic of one input: the numbers of its messages, and how many records were there before."""
+
+    numbers: set[int] = field(default_factory=set)
+    repeated: int = 0
+
+
+class Outage:
+    """The agent, what it reads, and the broker that is away at first."""
+
+    def __init__(self, directory: Path, seconds: float) -> None:
+        self._directory = directory
+        self._seconds = seconds
+        self._ports = free_ports(4)
+        self._stack = ExitStack()
+        self._source = self._stack.enter_context(broker(directory / "source"))
+        self._target = broker(directory / "target")
+        self._journal = RealJournal()
+        self._stack.callback(self._journal.close)
+        self.looks: list[Look] = []
+
+    def run(self) -> tuple[dict[str, int], dict[str, Delivered], float]:
+        """Return how many messages of each input were taken, what was delivered of it, and how many datagrams the
+        kernel dropped as the agent counted them."""
+        with self._stack:
+            self._fill()
+            senders = dict(zip(("tcp", "udp", "http"), (send_lines, send_datagrams, post), strict=True))
+            made = {name: Sender(send, self._ports[index]) for index, (name, send) in enumerate(senders.items())}
+            with self._agent() as process:
+                report(f"sending for {self._seconds:.0f} s without a broker")
+                for sender in made.values():
+                    sender.start()
+                self._watch(process.pid)
+                for sender in made.values():
+                    sender.stopping.set()
+                report("the broker comes")
+                self._target.start()
+                self._stack.callback(self._target.stop)
+                self._target.create_topic(TOPIC, PARTITIONS)
+                taken = {name: sender.join() for name, sender in made.items()}
+                self._await_drained()
+                dropped = self._metric('shipper_socket_problems_total{kind="datagrams_dropped"}')
+            return taken | COUNTS, self._delivered(), dropped
+
+    def _fill(self) -> None:
+        report("filling a file, a topic and a journal")
+        dice = Random(1)
+        with (self._directory / "big.log").open("w") as file:
+            file.writelines(f"{message(number, dice)}\n" for number in range(COUNTS["file"]))
+        self._source.create_topic("in", PARTITIONS)
+        producer = Producer({"bootstrap.servers": self._source.bootstrap, "linger.ms": 50})
+        for number in range(COUNTS["kafka"]):
+            producer.produce("in", message(number, dice).encode())
+            if number % 10_000 == 0:
+                producer.flush()
+        producer.flush()
+        self._journal.log(*(message(number, dice) for number in range(COUNTS["journald"])), PRIORITY=6)
+
+    @contextmanager
+    def _agent(self) -> Iterator["subprocess.Popen[bytes]"]:
+        config = self._directory / "shipper.yml"
+        config.write_text(
+            CONFIG.format(
+                directory=self._directory,
+                ports=self._ports,
+                journal=self._journal.directory,
+                source=self._source.bootstrap,
+                bootstrap=self._target.bootstrap,
+                topic=TOPIC,
+            )
+        )
+        config.chmod(0o600)
+        with (self._directory / "log").open("wb") as log:
+            process = subprocess.Popen([sys.executable, "-m", "shipper", "run", "-c", str(config)], stderr=log)
+        try:
+            self._await_listening(process)
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+    def _await_listening(self, process: "subprocess.Popen[bytes]") -> None:
+        deadline = time.monotonic() + STARTING
+        log = self._directory / "log"
+        while log.read_text().count("listening at") < 3:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the agent does not listen:\n{log.read_text()[-2000:]}")
+            time.sleep(0.1)
+
+    def _watch(self, pid: int) -> None:
+        began = time.monotonic()
+        while (at := time.monotonic() - began) < self._seconds:
+            segments = (self._directory / "data" / "diskqueue").glob("*.seg")
+            disk = sum(path.stat().st_size for path in segments) / 1e6
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            self.looks.append(Look(at, resident_mb(pid), disk, sum(map(int, fields[11:13])) / 100))
+            time.sleep(EVERY)
+
+    def _metric(self, name: str) -> float:
+        url = f"http://127.0.0.1:{self._ports[3]}/metrics"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            text = answer.read().decode()
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    def _await_drained(self) -> None:
+        count, since = -1.0, time.monotonic()
+        while time.monotonic() - since < DRAINED:
+            now = self._metric("shipper_events_acked_total")
+            if now != count:
+                count, since = now, time.monotonic()
+            time.sleep(EVERY)
+
+    def _delivered(self) -> dict[str, Delivered]:
+        report("reading what was delivered")
+        delivered: dict[str, Delivered] = {}
+        consumer = Consumer({"bootstrap.servers": self._target.bootstrap, "group.id": "bench"})
+        places = [TopicPartition(TOPIC, number, 0) for number in range(PARTITIONS)]
+        ends = [consumer.get_watermark_offsets(place)[1] for place in places]
+        consumer.assign(places)
+        left = sum(ends)
+        while left:
+            for record in consumer.consume(10_000, 5.0):
+                left -= 1
+                document = json.loads(record.value() or b"{}")
+                number = document["message"].partition(" ")[0]
+                if number.isdigit():  # journald writes some entries itself
+                    known = delivered.setdefault(document["input"]["id"], Delivered())
+                    known.repeated += int(number) in known.numbers
+                    known.numbers.add(int(number))
+        consumer.close()
+        return delivered
+
+
+def tables(directory: Path, seconds: float) -> list[str]:
+    outage = Outage(directory, seconds)
+    taken, delivered, dropped = outage.run()
+    looks = outage.looks
+    rows = [_row(f"after {at:.0f} s", looks, at) for at in (seconds / 10, seconds / 4, seconds / 2, seconds - EVERY)]
+    memory = show(("broker away", "memory MB", "queue on disk MB", "CPU since then, % of a core"), rows)
+    lines = []
+    for name, count in taken.items():
+        got = delivered.get(name, Delivered())
+        missing = count - len(got.numbers & set(range(count)))
+        words = f"{missing}, of which the kernel dropped {dropped:.0f}" if name == "udp" else f"{missing}"
+        lines.append((name, f"{count}", words, f"{got.repeated}"))
+    return [memory, show(("input", "taken", "missing", "repeated"), lines)]
+
+
+def _row(title: str, looks: list[Look], at: float) -> tuple[str, ...]:
+    look = next((look for look in looks if look.at >= at), looks[-1])
+    rest = looks[-1]
+    seconds = rest.at - look.at
+    share = f"{(rest.cpu - look.cpu) / seconds * 100:.0f}" if seconds else ""
+    return title, f"{look.memory_mb:.0f}", f"{look.disk_mb:.0f}", share

@@ -50,9 +50,9 @@ path.data: {directory}/data
 
 @dataclass(slots=True)
 class Look:
-    """At one moment: seconds since the start, MB of memory, of the queue on disk, and CPU seconds taken."""
+    """`moment`: seconds since the start; MB of memory, of the queue on disk, and CPU seconds taken."""
 
-    at: float
+    moment: float
     memory_mb: float
     disk_mb: float
     cpu: float
@@ -150,19 +150,19 @@ class Outage:
 
     def _watch(self, pid: int) -> None:
         began = time.monotonic()
-        while (at := time.monotonic() - began) < self._seconds:
+        while (moment := time.monotonic() - began) < self._seconds:
             segments = (self._directory / "data" / "diskqueue").glob("*.seg")
             disk = sum(path.stat().st_size for path in segments) / 1e6
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            self.looks.append(Look(at, resident_mb(pid), disk, sum(map(int, fields[11:13])) / 100))
+            self.looks.append(Look(moment, resident_mb(pid), disk, sum(map(int, fields[11:13])) / 100))
             time.sleep(EVERY)
 
     def _metric(self, name: str) -> float:
         url = f"http://127.0.0.1:{self._ports[3]}/metrics"
         with urllib.request.urlopen(url, timeout=10) as answer:
             text = answer.read().decode()
-        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
-        return float(found[1]) if found else 0.0
+        match = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        return float(match[1]) if match else 0.0
 
     def _await_drained(self) -> None:
         count, since = -1.0, time.monotonic()
@@ -197,7 +197,10 @@ def tables(directory: Path, seconds: float) -> list[str]:
     outage = Outage(directory, seconds)
     taken, delivered, dropped = outage.run()
     looks = outage.looks
-    rows = [_row(f"after {at:.0f} s", looks, at) for at in (seconds / 10, seconds / 4, seconds / 2, seconds - EVERY)]
+    rows = [
+        _row(f"after {moment:.0f} s", looks, moment)
+        for moment in (seconds / 10, seconds / 4, seconds / 2, seconds - EVERY)
+    ]
     memory = show(("broker away", "memory MB", "queue on disk MB", "CPU since then, % of a core"), rows)
     lines = []
     for name, count in taken.items():
@@ -208,9 +211,9 @@ def tables(directory: Path, seconds: float) -> list[str]:
     return [memory, show(("input", "taken", "missing", "repeated"), lines)]
 
 
-def _row(title: str, looks: list[Look], at: float) -> tuple[str, ...]:
-    look = next((look for look in looks if look.at >= at), looks[-1])
+def _row(title: str, looks: list[Look], moment: float) -> tuple[str, ...]:
+    look = next((look for look in looks if look.moment >= moment), looks[-1])
     rest = looks[-1]
-    seconds = rest.at - look.at
+    seconds = rest.moment - look.moment
     share = f"{(rest.cpu - look.cpu) / seconds * 100:.0f}" if seconds else ""
     return title, f"{look.memory_mb:.0f}", f"{look.disk_mb:.0f}", share

@@ -77,6 +77,18 @@ class RealJournal:
         self._journald.wait()
 
 
+def journalctls(directory: Path) -> list[int]:
+    """Return the processes that read the journal in a directory."""
+    pids = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and str(directory).encode() in (process / "cmdline").read_bytes():
+                pids.append(int(process.name))
+        except OSError:
+            continue
+    return pids
+
+
 def _field(name: str, value: Any) -> bytes:
     if isinstance(value, list):
         return b"".join(_field(name, item) for item in value)

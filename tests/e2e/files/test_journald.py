@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import await_true
-from tests.real_journald import JOURNALD, RealJournal
+from tests.real_journald import JOURNALD, RealJournal, journalctls
 
 pytestmark = [
     pytest.mark.slow("starts a journald, and kills it at random moments"),
@@ -32,15 +32,7 @@ class JournalAgent(LocalAgent):
     @property
     def journalctls(self) -> list[int]:
         """The processes that read this journal."""
-        wanted = str(self.journal.directory).encode()
-        pids = []
-        for process in Path("/proc").iterdir():
-            try:
-                if process.name.isdigit() and wanted in (process / "cmdline").read_bytes():
-                    pids.append(int(process.name))
-            except OSError:
-                continue
-        return pids
+        return journalctls(self.journal.directory)
 
     @property
     def lines(self) -> list[str]:
@@ -101,4 +93,18 @@ def test_a_vacuum_while_nothing_is_read_is_counted(agent: JournalAgent) -> None:
     agent.start()
     await_true(lambda: agent.lines[-1] == "line 4", "the line after the vacuum")
     agent.await_log("are missing: the journal was vacuumed before they were read")
+    agent.stop()
+
+
+def test_journalctl_runs_in_the_root_directory_of_the_host(agent: JournalAgent, tmp_path: Path) -> None:
+    """As in a container that has the host's root directory mounted. Both programs see the test's directories below
+    it."""
+    host = tmp_path / "host"
+    host.mkdir()
+    agent.configure(chroot=str(host))
+    agent.journal.log("line 0", "line 1")
+    mounted = ("unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --rbind / "$0" && exec "$@"')
+    agent.start(before=(*mounted, str(host)))
+    await_true(lambda: agent.lines == ["line 0", "line 1"], "the lines")
+    assert [Path(f"/proc/{pid}/root").readlink() for pid in agent.journalctls] == [host]
     agent.stop()

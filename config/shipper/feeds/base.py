@@ -1,5 +1,6 @@
 """Inputs that read no files (feeds): what their options have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -11,7 +12,7 @@ from config.text.units import Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedConfig(EveryInput):
+class FeedConfig(EveryInput, ABC):
     """Each type of feed has a class of its own, whose `type` has its name."""
 
     type: str = field(default="", metadata={"doc": "The type of input."})
@@ -25,9 +26,9 @@ class FeedConfig(EveryInput):
     message_max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
 
     @property
+    @abstractmethod
     def reads(self) -> tuple[str, ...]:
         """Return what is read, in words, as in "udp 0.0.0.0:514": shown to the user, and what an id is derived from."""
-        raise NotImplementedError
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:

@@ -1,5 +1,6 @@
 """The inputs that listen: `udp`, `tcp`, `unix` and `syslog`, with Filebeat's options and defaults."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
@@ -16,6 +17,7 @@ Framing = Literal["delimiter", "rfc6587"]
 KIB, MIB = 1024, 1024**2
 # The most that a datagram may have, whatever carries it.
 LARGEST_DATAGRAM = 65_535
+LARGEST_BUFFER = 1023 * MIB  # the kernel doubles it, and has 31 bits for it
 
 STREAM_LIMIT: dict[str, Any] = {"doc": "Longer messages are truncated and flagged.", "min": 1}
 DATAGRAM_LIMIT: dict[str, Any] = {"doc": "Longer datagrams are truncated and flagged.", "min": 1}
@@ -37,6 +39,7 @@ READ_BUFFER: dict[str, Any] = {
     "doc": "The size of the kernel's buffer of the socket; the system's default when absent. Datagrams that do not fit "
     "are dropped.",
     "min": 1,
+    "max": LARGEST_BUFFER,
 }
 PENDING: dict[str, Any] = {
     "doc": "How many received bytes may wait to be processed. Beyond, connections are not read, so that their senders "
@@ -157,9 +160,9 @@ class SocketConfig(FeedConfig):
     pending_bytes: Size = field(default=32 * MIB, metadata=PENDING)
 
     @property
+    @abstractmethod
     def listens(self) -> ListenOptions:
         """Return where and how it listens."""
-        raise NotImplementedError
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ OUTPUT = "output.console.pretty: false\n"
 
 
 def one(lab: Lab, options: str) -> SocketConfig:
-    return narrowed(SocketConfig, lab.load(f"shipper.inputs: [{{{options}}}]\n{OUTPUT}").inputs[0])
+    loaded = lab.load(f"shipper.inputs: [{{{options}}}]\n{OUTPUT}").inputs[0]
+    assert isinstance(loaded, SocketConfig)
+    return loaded
 
 
 def problems(lab: Lab, options: str) -> list[str]:
@@ -56,6 +58,7 @@ def test_several_hosts_may_be_written(lab: Lab, written: str) -> None:
         ("type: tcp, host: ':1', line_delimiter: ''", "line_delimiter: is empty"),
         (r"type: tcp, host: ':1', line_delimiter: '\n'", "write escapes in double quotes"),
         ("type: udp, host: ':1', max_message_size: 1MiB", "max_message_size: must be at most 65535"),
+        ("type: udp, host: ':1', read_buffer: 1GiB", "read_buffer: must be at most 1072693248"),
         ("type: unix", "path: missing"),
         ("type: unix, path: /a, mode: '9'", "mode: '9' must be an octal mode"),
         ("type: syslog", "protocol: must have one of udp, tcp and unix"),

@@ -45,6 +45,8 @@ class Conversation(asyncio.Protocol):
         self._delivery: Delivery | None = None
         self._ignored = 0
         self._closes = False
+        self._has_ended = False  # the client sends nothing more, and reads still
+        self._is_head = False  # the request's method, whose answer has no body
         self._peer = ""
 
     @property
@@ -82,7 +84,9 @@ class Conversation(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Keep the connection for the answer of a whole request, whose client reads still; TLS ends both ways."""
-        return self._state is State.WAITING and self._transport is not None and self._transport.can_write_eof()
+        is_awaited = self._state is State.WAITING and self._transport is not None and self._transport.can_write_eof()
+        self._has_ended = is_awaited
+        return is_awaited
 
     def settled(self, delivery: Delivery) -> None:
         """Answer a request of which everything is delivered or on disk."""
@@ -150,6 +154,8 @@ class Conversation(asyncio.Protocol):
             except RefusedRequest as refused:
                 # Of a request that was read as a whole, the next one can follow.
                 self._refuse(refused, ends=self._state is not State.BODY or not self._body.is_complete)
+        if self._has_ended and self._state in (State.IDLE, State.HEAD, State.BODY):
+            self._close()  # all that came whole is answered
 
     def _step(self) -> bool:
         """Do one step; False if more bytes are needed. Raises RefusedRequest."""
@@ -181,6 +187,7 @@ class Conversation(asyncio.Protocol):
 
     def _begin(self, head: Head) -> None:
         endpoint = self._endpoint
+        self._is_head = head.method == "HEAD"
         connection = head.headers.get("connection", "").lower()
         self._closes = self._closes or not head.minor_version or "close" in connection
         self._body = endpoint.body_of(head)
@@ -225,7 +232,7 @@ class Conversation(asyncio.Protocol):
 
     def _answer(self, answer: Answer) -> None:
         self._endpoint.answered(answer.status)
-        self._write(answers.answer(answer.status, answer.body, answer.headers, closes=self._closes))
+        self._write_answer(answer)
         self._next()
 
     def _refuse(self, refused: RefusedRequest, *, ends: bool) -> None:
@@ -236,7 +243,7 @@ class Conversation(asyncio.Protocol):
         if status in (503, 504) and "Retry-After" not in headers:
             headers = {**headers, "Retry-After": str(self._endpoint.retry_after)}
         self._endpoint.answered(status)
-        self._write(answers.answer(status, answers.message(str(refused)), headers, closes=self._closes))
+        self._write_answer(Answer(status, answers.message(str(refused)), headers))
         self._endpoint.refused(self._peer, refused)
         self._release()
         if ends:
@@ -246,7 +253,7 @@ class Conversation(asyncio.Protocol):
 
     def _next(self) -> None:
         """Be ready for the next request, or end."""
-        self._accepted, self._body = None, SizedBody(0)
+        self._accepted, self._body, self._is_head = None, SizedBody(0), False
         if self._closes:
             self._linger(reads_on=False)
             return
@@ -274,6 +281,10 @@ class Conversation(asyncio.Protocol):
     def _close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+
+    def _write_answer(self, answer: Answer) -> None:
+        status, body, headers = answer.status, answer.body, answer.headers
+        self._write(answers.answer(status, body, headers, closes=self._closes, without_body=self._is_head))
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():

@@ -73,6 +73,11 @@ class Client(asyncio.Transport):
         """The client closes the connection."""
         self.close()
 
+    def end_sending(self) -> None:
+        """The client closes its direction, and reads on."""
+        if not self.conversation.eof_received():
+            self.close()
+
     def read(self) -> bytes:
         sent, self.sent = self.sent, b""
         return sent

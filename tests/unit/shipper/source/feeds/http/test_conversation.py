@@ -93,6 +93,25 @@ def test_a_client_that_sends_ahead_is_not_read_further(room: Room) -> None:
     assert client.statuses() == [200] * 5
 
 
+@pytest.mark.parametrize("rest", [b"", post()[:-1], b"POST / HT"], ids=["nothing", "half a body", "half a head"])
+def test_a_client_that_has_sent_all_is_answered_and_the_connection_ends(room: Room, rest: bytes) -> None:
+    client = room.connect()
+    client.send(post('{"message":"a"}') + post('{"message":"b"}') + rest)
+    client.end_sending()
+    assert not client.is_closed
+    assert room.ship() == ["a", "b"]
+    assert client.statuses() == [200, 200]
+    assert client.is_closed
+
+
+def test_the_answer_to_head_has_no_body(room: Room) -> None:
+    client = room.connect()
+    client.send(post("", method="HEAD"))
+    assert client.read().endswith(b"\r\n\r\n")
+    client.send(post("", method="GET"))
+    assert client.read().endswith(b"}")
+
+
 def test_a_client_that_asks_first_is_told_to_continue(room: Room) -> None:
     client = room.connect()
     whole = post('{"message":"a"}', "Expect: 100-continue")

@@ -9,10 +9,13 @@ import logging
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from logs.throttle import Throttle
+from shipper.source.feeds.descriptors import NO_MORE, check_free
 from shipper.source.feeds.http.conversation import Conversation
 from shipper.source.feeds.http.endpoint import HttpEndpoint
 from shipper.source.feeds.http.handover import Handover
@@ -38,7 +41,7 @@ class Tls(Protocol):
 
 
 class Server:
-    """Its methods are called by the reading thread."""
+    """Its methods are called by the reading thread. `problem`: why no connection is accepted; any thread may ask."""
 
     def __init__(
         self,
@@ -52,6 +55,8 @@ class Server:
         self._loop = asyncio.new_event_loop()
         self.endpoint = HttpEndpoint(name, judge, handover, limits, self._call)
         self.is_port_closed = False
+        self.problem = ""
+        self._throttle = Throttle(time.monotonic)
         self._name = name
         self._most = 2 * limits.connections
         self._listener = listener
@@ -101,9 +106,13 @@ class Server:
     async def _accept_all(self) -> None:
         while True:
             try:
+                check_free(self._listener)
+                self.problem = ""
                 client, _ = await self._loop.sock_accept(self._listener)
+            except ConnectionError:  # it has left already
+                continue
             except OSError as error:
-                logger.debug("%s: cannot accept a connection: %s", self._name, error)
+                self._cannot_accept(error)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             if len(self.endpoint.conversations) + len(self._opening) >= self._most:
@@ -112,6 +121,11 @@ class Server:
             task = self._loop.create_task(self._open(client))
             self._opening.add(task)
             task.add_done_callback(self._opening.discard)
+
+    def _cannot_accept(self, error: OSError) -> None:
+        self.problem = NO_MORE.format(error.strerror)
+        if self._throttle.is_due():
+            logger.warning("%s: %s", self._name, self.problem)
 
     async def _open(self, client: socket.socket) -> None:
         tls = self._tls

@@ -113,7 +113,7 @@ class HttpSource:
             bytes_waiting=0,
             bytes_behind=behind,
             is_size_known=True,
-            problems={self.name: "requests are refused with 503: too many wait"} if self._in_flight.is_full else {},
+            problems={self.name: problem} if (problem := self._problem) else {},
         )
 
     def read_to_end(self, longest: float) -> bool:
@@ -133,6 +133,12 @@ class HttpSource:
         else:
             self._server.end_when_idle()
         self.step()
+
+    @property
+    def _problem(self) -> str:
+        return self._server.problem or (
+            "requests are refused with 503: too many wait" if self._in_flight.is_full else ""
+        )
 
     @property
     def _may_read(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from shipper.clock import Clock
+from shipper.source.feeds.descriptors import check_free
 from shipper.source.feeds.server_tls import ServerTls
 from shipper.source.feeds.sockets.connection import Connection, MakeFraming
 from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
@@ -30,7 +31,8 @@ class Secured:
 
 
 class Acceptor:
-    """Used by the receiver's thread only."""
+    """Used by the receiver's thread only. `takes_last`: also the descriptors are used that the rest of the agent may
+    need, because it stops."""
 
     def __init__(self, limits: Limits, secured: Secured, counts: SocketCounts, report: Reporter, clock: Clock) -> None:
         self._most = limits.connections
@@ -38,11 +40,14 @@ class Acceptor:
         self._counts = counts
         self._report = report
         self._clock = clock
+        self.takes_last = False
 
     def accept(self, listener: Listener, existing: Collection[Connection]) -> Iterator[Connection]:
-        """Yield some of the connections that wait; the caller adds each to the existing ones. Raises OSError if the
-        system has no descriptor for another one."""
+        """Yield some of the connections that wait; the caller adds each to the existing ones. Raises OSError if
+        there is no descriptor for another one."""
         for _ in range(AT_ONCE):
+            if not self.takes_last:
+                check_free(listener.socket)
             try:
                 accepted, _ = listener.socket.accept()
             except BlockingIOError:

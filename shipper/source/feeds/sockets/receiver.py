@@ -13,6 +13,7 @@ import threading
 
 from shipper.clock import Clock
 from shipper.source.feeds import server_tls
+from shipper.source.feeds.descriptors import NO_MORE
 from shipper.source.feeds.sockets.accepting import Acceptor, Limits, Secured
 from shipper.source.feeds.sockets.connection import Connection
 from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
@@ -197,11 +198,12 @@ class Receiver:
     def _leave_alone(self, listener: Listener, error: OSError) -> None:
         """Accept no connections for a moment: without a free descriptor, the same would be tried again and again."""
         self.counts.connections_refused += 1
-        words = f"no connection can be accepted: {error.strerror}; raise LimitNOFILE, or lower max_connections"
+        words = NO_MORE.format(error.strerror)
         self.problems = {**self.problems, listener.place: words}
         self._report.warn("accept", "%s: %s", listener.place, words)
+        if listener not in self._retry:  # a stop tries those again that are left alone
+            self._selector.unregister(listener.socket)
         self._retry[listener] = self._clock.monotonic() + RETRY_SECONDS
-        self._selector.unregister(listener.socket)
 
     def _continue(self, connection: Connection) -> None:
         if connection not in self._connections:
@@ -293,6 +295,7 @@ class Receiver:
         """Receive what the kernel has taken already: senders think that it is delivered. Who does not stop sending is
         not waited for."""
         self._selector.unregister(self._waker)
+        self._acceptor.takes_last = True
         for listener in self._listeners:
             if not listener.is_stream:
                 left = 2 * buffer_of(listener.socket)

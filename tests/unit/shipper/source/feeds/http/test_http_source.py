@@ -1,11 +1,13 @@
 """The input as a whole: a real client over a real socket. The test is the reading thread."""
 
 import http.client
+import os
+import resource
 import select
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +85,13 @@ class Site:
             if not self.source.finished:
                 self.wake.wait(SECONDS)
 
+    def until(self, done: Callable[[], bool]) -> None:
+        for _ in range(1000):
+            if done():
+                return
+            self.wake.wait(0.02)
+        raise AssertionError("nothing has changed")
+
     def pass_barrier(self) -> None:
         """Return when the server has done all that it had to do before."""
         client = self.client()
@@ -106,6 +115,31 @@ def site(stack: ExitStack) -> Site:
 
 def has_answer(client: http.client.HTTPConnection) -> bool:
     return bool(select.select([client.sock], [], [], 0)[0])
+
+
+@contextmanager
+def few_descriptors(count: int) -> Iterator[None]:
+    """Leave only so many."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    probe = os.dup(0)
+    os.close(probe)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (probe + count, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_clients_do_not_take_the_last_descriptors(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    clients = [site.client() for _ in range(2)]
+    with few_descriptors(4):
+        for client in clients:
+            client.connect()
+        site.until(lambda: site.source.status().problems != {})
+        assert site.source.status().problems == {
+            site.source.name: "no connection can be accepted: Too many open files; raise LimitNOFILE, or lower "
+            "max_connections"
+        }
+    site.until(lambda: site.source.status().problems == {})
+    assert "no connection can be accepted" in caplog.text
 
 
 def test_it_is_a_source_of_batches(site: Site) -> None:

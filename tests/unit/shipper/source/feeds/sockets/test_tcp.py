@@ -1,9 +1,10 @@
 """Connections, from real peers of this machine."""
 
+import os
 import random
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,50 @@ def test_a_thousand_connections_send_at_once(listen: Listen) -> None:
     for peer in peers:
         peer.close()
     assert sorted(listening.texts(2000)) == sorted(f"{number} {part}" for number in range(1000) for part in "ab")
+
+
+@pytest.fixture
+def few_descriptors() -> Iterator[Callable[[int], None]]:
+    """Leave only so many descriptors."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def leave(count: int) -> None:
+        probe = os.dup(0)
+        os.close(probe)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (probe + count, before[1]))
+
+    yield leave
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_peers_do_not_take_the_last_descriptors(
+    listen: Listen, few_descriptors: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    listening = listen(TCP)
+    few_descriptors(3)
+    with listening.connect() as connection:
+        connection.sendall(b"one\n")
+        listening.await_count("connections_refused", 1)
+        words = "no connection can be accepted: Too many open files; raise LimitNOFILE, or lower max_connections"
+        assert list(listening.source.status().problems.values()) == [words]
+        assert words in caplog.text
+        few_descriptors(1000)
+        assert listening.texts(1) == ["one"]
+    assert listening.source.status().problems == {}
+
+
+def test_a_stop_without_a_free_descriptor_receives_what_has_come_over_connections(
+    listen: Listen, few_descriptors: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    listening = listen(TCP)
+    with listening.connect() as connection, socket.socket() as waiting:
+        listening.await_sockets(2)
+        few_descriptors(0)
+        waiting.connect(("127.0.0.1", listening.port))
+        listening.await_count("connections_refused", 1)
+        connection.sendall(b"one\n")
+        assert [event["message"] for event in listening.rest()] == ["one"]
+    assert "nothing more is received" not in caplog.text
 
 
 def test_what_the_kernel_has_is_given_out_at_a_stop_but_no_unfinished_line(listen: Listen) -> None:

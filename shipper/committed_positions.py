@@ -71,9 +71,18 @@ def _advanced(entry: FileState, state: FileState) -> FileState:
         proof=state.proof,
         fingerprint=max(entry.fingerprint, state.fingerprint),
         size_seen=max(entry.size_seen, state.size_seen),
-        cuts=tuple(sorted({cut for cut in (*entry.cuts, *state.cuts) if cut > state.position})),
+        cuts=_cuts(entry, state),
         continues_in=entry.continues_in or state.continues_in,
+        cursor=state.cursor,
     )
+
+
+def _cuts(entry: FileState, state: FileState) -> tuple[int, ...]:
+    """Return the cuts behind what was committed. Of what is no file they have no order, and a passed one does no
+    harm."""
+    if entry.kind:
+        return tuple(dict.fromkeys((*state.cuts, *entry.cuts)))
+    return tuple(sorted({cut for cut in (*entry.cuts, *state.cuts) if cut > state.position}))
 
 
 def _settled(state: FileState, committed: Mapping[str, FileState]) -> FileState:

@@ -53,6 +53,13 @@ def test_a_position_that_is_further_than_the_registrys_is_taken_with_its_proof()
     assert state == replace(ENTRY, position=20, size_seen=20, proof="of 20", cuts=(25,))
 
 
+def test_of_what_is_no_file_the_cursor_is_taken_and_every_place_where_a_message_was_ended() -> None:
+    entry = FileState("j1", "/journal", 0, 0, position=10, kind="journald", cursor="i=10", cuts=(7, 5))
+    further = replace(entry, position=20, cursor="i=20", cuts=(8, 5))
+    (state,) = adopted(further, known=(entry,))
+    assert (state.position, state.cursor, set(state.cuts)) == (20, "i=20", {5, 7, 8})
+
+
 @pytest.mark.parametrize("position", [20, 30])
 def test_a_position_that_is_not_further_changes_nothing(position: int) -> None:
     assert adopted(FURTHER, known=(replace(ENTRY, position=position),)) == []

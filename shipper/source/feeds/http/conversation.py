@@ -31,6 +31,9 @@ class State(enum.Enum):
     CLOSED = enum.auto()
 
 
+STEPS_AT_ONCE = 100  # heads and bodies, after which the other connections have their turn
+
+
 class Conversation(asyncio.Protocol):
     def __init__(self, endpoint: HttpEndpoint) -> None:
         self._endpoint = endpoint
@@ -39,6 +42,7 @@ class Conversation(asyncio.Protocol):
         self._state = State.IDLE
         self._deadline = endpoint.now() + endpoint.patience.idle
         self._write_deadline = float("inf")
+        self._is_clogged = False  # the client does not read its answers: it is not read either
         self._accepted: Accepted | None = None
         self._body: SizedBody | ChunkedBody = SizedBody(0)
         self._counted = 0  # bytes of the body that the endpoint knows
@@ -81,6 +85,16 @@ class Conversation(asyncio.Protocol):
             self._advance()
         elif len(self._received) > self._endpoint.patience.ahead_bytes and self._transport is not None:
             self._transport.pause_reading()
+
+    def pause_writing(self) -> None:
+        self._is_clogged = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._is_clogged = False
+        self._write_deadline = self._endpoint.now() + self._endpoint.patience.write  # it has read some
+        self._continue()
 
     def eof_received(self) -> bool:
         """Keep the connection for the answer of a whole request, whose client reads still; TLS ends both ways."""
@@ -147,15 +161,35 @@ class Conversation(asyncio.Protocol):
 
     def _advance(self) -> None:
         """Do what can be done with the bytes that are there."""
-        more = True
-        while more and self._state in (State.IDLE, State.HEAD, State.BODY):
+        more, steps = True, 0
+        while more and not self._is_clogged and self._state in (State.IDLE, State.HEAD, State.BODY):
+            if steps == STEPS_AT_ONCE:
+                self._give_way()
+                return
+            steps += 1
             try:
                 more = self._step()
             except RefusedRequest as refused:
                 # Of a request that was read as a whole, the next one can follow.
                 self._refuse(refused, ends=self._state is not State.BODY or not self._body.is_complete)
-        if self._has_ended and self._state in (State.IDLE, State.HEAD, State.BODY):
+        if self._has_ended and not self._is_clogged and self._state in (State.IDLE, State.HEAD, State.BODY):
             self._close()  # all that came whole is answered
+
+    def _give_way(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+        self._endpoint.soon(self._continue)
+
+    def _continue(self) -> None:
+        if self._state is State.CLOSED:
+            return
+        if self._state is not State.WAITING:
+            self._read_on()
+        self._advance()
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not self._is_clogged:
+            self._transport.resume_reading()
 
     def _step(self) -> bool:
         """Do one step; False if more bytes are needed. Raises RefusedRequest."""
@@ -259,8 +293,7 @@ class Conversation(asyncio.Protocol):
             return
         self._state = State.IDLE
         self._deadline = self._endpoint.now() + self._endpoint.patience.idle
-        if self._transport is not None:
-            self._transport.resume_reading()
+        self._read_on()
 
     def _linger(self, *, reads_on: bool) -> None:
         """End the connection when its client has read the answer; with `reads_on`, it may be sending still."""
@@ -287,6 +320,8 @@ class Conversation(asyncio.Protocol):
         self._write(answers.answer(status, body, headers, closes=self._closes, without_body=self._is_head))
 
     def _write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
-            self._write_deadline = self._endpoint.now() + self._endpoint.patience.write
+        transport = self._transport
+        if transport is not None and not transport.is_closing():
+            if not transport.get_write_buffer_size():
+                self._write_deadline = self._endpoint.now() + self._endpoint.patience.write
+            transport.write(data)

@@ -60,7 +60,7 @@ class HttpEndpoint:
         self._judge = judge
         self._in_flight = judge.in_flight
         self._handover = handover
-        self._soon = soon
+        self.soon = soon
         self._offset = 0  # where the next request begins, in bytes of all contents so far
         self._asked: dict[Delivery, Connected] = {}
         self._settled: deque[Delivery] = deque()
@@ -75,7 +75,7 @@ class HttpEndpoint:
         """Called by the reading thread."""
         self._settled.append(delivery)
         if len(self._settled) == 1:  # else the call before is still to come
-            self._soon(self.answer_settled)
+            self.soon(self.answer_settled)
 
     def answer_settled(self) -> None:
         try:
@@ -85,7 +85,7 @@ class HttpEndpoint:
                 self._asked.pop(delivery).settled(delivery)
         finally:  # whatever happens to one answer, the others are given
             if self._settled:
-                self._soon(self.answer_settled)
+                self.soon(self.answer_settled)
 
     def opened(self, conversation: Connected) -> bool:
         """Take in a new connection; False if there are too many."""

@@ -2,11 +2,13 @@
 
 import gzip
 import hmac
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from config.shipper.feeds.http import HmacConfig, HttpInputConfig
+from shipper.source.feeds.http.conversation import STEPS_AT_ONCE
 from tests.unit.shipper.source.feeds.http.http_endpoints import Room, post
 
 
@@ -91,6 +93,44 @@ def test_a_client_that_sends_ahead_is_not_read_further(room: Room) -> None:
     room.ship()
     assert client.reads_on
     assert client.statuses() == [200] * 5
+
+
+GET = post("", method="GET")
+
+
+def test_a_client_that_does_not_read_its_answers_is_not_read_either(room: Room) -> None:
+    client = room.connect()
+    client.send(GET)
+    client.conversation.pause_writing()
+    client.send(GET * 3)
+    assert (client.statuses(), client.reads_on) == ([405], False)
+    client.conversation.resume_writing()
+    assert (client.statuses(), client.reads_on) == ([405] * 3, True)
+
+
+def test_a_client_that_sends_on_without_reading_its_answers_is_cut_off(room: Room) -> None:
+    client = room.connect()
+    client.send(GET)
+    client.unread = 100
+    for _ in range(4):
+        room.wait(1)
+        client.send(GET)
+    assert not client.is_aborted
+    room.wait(1)
+    assert client.is_aborted
+
+
+def test_a_client_of_many_requests_lets_the_others_have_their_turn(room: Room) -> None:
+    later = list[Callable[[], None]]()
+    room.endpoint.soon = later.append
+    client = room.connect()
+    client.send(GET * 1000)
+    assert (len(client.statuses()), client.reads_on) == (STEPS_AT_ONCE, False)
+    answered = STEPS_AT_ONCE
+    while later:
+        later.pop()()
+        answered += len(client.statuses())
+    assert (answered, client.reads_on) == (1000, True)
 
 
 @pytest.mark.parametrize("rest", [b"", post()[:-1], b"POST / HT"], ids=["nothing", "half a body", "half a head"])

@@ -114,6 +114,7 @@ def test_the_rows_are_in_the_order_of_an_incident() -> None:
         "Agent: output",
         "Agent: files",
         "Agent: events that are not sent as they were written",
+        "Agent: inputs that are not files, and the queue on disk",
         "Agent: itself",
         "Sink: is it landing?",
         "Sink: views and memory",

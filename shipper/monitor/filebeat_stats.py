@@ -150,13 +150,22 @@ def _libbeat(snapshot: Snapshot) -> Document:
                 "retry": metrics.batches_retried,
                 "total": metrics.events_read,
             },
-            "queue": {
-                "acked": metrics.events_acked,
-                "max_events": queue.most_events,
-                "filled": {"events": queue.events, "pct": round(queue.events / queue.most_events, 4)},
-            },
+            "queue": {"acked": metrics.events_acked, **_queue(snapshot)},
         },
     }
+
+
+def _queue(snapshot: Snapshot) -> Document:
+    """Return how full the queue is: the one on disk where there is one, whose share is that of its bytes, as
+    Filebeat's."""
+    queue, disk = snapshot.queue, snapshot.disk_queue
+    if disk is None:
+        filled: Document = {"events": queue.events, "pct": round(queue.events / queue.most_events, 4)}
+        return {"max_events": queue.most_events, "filled": filled}
+    filled = {"events": disk.waiting_events + queue.events, "bytes": disk.bytes}
+    if disk.most_bytes:
+        filled["pct"] = round(disk.bytes / disk.most_bytes, 4)
+    return {"max_bytes": disk.most_bytes, "filled": filled}
 
 
 def _registrar(snapshot: Snapshot) -> Document:

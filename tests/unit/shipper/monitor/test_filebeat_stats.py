@@ -7,7 +7,7 @@ import pytest
 
 from shipper.monitor.filebeat_stats import info, inputs, stats
 from shipper.monitor.status import AgentIdentity
-from tests.snapshots import WELL
+from tests.snapshots import KEPT, WELL
 
 IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)
 
@@ -99,6 +99,17 @@ def test_what_beat_exporter_reads_is_there(document: dict[str, Any], path: str, 
 def test_the_process_is_measured(document: dict[str, Any]) -> None:
     assert at_path(document, "beat.memstats.rss") > 1024**2
     assert at_path(document, "beat.handles.open") > 0
+
+
+def test_the_queue_is_that_in_memory_or_the_one_on_disk() -> None:
+    def queue(**changes: Any) -> Any:
+        return at_path(stats(IDENTITY, "e1", replace(WELL, **changes)), "libbeat.pipeline.queue")
+
+    assert queue() == {"acked": 900, "max_events": 3200, "filled": {"events": 100, "pct": 0.0312}}
+    filled = {"events": 1000, "bytes": 7 * 1024**2, "pct": 0.0073}
+    assert queue(disk_queue=KEPT) == {"acked": 900, "max_bytes": 10**9, "filled": filled}
+    without_limit = {"events": 1000, "bytes": 7 * 1024**2}
+    assert queue(disk_queue=replace(KEPT, most_bytes=0))["filled"] == without_limit
 
 
 def test_the_root_has_the_five_names_of_a_beat() -> None:

@@ -76,7 +76,6 @@ class Server:
     def end_when_idle(self) -> None:
         """Refuse what was handed over and not taken; end the thread once the others are answered, which their time
         limits ensure."""
-        self._call(self.endpoint.take_back)
         self._call(self._end_when_idle)
 
     def close(self) -> None:
@@ -166,6 +165,7 @@ class Server:
 
     def _end_when_idle(self) -> None:
         self._close_port()
+        self.endpoint.take_back()  # again and again: who connected before the port was closed may send later
         if self.endpoint.is_idle:
             self._stop()
         else:

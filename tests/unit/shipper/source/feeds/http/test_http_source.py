@@ -406,6 +406,26 @@ def test_requests_are_taken_by_tls(stack: ExitStack, tmp_path: Path) -> None:
         assert client.getresponse().status == 400
 
 
+def test_a_client_that_had_connected_before_a_reload_is_refused_when_it_sends_after_it(
+    stack: ExitStack, tmp_path: Path
+) -> None:
+    with certified(tmp_path) as (options, context, _):
+        site = Site(replace(BASE, ssl=options, response_timeout=3600), stack)
+        first = site.send(b'{"message":"a"}', site.client(context))
+        (batch,) = site.take()
+        raw = socket.create_connection(("127.0.0.1", site.source.port), SECONDS)
+        site.until(lambda: len(site.source._server._opening) == 1)
+        site.source.stop()
+        site.until(lambda: site.source._server.is_port_closed)
+        with context.wrap_socket(raw, server_hostname="localhost") as second:
+            second.sendall(
+                b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+            )
+            assert second.recv(4096).startswith(b"HTTP/1.1 503 ")
+        batch.resolve()
+        assert first.getresponse().status == 200
+
+
 def test_clients_show_certificates_where_they_must(stack: ExitStack, tmp_path: Path) -> None:
     with certified(tmp_path) as (options, context, authority):
         site = Site(replace(BASE, ssl=replace(options, certificate_authorities=(str(tmp_path / "ca.pem"),))), stack)

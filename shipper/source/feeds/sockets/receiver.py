@@ -33,8 +33,8 @@ RETRY_SECONDS = 1.0  # after an error of the system, as no free descriptor
 
 
 class Receiver:
-    """`start`, then `end` or `close`; the thread's own methods begin with an underscore. Any thread may read
-    `open_sockets`, `problems` and `is_waiting` (for room)."""
+    """`start`, then `end` or `close`, by one thread; its own thread's methods begin with an underscore. Any thread
+    may read `open_sockets`, `problems` and `is_waiting` (for room)."""
 
     def __init__(
         self,
@@ -79,26 +79,33 @@ class Receiver:
     def resume(self) -> None:
         """Look again whether there is room, if it waits for that."""
         if self.is_waiting:
-            os.eventfd_write(self._waker, 1)
+            self._wake()
 
     def refuse(self, connection: Connection) -> None:
         """Close a connection whose bytes make no messages."""
         self._refused.append(connection)
-        os.eventfd_write(self._waker, 1)
+        self._wake()
 
     def end(self, longest: float) -> None:
         """Stop listening, receive what the kernel has, in at most `longest` seconds, and close everything. `is_done`
         then. Calling it again does nothing."""
         if self._end_by is None:
             self._end_by = self._clock.monotonic() + max(longest, 0.0)
-            os.eventfd_write(self._waker, 1)
+            self._wake()
 
     def close(self) -> None:
-        """Do the same at once, and wait for the thread."""
+        """Do the same at once, and wait for the thread. Calling it again does nothing."""
+        if self._waker < 0:
+            return
         self._end_by = self._clock.monotonic()
-        if not self.is_done:
-            os.eventfd_write(self._waker, 1)
+        self._wake()
         self._thread.join()
+        os.close(self._waker)
+        self._waker = -1
+
+    def _wake(self) -> None:
+        if self._waker >= 0:
+            os.eventfd_write(self._waker, 1)
 
     def _run(self) -> None:
         try:

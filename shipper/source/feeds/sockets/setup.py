@@ -20,8 +20,7 @@ def make_receiver(config: SocketConfig, received: Received, context: SourceConte
     options, clock = config.listens, context.clock
     if context.once:
         raise StartError(
-            f"input {config.id}: an input of type {config.type} has no end, which --once waits for; start the agent "
-            "without it"
+            f"input {config.id}: an input of type {config.type} has no end: run it without --once, or disable the input"
         )
     tls = None
     if isinstance(options, TcpOptions) and options.ssl.is_on:

@@ -307,8 +307,19 @@ def test_what_a_reload_ends_may_be_delivered_later_and_is_not_lost(listen: Liste
     assert listening.source.finished
 
 
+def test_a_stop_leaves_no_descriptor_open(listen: Listen) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    listening = listen(TCP)
+    with listening.connect() as connection:
+        connection.sendall(b"one\n")
+        listening.events(1)
+        listening.source.stop()
+        listening.source.stop()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_an_input_that_listens_has_no_end(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="has no end, which --once waits for"):
+    with pytest.raises(StartError, match="input in: an input of type tcp has no end: run it without --once"):
         Listening(tmp_path, TCP, once=True)
 
 

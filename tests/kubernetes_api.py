@@ -7,13 +7,16 @@ and their rights, and everything that may go wrong on the way.
         api.put("pods", pod("web-2"))         # reaches the watches that are open
         api.delete("pods", "web-1")
 
-What a watch sends is what happened after its version, as in the real server; so a test needs no pauses.
+What a watch sends is what happened after its version, as in the real server; so a test needs no pauses. The tests of
+contract/test_kubernetes_api.py hold it to what the real one does.
 """
 
+import base64
 import json
 import socket
 import ssl
 import threading
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +33,7 @@ KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job
 GROUPS = {"jobs": "apis/batch/v1"}
 LONGEST_WAIT = 30.0  # seconds, of a handler that waits for the test
 ID = "ab" * 32
+_NONE: Doc = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,10 @@ class KubernetesApi:
         self.on_request: Callable[[], object] = lambda: None
         self.connections = 0
         self.refuse_watches = False  # as a role does that has list alone
-        self.most_in_page = 1000
-        self.pages_memory = True  # else a list from its memory is one page, as in most versions
+        self.most_in_page = 1000  # of a list from the store: one from the server's memory is one page
         self._changed = threading.Condition()
         self._objects: dict[str, dict[str, Doc]] = {plural: {} for plural in KINDS}
-        self._history: list[tuple[int, str, Doc]] = []  # version, plural, event
+        self._history: list[tuple[int, str, Doc, Doc]] = []  # version, plural, event, the object before
         self._version = 1
         self._oldest = 0  # versions before this one have expired
         self._streams = 0  # those of before end
@@ -115,7 +118,8 @@ class KubernetesApi:
             key = _key(document)
             self._version += 1
             document = _with_version(document, self._version)
-            self._record(plural, "MODIFIED" if key in known else "ADDED", document)
+            before = known.get(key, {})
+            self._record(plural, {"type": "MODIFIED" if before else "ADDED", "object": document}, before)
             known[key] = document
         return document
 
@@ -124,25 +128,31 @@ class KubernetesApi:
             known = self._objects[plural]
             document = known.pop(name if name in known else f"{namespace}/{name}")
             self._version += 1
-            self._record(plural, "DELETED", _with_version(document, self._version))
+            self._record(plural, {"type": "DELETED", "object": _with_version(document, self._version)}, document)
+
+    def bind(self, name: str, node: str, namespace: str = "shop") -> None:
+        """Give a pod its node, as the scheduler does."""
+        before = self._objects["pods"][f"{namespace}/{name}"]
+        self.put("pods", {**before, "spec": {**before["spec"], "nodeName": node}})
 
     def bookmark(self, plural: str) -> int:
         """Send a bookmark with the present version to the watches, and return it."""
         with self._changed:
             self._version += 1
-            metadata = {"resourceVersion": str(self._version), "creationTimestamp": None}
-            self._record(plural, "BOOKMARK", {"kind": KINDS[plural], "metadata": metadata})
+            empty = {"spec": {"containers": None}, "status": {}} if plural == "pods" else {}
+            metadata = {"resourceVersion": str(self._version)}
+            self._record(plural, {"type": "BOOKMARK", "object": {**_kind(plural), "metadata": metadata, **empty}})
             return self._version
 
     def send(self, plural: str, event: Doc) -> None:
         """Send any event to the watches."""
         with self._changed:
             self._version += 1
-            self._history.append((self._version, plural, event))
-            self._changed.notify_all()
+            self._record(plural, event)
 
     def expire(self) -> None:
-        """Forget all versions before the present one: a watch from one of them is refused with 410."""
+        """Forget all versions before the present one: a watch from one of them ends with an error, and so does a list
+        that was begun."""
         with self._changed:
             self._version += 1
             self._oldest = self._version
@@ -161,10 +171,7 @@ class KubernetesApi:
 
     def refuse(self, path: str, verb: str = "list") -> None:
         """Answer as a server does whose RBAC has no such right for the account."""
-        plural = path.rpartition("/")[2]
-        self.answers[path] = Answer(
-            403, f'{plural} is forbidden: User "shipper" cannot {verb} resource "{plural}" at the cluster scope'
-        )
+        self.answers[path] = Answer(403, _refusal(path.rpartition("/")[2], verb))
 
     def watches(self, plural: str) -> list[Request]:
         return [request for request in self.requests if request.is_watch and request.path.endswith(plural)]
@@ -180,22 +187,29 @@ class KubernetesApi:
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.requests) >= count, LONGEST_WAIT)
 
-    def _record(self, plural: str, kind: str, document: Doc) -> None:
-        self._history.append((self._version, plural, {"type": kind, "object": document}))
+    def _record(self, plural: str, event: Doc, before: Doc = _NONE) -> None:
+        self._history.append((self._version, plural, event, before))
         self._changed.notify_all()
 
-    def listed(self, plural: str, request: Request) -> Doc:
-        """Return the page of a list."""
+    def listed(self, plural: str, request: Request) -> Doc | None:
+        """Return the page of a list; None if it continues one that was begun too long ago. What changes between two
+        pages is on the later ones: a test does not change it."""
         with self._changed:
             chosen = [item for item in self._objects[plural].values() if _is_selected(item, request)]
-            first = int(request.parameters.get("continue", "0"))
+            token = base64.b64decode(request.parameters.get("continue", "")) or b"[0, 0]"
+            version, first = json.loads(token)
+            if version and version < self._oldest:
+                return None
             limit = min(int(request.parameters.get("limit", "1000")), self.most_in_page)
-            if request.parameters.get("resourceVersion") == "0" and not self.pages_memory:
+            if request.parameters.get("resourceVersion") == "0":
                 limit = len(chosen)
-            metadata = {"resourceVersion": str(self._version)}
+            metadata = {"resourceVersion": str(version or self._version)}
             if first + limit < len(chosen):
-                metadata["continue"] = str(first + limit)
-            return {"kind": f"{KINDS[plural]}List", "metadata": metadata, "items": chosen[first : first + limit]}
+                token = json.dumps([version or self._version, first + limit]).encode()
+                metadata["continue"] = base64.b64encode(token).decode()
+            items = [_without(item, "kind", "apiVersion") for item in chosen[first : first + limit]]
+            kind = _kind(plural)
+            return {**kind, "kind": f"{kind['kind']}List", "metadata": metadata, "items": items}
 
     def named(self, plural: str, key: str) -> Doc | None:
         with self._changed:
@@ -204,23 +218,27 @@ class KubernetesApi:
     def events(self, plural: str, request: Request) -> Iterator[Doc | None]:
         """Yield what happens after the version of the request; None where the connection breaks off."""
         version, stream = int(request.parameters["resourceVersion"]), self._streams
+        seconds = float(request.parameters.get("timeoutSeconds", LONGEST_WAIT))
+        ends = time.monotonic() + min(seconds, LONGEST_WAIT)
         while True:
             with self._changed:
                 if version < self._oldest:
-                    yield {"type": "ERROR", "object": _status(410, "too old resource version")}
+                    old = f"too old resource version: {version} ({self._oldest})"
+                    yield {"type": "ERROR", "object": _status(410, old)}
                     return
                 # Not from the first on: a watch that lasts would look at all that ever happened, at each change again.
                 newer = bisect_right(self._history, version, key=itemgetter(0))
                 pending = [
-                    (number, event)
-                    for number, changed, event in self._history[newer:]
-                    if changed == plural and _concerns(event, request)
+                    (number, seen)
+                    for number, changed, event, before in self._history[newer:]
+                    if changed == plural and (seen := _as_seen(event, before, request))
                 ]
                 if not pending:
-                    if self._is_closing or self._streams > stream or self._ends_when_idle:
+                    remaining = ends - time.monotonic()
+                    if self._is_closing or self._streams > stream or self._ends_when_idle or remaining <= 0:
                         self._ends_when_idle = False
                         break
-                    self._changed.wait(LONGEST_WAIT)
+                    self._changed.wait(remaining)
                     continue
             for number, event in pending:
                 version = number
@@ -228,9 +246,6 @@ class KubernetesApi:
         if self._breaks:
             self._breaks = False
             yield None
-
-    def is_expired(self, request: Request) -> bool:
-        return int(request.parameters.get("resourceVersion") or 0) < self._oldest
 
 
 class _Server(ThreadingHTTPServer):
@@ -286,15 +301,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(Answer(404, "the server could not find the requested resource"))
         elif name:
             known = api.named(plural, f"{namespace}/{name[0]}" if namespace else name[0])
-            self._json(200, known) if known else self._answer(Answer(404, f'{plural} "{name[0]}" not found'))
+            if known and "as=PartialObjectMetadata" in request.accept:
+                known = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": known["metadata"]}
+            missing = f'{_named(plural)} "{name[0]}" not found'
+            self._json(200, known) if known else self._answer(Answer(404, missing))
         elif request.is_watch and api.refuse_watches:
-            self._answer(Answer(403, f'{plural} is forbidden: User "shipper" cannot watch resource "{plural}"'))
-        elif request.is_watch and api.is_expired(request):
-            self._answer(Answer(410, "too old resource version"))
+            self._answer(Answer(403, _refusal(plural, "watch")))
         elif request.is_watch:
             self._stream(api.events(plural, request))
+        elif listed := api.listed(plural, request):
+            self._json(200, listed)
         else:
-            self._json(200, api.listed(plural, request))
+            self._answer(Answer(410, "The provided continue parameter is too old to display a consistent list result."))
 
     def _answer(self, answer: Answer) -> None:
         if answer.raw is not None:
@@ -347,10 +365,16 @@ def _is_selected(document: Doc, request: Request) -> bool:
     return True
 
 
-def _concerns(event: Doc, request: Request) -> bool:
-    if event["type"] in ("BOOKMARK", "ERROR") or "metadata" not in event.get("object", {}):
-        return True
-    return _is_selected(event["object"], request)
+def _as_seen(event: Doc, before: Doc, request: Request) -> Doc:
+    """Return the event of a watch that selects objects, or nothing: to it, an object is new when it is selected first,
+    as a pod that gets its node, and deleted when it is not any more."""
+    document = event.get("object", {})
+    if event["type"] not in ("ADDED", "MODIFIED", "DELETED") or "metadata" not in document:
+        return event
+    was, is_now = bool(before) and _is_selected(before, request), _is_selected(document, request)
+    if event["type"] == "MODIFIED" and was != is_now:
+        return {**event, "type": "ADDED" if is_now else "DELETED"}
+    return event if was or is_now else {}
 
 
 def _key(document: Doc) -> str:
@@ -362,8 +386,31 @@ def _with_version(document: Doc, version: int) -> Doc:
     return {**document, "metadata": {**document["metadata"], "resourceVersion": str(version)}}
 
 
+def _without(document: Doc, *names: str) -> Doc:
+    return {name: value for name, value in document.items() if name not in names}
+
+
+def _kind(plural: str) -> Doc:
+    return {"kind": KINDS[plural], "apiVersion": "batch/v1" if plural in GROUPS else "v1"}
+
+
+def _named(plural: str) -> str:
+    """Return how messages call a resource."""
+    return f"{plural}.batch" if plural in GROUPS else plural
+
+
+def _refusal(plural: str, verb: str) -> str:
+    group = "batch" if plural in GROUPS else ""
+    return (
+        f'{_named(plural)} is forbidden: User "system:serviceaccount:logging:shipper" cannot {verb} resource '
+        f'"{plural}" in API group "{group}" at the cluster scope'
+    )
+
+
 def _status(code: int, message: str) -> Doc:
-    return {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code}
+    reason = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 410: "Expired", 429: "TooManyRequests"}.get(code)
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+    return {**status, **({"reason": reason} if reason else {}), "code": code}
 
 
 def pod(name: str, **changes: Any) -> Doc:

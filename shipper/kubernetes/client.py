@@ -8,7 +8,7 @@ import contextlib
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
@@ -66,13 +66,16 @@ class Client:
                 raise _refusal(response, body)
             return _document(body, path)
 
-    def watch(self, path: str, parameters: Mapping[str, str], silence: float) -> Iterator[Doc]:
-        """Yield the events of a watch until the server ends it. Raises ApiError, also when nothing comes for `silence`
-        seconds."""
+    def watch(
+        self, path: str, parameters: Mapping[str, str], silence: float, answered: Callable[[], None] = lambda: None
+    ) -> Iterator[Doc]:
+        """Yield the events of a watch until the server ends it; before the first one, which may take long, `answered`
+        is called. Raises ApiError, also when nothing comes for `silence` seconds."""
         with self._translated(path):
             response = self._request(path, parameters, JSON, silence)
             if response.status != 200:
                 raise _refusal(response, self._body(response, path))
+            answered()
             try:
                 yield from self._events(response, path)
             finally:

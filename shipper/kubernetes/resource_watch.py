@@ -1,9 +1,10 @@
 """Lists the objects of one kind and watches them: the one way to keep a copy of a part of the cluster.
 
 The list returns a version; the watch brings what changed since then, and ends from time to time. It then continues from
-the last version, which bookmarks keep recent. Only when the server does not know the version any more (410), or cannot
-watch from it again and again, everything is listed again, and what is missing in the list was deleted meanwhile. After
-an error the next attempt waits, longer from time to time and never for the same time on all nodes of a cluster.
+the last version, which bookmarks keep recent. Only when the server does not know the version any more (410), cannot
+watch from it again and again, or was away, everything is listed again, and what is missing in the list was deleted
+meanwhile. After an error the next attempt waits, longer from time to time and never for the same time on all nodes of a
+cluster.
 """
 
 import logging
@@ -30,12 +31,17 @@ WATCH_FOR = (240.0, 480.0)  # seconds, within which the server ends a watch
 SILENCE = 60.0  # beyond that: then there is no server any more
 SHORTEST_WATCH = 1.0  # a server that ends each watch immediately must not be asked without a pause
 BACKOFF = Backoff(0.5, 30.0)
+# A server that has just started answers before it has read its roles, and refuses whatever accounts ask for until then.
+REFUSALS_OF_A_START = 5  # in a row; more are a missing right
 PAUSE_WITHOUT_RIGHT = 60.0  # a person has to grant it
 LONGEST_ASKED_FOR = 300.0  # of the pauses that a server asks for
 # A server that answers, and fails so often in a row, fails because of the version, or of what follows that: an event
 # that is no JSON, or too large.
 MOST_FAILURES = 5
 ANSWERED = frozenset({"server", "refused", "malformed", "too_large"})
+# A server that fails so before it takes a request was away. Its etcd may be a backup that was restored, with versions
+# before those that were seen: a watch from one that is yet to come brings nothing, and no error.
+AWAY = frozenset({"connection", "timeout", "server"})
 
 
 @dataclass(slots=True)
@@ -125,17 +131,21 @@ class ResourceWatch(Generic[Kept]):
         self._throttle = Throttle(clock.monotonic)
         self._is_reported = False
         self._failed_at_watch = False
+        self._is_answered = False  # the watch
+        self._failed_within_watch = False  # by what the server sent
         self._version: str | None = None
         self._first = True
         self._page = PAGE
         self._attempts = 0  # that failed, or ended immediately, in a row
         self._failures = 0  # with an answer, in a row
+        self._refusals = 0  # since it was up to date
 
     def step(self) -> float:
         """List, or watch until the server ends it. Return the seconds to wait before the next step. Never raises an
         ApiError."""
         began = self._clock.monotonic()
         is_watch = self._version is not None
+        self._is_answered = False
         try:
             if self._version is None:
                 self._list()
@@ -143,6 +153,7 @@ class ResourceWatch(Generic[Kept]):
                 self._watch(self._version)
         except ApiError as error:
             self._failed_at_watch = is_watch
+            self._failed_within_watch = self._is_answered and error.kind in ANSWERED
             return self._failed(error)
         if is_watch or not self._failed_at_watch:
             self._recovered()
@@ -191,7 +202,7 @@ class ResourceWatch(Generic[Kept]):
             "timeoutSeconds": str(int(seconds)),
             **self._selector(),
         }
-        for event in self._client.watch(self._resource.path, parameters, seconds + SILENCE):
+        for event in self._client.watch(self._resource.path, parameters, seconds + SILENCE, self._answered):
             kind, document = event.get("type"), event.get("object")
             if not isinstance(document, dict):
                 raise ApiError("malformed", f"an event of the watch at {self._resource.path} has no object")
@@ -200,6 +211,12 @@ class ResourceWatch(Generic[Kept]):
             self._take(kind, document)
             self._recovered()
             self._attempts = 0
+
+    def _answered(self) -> None:
+        """Note that the trouble is over that prevented a watch: the next event may be minutes away."""
+        self._is_answered = True
+        if not self._failed_within_watch:
+            self._recovered()
 
     def _take(self, kind: Any, document: Doc) -> None:
         item = self._read(document)
@@ -216,7 +233,7 @@ class ResourceWatch(Generic[Kept]):
 
     def _recovered(self) -> None:
         self.problem, self.is_refused = "", False
-        self._failures = 0
+        self._failures = self._refusals = 0
         if self._is_reported:
             self._is_reported = False
             self._throttle.reset()
@@ -229,14 +246,17 @@ class ResourceWatch(Generic[Kept]):
         if error.kind == "expired":
             self._version = None
             return self._next_pause()
-        self.is_refused = error.kind == "forbidden"
+        is_forbidden = error.kind == "forbidden"
+        self._refusals += is_forbidden
+        self.is_refused = is_forbidden and self._refusals > REFUSALS_OF_A_START
         self._failures = self._failures + 1 if error.kind in ANSWERED else 0
-        if self.is_refused or self._failures >= MOST_FAILURES:
+        was_away = not self._is_answered and error.kind in AWAY
+        if self.is_refused or self._failures >= MOST_FAILURES or was_away:
             self._version = None
         asked_for = min(error.retry_after, LONGEST_ASKED_FOR)
         pause = PAUSE_WITHOUT_RIGHT if self.is_refused else max(self._next_pause(), asked_for)
         # An answer cut off is what a server does that is restarted: the next attempt succeeds.
-        if self.problem or not self.is_listed or self.is_refused:
+        if self.is_refused or (not is_forbidden and (self.problem or not self.is_listed)):
             self._warn(error, pause)
         self.problem = str(error)
         return pause

@@ -21,6 +21,7 @@ from shipper.kubernetes.resource_watch import Copying, Resource, ResourceWatch, 
 logger = logging.getLogger(__name__)
 
 LONGEST_JOIN = 1.0  # seconds, and so below
+LONGEST_REFUSED_START = 5.0  # within which a server that has just started knows its roles
 PAUSE_AFTER_DEFECT = 60.0
 FOR_ONE_OBJECT = Limits(timeout=5.0, longest=10.0)  # all pods wait for it meanwhile
 AnyWatch = ResourceWatch[Any]
@@ -46,16 +47,23 @@ class NodeName:
     of the host."""
 
     def __init__(
-        self, configured: str, namespace: str, environment: Mapping[str, str] = os.environ, host: str = ""
+        self,
+        configured: str,
+        namespace: str,
+        clock: Clock,
+        environment: Mapping[str, str] = os.environ,
+        host: str = "",
     ) -> None:
         self._host = host or socket.gethostname()
         self._known = configured or environment.get("NODE_NAME", "")
         self._namespace = namespace
+        self._clock = clock
+        self._refused_until = 0.0  # a server may have just started; 0 before it has refused
         self._lock = threading.Lock()
 
     def get(self, client: Client) -> str:
-        """Return the name; it is asked for once. Raises ApiError if the server does not answer: the host's name may be
-        another one, and whatever is watched would then be nothing."""
+        """Return the name; it is asked for once. Raises ApiError if the server does not answer, or does not know yet
+        what the account may: the host's name may be another one, and whatever is watched would then be nothing."""
         with self._lock:
             if not self._known:
                 self._known = self._of_own_pod(client) or self._host
@@ -69,9 +77,14 @@ class NodeName:
         try:
             return pod_of(client.get(path)).node
         except ApiError as error:
-            if error.kind in ("forbidden", "refused"):  # it has no such right; no pod has this name (hostNetwork)
-                return ""
+            if error.kind == "refused" or (error.kind == "forbidden" and self._has_no_right()):
+                return ""  # no pod has this name (hostNetwork)
             raise
+
+    def _has_no_right(self) -> bool:
+        now = self._clock.monotonic()
+        self._refused_until = self._refused_until or now + LONGEST_REFUSED_START
+        return now >= self._refused_until
 
 
 class ClusterWatcher:
@@ -94,7 +107,7 @@ class ClusterWatcher:
         self._add_watches(scope)
 
     def _add_watches(self, scope: WatchScope) -> None:
-        node = NodeName(scope.node, self.access.namespace)
+        node = NodeName(scope.node, self.access.namespace, self._clock)
 
         def selecting(field: str) -> Callable[[Client], str]:
             return everything if scope.whole_cluster else lambda client: f"{field}={node.get(client)}"

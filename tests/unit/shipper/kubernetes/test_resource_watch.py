@@ -12,6 +12,7 @@ from shipper.kubernetes.resource_watch import (
     BACKOFF,
     MOST_FAILURES,
     PAUSE_WITHOUT_RIGHT,
+    REFUSALS_OF_A_START,
     Copying,
     Resource,
     ResourceWatch,
@@ -44,6 +45,15 @@ class Bench:
         self.api.end_watch_when_idle()
         return self.watch.step()
 
+    def refused(self) -> float:
+        """Step until a refusal is a missing right. Return the pause after that."""
+        for _ in range(REFUSALS_OF_A_START):
+            assert 0 < self.watch.step() <= BACKOFF.max
+            assert not self.watch.is_refused
+        pause = self.watch.step()
+        assert self.watch.is_refused
+        return pause
+
     @property
     def names(self) -> set[str]:
         return {name for name in ("a", "b", "c") if self.pods.named("shop", name)}
@@ -56,15 +66,13 @@ def bench(api: KubernetesApi) -> Iterator[Bench]:
     made.client.close()
 
 
-def test_pods_of_the_node_are_listed_in_pages_and_then_watched(api: KubernetesApi, bench: Bench) -> None:
-    api.most_in_page = 2
+def test_pods_of_the_node_are_listed_and_then_watched(api: KubernetesApi, bench: Bench) -> None:
     for name in ("a", "b", "c"):
         api.put("pods", pod(name))
     api.put("pods", pod("other", node="n2"))
     bench.list()
     assert bench.names == {"a", "b", "c"}
-    assert [request.parameters.get("continue") for request in api.requests] == [None, "2"]
-    assert api.requests[0].parameters["resourceVersion"] == "0"
+    assert [request.parameters["resourceVersion"] for request in api.requests] == ["0"]  # of the server's memory
     assert len(bench.pods) == 3
     api.put("pods", pod("b", labels={"new": "1"}))
     api.delete("pods", "a")
@@ -98,8 +106,11 @@ def test_a_version_that_expired_makes_it_list_again_and_notice_what_was_deleted(
     api.expire()
     assert 0 < bench.watch.step() <= BACKOFF.init
     assert bench.watch.counts.errors == {"expired": 1}
+    api.most_in_page = 1
     bench.list()
-    assert "resourceVersion" not in api.requests[-1].parameters  # not from a memory that may be as old
+    pages = [request.parameters for request in api.requests if not request.is_watch][1:]
+    assert ["resourceVersion" in page for page in pages] == [False, False]  # not from a memory that may be as old
+    assert ["continue" in page for page in pages] == [False, True]
     assert bench.changes[2:] == [("deleted", "a"), ("added", "c")]
     assert bench.names == {"a", "b", "c"}  # the deleted one stays for its last lines
 
@@ -127,20 +138,65 @@ def test_a_connection_that_breaks_within_an_event_loses_nothing(
     assert caplog.messages == []  # once is no trouble
 
 
+@pytest.mark.parametrize("answer", [Answer(raw=b""), Answer(503, "no server is up")])
+def test_a_server_that_was_away_is_asked_for_everything_because_its_versions_may_have_been_set_back(
+    api: KubernetesApi, bench: Bench, answer: Answer
+) -> None:
+    bench.list()
+    api.answers[PODS] = answer
+    assert bench.watch.step() > 0
+    api.answers.clear()
+    api.put("pods", pod("a"))
+    bench.list()
+    assert (bench.names, bench.watch.counts.lists) == ({"a"}, 2)
+    assert "resourceVersion" not in api.requests[-1].parameters
+
+
 def test_a_missing_right_is_reported_once_with_what_to_add(
     api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     api.refuse(PODS)
-    assert bench.watch.step() == PAUSE_WITHOUT_RIGHT
-    assert bench.watch.is_refused
+    assert bench.refused() == PAUSE_WITHOUT_RIGHT
     assert bench.watch.step() == PAUSE_WITHOUT_RIGHT
     [message] = caplog.messages
-    assert 'cannot list resource "pods" at the cluster scope' in message
+    assert 'cannot list resource "pods" in API group "" at the cluster scope' in message
     assert 'a ClusterRole with apiGroups: [""], resources: [pods], verbs: [get, list, watch]' in message
     del api.answers[PODS]
     bench.list()
     assert not bench.watch.is_refused
+    assert caplog.messages[1:] == ["kubernetes: pods are up to date again"]
+
+
+def test_a_server_that_has_just_started_may_refuse_what_it_then_allows(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It answers before it has read its roles, and a minute without what changes meanwhile would be one too many."""
+    caplog.set_level(logging.INFO)
+    api.put("pods", pod("a"))
+    bench.list()
+    api.refuse(PODS)
+    assert 0 < bench.watch.step() <= BACKOFF.init
+    del api.answers[PODS]
+    api.put("pods", pod("b"))
+    bench.watch_until_it_ends()
+    assert bench.names == {"a", "b"}
+    assert (bench.watch.counts.lists, bench.watch.counts.errors) == (1, {"forbidden": 1})
+    assert caplog.messages == []
+
+
+def test_a_trouble_is_over_when_a_watch_is_answered_though_nothing_happens_in_it(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    bench.list()
+    api.answers[PODS] = Answer(401, "Unauthorized")
+    for _ in range(2):
+        assert bench.watch.step() > 0
+    assert bench.watch.problem
+    del api.answers[PODS]
+    api.end_watch_when_idle(within_a_chunk=True)  # no end in order and no event is a sign of it
+    bench.watch.step()
     assert caplog.messages[1:] == ["kubernetes: pods are up to date again"]
 
 
@@ -170,7 +226,6 @@ def test_a_list_that_is_too_large_is_asked_for_in_smaller_pages(api: KubernetesA
 def test_a_server_that_has_more_in_its_memory_than_fits_is_asked_for_pages_of_its_store(
     api: KubernetesApi, bench: Bench
 ) -> None:
-    api.pages_memory = False
     for number in range(30):
         api.put("pods", pod(f"web-{number}", labels={"text": "x" * 3000}))
     assert bench.watch.step() > 0
@@ -179,7 +234,10 @@ def test_a_server_that_has_more_in_its_memory_than_fits_is_asked_for_pages_of_it
     assert len(bench.pods) == 30
 
 
-def test_an_event_that_can_never_be_read_is_passed_over_by_a_list(api: KubernetesApi, bench: Bench) -> None:
+def test_an_event_that_can_never_be_read_is_passed_over_by_a_list(
+    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     bench.list()
     api.send("pods", {"type": "ADDED"})
     api.put("pods", pod("a"))
@@ -192,6 +250,8 @@ def test_an_event_that_can_never_be_read_is_passed_over_by_a_list(api: Kubernete
     bench.watch_until_it_ends()
     assert bench.names == {"a", "b"}
     assert bench.watch.counts.lists == 2
+    assert len(caplog.messages) == 2, "an answer is no end of this trouble"
+    assert caplog.messages[-1].endswith("are up to date again")
 
 
 @pytest.mark.parametrize(
@@ -212,9 +272,10 @@ def test_a_right_that_is_taken_away_again_is_reported_again(
 ) -> None:
     for _ in range(2):
         api.refuse(PODS)
-        bench.watch.step()
+        bench.refused()
         api.answers.clear()
         bench.list()
+        bench.watch_until_it_ends()
     assert len([message for message in caplog.messages if "refuses" in message]) == 2
 
 
@@ -223,7 +284,9 @@ def test_the_right_to_list_without_that_to_watch_is_one_trouble(
 ) -> None:
     caplog.set_level(logging.INFO)
     api.refuse_watches = True
-    for _ in range(3):
+    bench.list()
+    assert bench.refused() == PAUSE_WITHOUT_RIGHT
+    for _ in range(2):
         bench.list()
         assert bench.watch.step() == PAUSE_WITHOUT_RIGHT
         assert bench.watch.is_refused

@@ -10,7 +10,8 @@ from shipper.kubernetes.api_error import ApiError
 from shipper.kubernetes.cache import Change
 from shipper.kubernetes.client import Client
 from shipper.kubernetes.objects import namespace_of, node_of, pod_of
-from shipper.kubernetes.watcher import ClusterWatcher, NodeName, WatchScope
+from shipper.kubernetes.watcher import LONGEST_REFUSED_START, ClusterWatcher, NodeName, WatchScope
+from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, namespace, node, pod
 
 SECONDS = 30.0  # that a change may take
@@ -121,7 +122,8 @@ class TestNode:
 
     def name(self, configured: str = "", node_name: str = "", host: str = "pod-1") -> NodeName:
         environment = {"NODE_NAME": node_name} if node_name else {}
-        return NodeName(configured, "logging", environment, host)
+        self.clock = ManualClock()
+        return NodeName(configured, "logging", self.clock, environment, host)
 
     def test_it_is_the_configured_one_or_that_of_the_environment(self, api: KubernetesApi, client: Client) -> None:
         assert self.name("own", "other").get(client) == "own"
@@ -144,3 +146,23 @@ class TestNode:
         api.answers.clear()
         api.put("pods", pod("pod-1", namespace="logging", node="n7"))
         assert name.get(client) == "n7"
+
+    def test_nor_while_a_server_that_has_just_started_refuses_everything(
+        self, api: KubernetesApi, client: Client
+    ) -> None:
+        path = "/api/v1/namespaces/logging/pods/pod-1"
+        api.refuse(path, "get")
+        name = self.name()
+        with pytest.raises(ApiError):
+            name.get(client)
+        api.answers.clear()
+        api.put("pods", pod("pod-1", namespace="logging", node="n7"))
+        assert name.get(client) == "n7"
+
+    def test_without_the_right_to_ask_it_is_the_name_of_the_host(self, api: KubernetesApi, client: Client) -> None:
+        api.refuse("/api/v1/namespaces/logging/pods/pod-1", "get")
+        name = self.name(host="pod-1")
+        with pytest.raises(ApiError):
+            name.get(client)
+        self.clock.advance(LONGEST_REFUSED_START)
+        assert name.get(client) == "pod-1"

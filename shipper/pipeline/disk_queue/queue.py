@@ -289,6 +289,8 @@ class DiskQueue:
             )
 
     def _write_due(self) -> None:
+        while self._unwritten and self._unwritten[0].is_delivered:
+            self._unwritten.popleft()  # with its events
         now = self._clock.monotonic()
         if now < self._due and not self._is_stuck(now):
             return

@@ -34,7 +34,8 @@ def test_what_is_delivered_in_time_is_never_written(lab: QueueLab) -> None:
     assert lab.position == 50
 
 
-def test_what_is_delivered_leaves_memory_at_once(lab: QueueLab) -> None:
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_what_is_delivered_leaves_memory_at_once(lab: QueueLab, repeatable: bool) -> None:
     def batches() -> int:
         return sum(type(one) is Batch for one in gc.get_objects())
 
@@ -43,10 +44,10 @@ def test_what_is_delivered_leaves_memory_at_once(lab: QueueLab) -> None:
     gc.disable()
     try:
         for _ in range(10):
-            lab.put("one")
+            lab.put("one", repeatable=repeatable)
             lab.step(0.05)
             lab.deliver()
-        lab.step(0.1)
+        lab.step(0.0)
         assert batches() - before <= 1
     finally:
         gc.enable()

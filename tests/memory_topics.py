@@ -101,6 +101,8 @@ class MemoryTopics:
         self.raise_planned("topic_ids")
         return {topic: self.ids.get(topic, f"id-{topic}") for topic in topics}
 
+    def close(self) -> None: ...
+
     def raise_planned(self, call: str) -> None:
         planned = self.failing.get(call)
         if planned:

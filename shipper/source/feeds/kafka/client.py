@@ -70,6 +70,9 @@ class TopicIds(Protocol):
     def of(self, topics: Sequence[str]) -> dict[str, str]:
         """Return Kafka's id of each topic, "" where it gives none. Blocks, and raises KafkaException."""
 
+    def close(self) -> None:
+        """End the client's threads and connections. Calling it again does nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clients:
@@ -135,11 +138,16 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
 
 class _Admin:
     def __init__(self, admin: AdminClient) -> None:
-        self._admin = admin
+        self._admin: AdminClient | None = admin
+
+    def close(self) -> None:
+        # The client has no such method: it ends with its last reference, and what keeps this object is in cycles.
+        self._admin = None
 
     def of(self, topics: Sequence[str]) -> dict[str, str]:
         from confluent_kafka import TopicCollection
 
+        assert self._admin is not None, "it is not closed"
         described = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
         ids = {}
         for topic, future in described.items():

@@ -49,7 +49,8 @@ class Session:
         self._unknown: frozenset[str] = frozenset()  # topics
         self.has_failed = False
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
-        starts = Starts(context.config.initial_offset, clients.topic_ids())
+        self._topic_ids = clients.topic_ids()
+        starts = Starts(context.config.initial_offset, self._topic_ids)
         self.rebalances = Rebalances(context, starts, is_stopping)
 
     @property
@@ -105,7 +106,10 @@ class Session:
     def close(self) -> None:
         """Leave the group."""
         self.rebalances.is_closing = True
-        self._consumer.close()
+        try:
+            self._consumer.close()
+        finally:
+            self._topic_ids.close()
         self.rebalances.lost_all()
 
     @property

@@ -234,7 +234,8 @@ def test_a_line_that_is_written_while_its_file_is_deleted_by_the_agent_is_not_lo
     crawler = lab.crawler
 
     def write_and_unlink(path: str) -> None:
-        lab.append("a.log", "two\n")
+        with open(path, "a") as file:
+            file.write("two\n")
         os.unlink(path)
 
     crawler._deletions.unlink = write_and_unlink

@@ -1,8 +1,9 @@
 """Implements `delete.enabled`: removes a file once all of it is acknowledged and saved, and `delete.grace_period` is
 over.
 
-A file cannot be checked and removed in one step. So it stays open while it is removed and is checked once more: what
-was written in between is read through that descriptor.
+A file cannot be checked and removed in one step. So it gets another name first, which nobody else uses: if that is not
+the file that was checked, because a rotation came in between, it gets its name back. And it stays open while it is
+removed and is checked once more: what was written in between is read through that descriptor.
 """
 
 import heapq
@@ -26,6 +27,7 @@ from shipper.source.reading.harvester import Harvester
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 60.0
+ASIDE = ".shipper-deleting-"  # and the file's id
 AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 
 
@@ -48,9 +50,10 @@ class Deletions:
         clock: Clock,
         metrics: Metrics,
         unlink: Callable[[str], None] = os.unlink,
+        rename: Callable[[str, str], None] = os.rename,
     ) -> None:
         self._rules: dict[str, DeleteConfig] = {}  # by input id
-        self.unlink = unlink
+        self.unlink, self.rename = unlink, rename
         self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
         self._metrics = metrics
         self._registrar = registrar
@@ -97,7 +100,8 @@ class Deletions:
     def _delete(self, deletion: PendingDeletion, file: Plain) -> None:
         state = deletion.state
         try:
-            self.unlink(state.path)
+            if not self._remove(state):
+                return  # it was moved
         except OSError as error:
             logger.warning(
                 "%s: cannot be deleted (delete.enabled): %s; trying again in %d s",
@@ -110,6 +114,21 @@ class Deletions:
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
         if not _is_read(file, state):
             self._rescue(file.fd, state)
+
+    def _remove(self, state: FileState) -> bool:
+        """Return False if another file is at the path, which keeps its name. Raises OSError."""
+        aside = os.path.join(os.path.dirname(state.path), f"{ASIDE}{state.id}")
+        self.rename(state.path, aside)
+        try:
+            status = os.lstat(aside)
+            if (status.st_dev, status.st_ino) == (state.device, state.inode):
+                self.unlink(aside)
+                return True
+        except OSError:
+            _put_back(aside, state.path)
+            raise
+        _put_back(aside, state.path)
+        return False
 
     def _rescue(self, fd: int, state: FileState) -> None:
         """Read what was written between the last check and the removal: only this descriptor reaches it now."""
@@ -136,6 +155,22 @@ class Deletions:
 
     def _put(self, deletion: PendingDeletion, after: float) -> None:
         heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), deletion))
+
+
+def _put_back(aside: str, path: str) -> None:
+    """Give a file its name back, unless that is taken by now."""
+    try:
+        os.link(aside, path, follow_symlinks=False)
+        os.unlink(aside)
+    except OSError as error:
+        logger.error(
+            "%s: cannot get its name back (delete.enabled): %s; it is %s now. Nothing of it is lost; rename it if the "
+            "paths of its input do not match that name",
+            path,
+            error.strerror,
+            aside,
+            extra=EACH,
+        )
 
 
 def _is_read(file: Plain, state: FileState) -> bool:

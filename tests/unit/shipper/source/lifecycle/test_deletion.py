@@ -1,5 +1,6 @@
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,13 +24,22 @@ class Bin:
         self.books = Books()
         self.clock = clock
         self.metrics = Metrics()
-        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, self._unlink)
+        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, self._unlink, self._rename)
         self.last_words = b""  # written just before the file goes
+        self.last_events: list[Callable[[], object]] = []  # when it was checked, and is about to get another name
+        self.next_events: list[Callable[[], object]] = []  # when it has got it
 
     def _unlink(self, path: str) -> None:
         with open(path, "ab") as file:
             file.write(self.last_words)
         os.unlink(path)
+
+    def _rename(self, path: str, new: str) -> None:
+        for happen in self.last_events:
+            happen()
+        os.rename(path, new)
+        for happen in self.next_events:
+            happen()
 
     def plan(self, position: int = 8, **changes: Any) -> FileState:
         state = entry_of(self.path, position, **changes)
@@ -112,6 +122,44 @@ def test_another_file_at_the_path_stays(bin_: Bin) -> None:
     bin_.after(GRACE)
     bin_.save()
     assert bin_.path.exists()
+
+
+def test_another_file_that_comes_to_the_path_after_the_check_stays(bin_: Bin, tmp_path: Path) -> None:
+    def rotate() -> None:
+        bin_.path.rename(tmp_path / "app.log.1")
+        bin_.path.write_bytes(b"three\n")
+
+    bin_.last_events = [rotate]
+    bin_.plan()
+    bin_.after(GRACE)
+    bin_.save()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.log", "app.log.1"]
+    assert bin_.path.read_bytes() == b"three\n"
+    assert bin_.deletions.next_step == float("inf")
+
+
+def test_a_link_that_comes_to_the_path_after_the_check_stays(bin_: Bin, tmp_path: Path) -> None:
+    bin_.last_events = [lambda: bin_.path.rename(tmp_path / "app.log.1"), lambda: bin_.path.symlink_to("app.log.1")]
+    bin_.plan()
+    bin_.after(GRACE)
+    bin_.save()
+    assert (bin_.path.readlink(), bin_.path.read_bytes()) == (Path("app.log.1"), b"one\ntwo\n")
+
+
+def test_a_name_that_is_taken_meanwhile_leaves_both_files(
+    bin_: Bin, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bin_.last_events = [
+        lambda: bin_.path.rename(tmp_path / "app.log.1"),
+        lambda: bin_.path.write_bytes(b"three\n"),
+    ]
+    bin_.next_events = [lambda: bin_.path.write_bytes(b"four\n")]
+    state = bin_.plan()
+    bin_.after(GRACE)
+    bin_.save()
+    aside = tmp_path / f".shipper-deleting-{state.id}"
+    assert (bin_.path.read_bytes(), aside.read_bytes()) == (b"four\n", b"three\n")
+    assert f"it is {aside} now" in caplog.text
 
 
 def test_a_link_to_the_file_stays(bin_: Bin) -> None:

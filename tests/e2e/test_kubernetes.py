@@ -1,7 +1,9 @@
 """Metadata of pods and autodiscover with a real API server: the test does what kubelet and controllers do, and the
 agent has the account of the manifests, so that the server judges its rights."""
 
+import os
 import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,6 +21,13 @@ from tests.real_kubernetes import RealKubernetes, Refused, needs_kube_apiserver
 pytestmark = [pytest.mark.slow("starts an API server of Kubernetes"), needs_kube_apiserver]
 MANIFESTS = REPOSITORY / "deploy" / "kubernetes"
 PAGE = REPOSITORY / "docs" / "containers.md"
+# What the kubelet gives a pod: its host name, where the API server is, and the files of its account.
+IN_POD = """
+mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount
+mount --bind "$1" /run/secrets/kubernetes.io/serviceaccount
+hostname "$2" && export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT="$3"
+shift 3 && exec "$@"
+"""
 PARSERS = {"parsers": [{"container": None}]}
 
 
@@ -51,19 +60,19 @@ class Node:
         self.token = directory / "token"
         self._pods = directory / "pods"
         config = kubernetes.kubeconfig(directory / "kubeconfig", tokenFile=str(self.token))
-        self._access = {"kube_config": str(config), "node": "n1"}
+        self.access = {"kube_config": str(config), "node": "n1"}
         kubernetes.put("nodes", node("n1", zone="z1"))
         self.token.write_text(kubernetes.token("logging", "shipper"))
 
-    def enrich(self, **options: Any) -> None:
-        """Start the agent with add_kubernetes_metadata."""
-        self.agent.settings["processors"] = [{"add_kubernetes_metadata": {**self._access, **options}}]
-        self.agent.configure([f"{self._pods}/*/*/*.log"], parsers=[{"container": None}])
-        self.agent.start()
+    def enrich(self, *before: str, **options: Any) -> None:
+        """Start the agent with add_kubernetes_metadata; `before` is the command that starts it."""
+        self.agent.settings["processors"] = [{"add_kubernetes_metadata": {**self.access, **options}}]
+        self.agent.configure([f"{self._pods}/*/*/*.log"], **PARSERS)
+        self.agent.start(before=before)
 
     def discover(self, **options: Any) -> None:
         """Start the agent with the provider kubernetes."""
-        provider = {"type": "kubernetes", **self._access, **options}
+        provider = {"type": "kubernetes", **self.access, **options}
         self.agent.settings["shipper.autodiscover"] = {"providers": [provider]}
         self.agent.configure([str(self.agent.logs / "none")])
         self.agent.start()
@@ -135,6 +144,23 @@ def test_events_have_what_the_server_knows_of_their_pod(host: Node) -> None:
         "container": {"name": "nginx"},
     }
     assert event["container"] == {"id": ID, "runtime": "containerd", "image": {"name": "registry.example/nginx:1"}}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for namespaces")
+def test_in_a_pod_the_agent_has_its_account_and_its_node_is_that_of_the_pod(host: Node) -> None:
+    host.kubernetes.create_account("logging", "default")
+    host.put("agent-x", namespace="logging")
+    account = host.token.parent / "account"
+    account.mkdir()
+    (account / "namespace").write_text("logging")
+    shutil.copyfile(host.kubernetes.authorities, account / "ca.crt")
+    host.token.rename(account / "token")
+    made = host.put("web", labels={"app": "web"})
+    host.access = {}
+    namespaces = ("unshare", "--mount", "--uts", "--propagation", "private", "sh", "-ec", IN_POD, "sh")
+    host.enrich(*namespaces, str(account), "agent-x", str(host.kubernetes.port))
+    host.await_labels(made, {"app": "web"})
+    host.agent.await_log("kubernetes: this node is 'n1'")
 
 
 def test_what_changes_is_on_the_events_that_are_read_after_it(host: Node) -> None:

@@ -65,12 +65,13 @@ class WatchCounts:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Which objects: `plural` of the core group, in `namespace` or everywhere. `use`: what they are for, for
-    messages."""
+    """Which objects: `plural` of the core group, in `namespace` or everywhere. `use`: what they are for, for messages.
+    `are_many`: they are too many for one answer, which takes several times its size of memory."""
 
     plural: str
     use: str
     namespace: str = ""
+    are_many: bool = False
 
     @property
     def path(self) -> str:
@@ -134,7 +135,7 @@ class ResourceWatch(Generic[Kept]):
         self._is_answered = False  # the watch
         self._failed_within_watch = False  # by what the server sent
         self._version: str | None = None
-        self._first = True
+        self._from_memory = not resource.are_many  # which comes at once, whatever the limit
         self._page = PAGE
         self._attempts = 0  # that failed, or ended immediately, in a row
         self._failures = 0  # with an answer, in a row
@@ -164,12 +165,12 @@ class ResourceWatch(Generic[Kept]):
         self._client.close()
 
     def _list(self) -> None:
-        """List all objects, from the server's memory at first, which costs it little; later, when what that has may be
-        too old, from the store."""
+        """List all objects, from the server's memory at first, which costs it little, unless they are many; later, when
+        what that has may be too old, from the store."""
         items: list[Kept] = []
         self._fields = self._select(self._client)
         parameters = {"limit": str(self._page), **self._selector()}
-        if self._first:
+        if self._from_memory:
             parameters["resourceVersion"] = "0"
         while True:
             page = self._get_page(parameters)
@@ -182,15 +183,16 @@ class ResourceWatch(Generic[Kept]):
         self._keeper.listed(items)
         self.counts.lists += 1
         self._version = str(metadata.get("resourceVersion") or "")
-        self._first, self.is_listed = False, True
+        self._from_memory, self.is_listed = False, True
 
     def _get_page(self, parameters: dict[str, str]) -> Doc:
         try:
             return self._client.get(self._resource.path, parameters)
         except ApiError as error:
-            if error.kind == "too_large":
+            if error.kind == "too_large" and self._from_memory:
+                self._from_memory = False
+            elif error.kind == "too_large":
                 self._page = max(self._page // 10, 1)
-                self._first = False  # what the server has in memory it sends at once, whatever the limit
             raise
 
     def _watch(self, version: str) -> None:

@@ -112,7 +112,8 @@ class ClusterWatcher:
         def selecting(field: str) -> Callable[[Client], str]:
             return everything if scope.whole_cluster else lambda client: f"{field}={node.get(client)}"
 
-        pods = Resource("pods", "labels, annotations and owners of pods", scope.namespace)
+        use = "labels, annotations and owners of pods"
+        pods = Resource("pods", use, scope.namespace, are_many=scope.whole_cluster)
         read = pod_of
         if scope.with_cron_jobs:
             asking = Client(self.access, self._clock, FOR_ONE_OBJECT)

@@ -103,6 +103,8 @@ def test_the_scope_decides_what_is_asked_for(api: KubernetesApi) -> None:
     made.watcher.close()
     asked = {request.path: request.parameters.get("fieldSelector") for request in api.requests}
     assert asked == {"/api/v1/namespaces/shop/pods": None, "/api/v1/namespaces": "metadata.name=shop"}
+    first = {request.path: request.parameters.get("resourceVersion") for request in reversed(api.requests)}
+    assert first == {"/api/v1/namespaces/shop/pods": None, "/api/v1/namespaces": "0"}  # many pods come in pages
 
 
 def test_closing_ends_the_threads_also_while_nothing_comes(api: KubernetesApi) -> None:

@@ -279,6 +279,25 @@ def test_containers_are_read_as_templates_and_their_annotations_have_it(host: No
     assert set(host.agent.messages) == {"one", "two", "its last line", "DBG y"}
 
 
+def test_containers_of_the_time_without_a_server_are_read_when_it_is_there(host: Node) -> None:
+    """The agent is restarted while the server is away: it neither repeats what was read nor loses what was not."""
+    by_hints = {"hints.enabled": True, "hints.default_config": {"type": "container", "paths": [host.log_path]}}
+    made = host.put("web")
+    host.log(made, "one")
+    host.discover(**by_hints)
+    host.event("one")
+    assert host.agent.stop() == 0
+    host.kubernetes.stop()
+    host.log(made, "two")
+    host.discover(**by_hints)
+    host.agent.await_log("containers are not known yet")
+    host.kubernetes.start()
+    new = host.put("new")
+    host.log(new, "three")
+    host.agent.await_messages("two", "three")
+    assert sorted(host.agent.all) == ["one", "three", "two"]
+
+
 def test_the_manifests_are_accepted_by_the_server_without_a_warning(kubernetes: RealKubernetes) -> None:
     kinds = {"daemonset": 6, "sidecar": 2}
     for base, count in kinds.items():

@@ -135,6 +135,9 @@ def never() -> bool:
     return False
 
 
+def nothing() -> None: ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """Where the messages of a batch come from.
@@ -142,7 +145,8 @@ class Source:
     `constants` are the members that the records of the file share. `process` runs the input's processors on a batch;
     None if there are none. `counts` are those of the input. `repeatable`: what was read of it can be read again, so
     it need not be kept until it is delivered. `is_lost`: True once what was read of it belongs to another reader, which
-    begins at the last position that was committed: a transaction must have nothing of it.
+    begins at the last position that was committed: a transaction must have nothing of it. `staged` is called where
+    some of it, though it may not be all of a batch, is in a transaction for which the positions are made.
     """
 
     file_id: str
@@ -156,6 +160,7 @@ class Source:
     counts: InputCounts = field(default_factory=InputCounts)
     repeatable: bool = True
     is_lost: Callable[[], bool] = never
+    staged: Callable[[], None] = nothing
 
 
 @dataclass(slots=True, eq=False)

@@ -17,7 +17,7 @@ class Metrics:
     metadata_timeouts: int = 0  # events that waited for metadata of their container or machine as long as they may
     events_truncated: int = 0  # events whose message was cut to message_max_bytes
     events_split: int = 0  # events that were sent in parts because of output.kafka.max_message_bytes
-    messages_cut_short: int = 0  # messages that were ended early because of queue.mem.pending_bytes
+    messages_cut_short: int = 0  # messages that were ended early because of what is pending
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
     bytes_acked: int = 0  # raw bytes of resolved batches
     bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files, received and not kept

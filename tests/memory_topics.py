@@ -5,6 +5,7 @@ It passes the contract tests of the real one (tests/contract/test_consumer.py).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,11 +61,14 @@ class FakeMessage:
 @dataclass
 class MemoryTopics:
     """A cluster. `records` are those of each partition, `first` the first offset that it still has; `committed` are the
-    offsets of the group, `ids` those of topics. `failing` are raised by the next calls of that name."""
+    offsets of the group, `metadata` what it keeps beside them, of which at most `most_metadata` bytes; `ids` are those
+    of topics. `failing` are raised by the next calls of that name; "on_commit": the answers to commits."""
 
     records: dict[Place, list[FakeMessage]] = field(default_factory=dict)
     first: dict[Place, int] = field(default_factory=dict)
     committed: dict[Place, int] = field(default_factory=dict)
+    metadata: dict[Place, str] = field(default_factory=dict)
+    most_metadata: int = 4096
     ids: dict[str, str] = field(default_factory=dict)
     failing: dict[str, list[KafkaException]] = field(default_factory=dict)
     consumers: list[FakeConsumer] = field(default_factory=list)
@@ -96,6 +100,7 @@ class MemoryTopics:
             self.records[place] = []
             self.first.pop(place, None)
             self.committed.pop(place, None)
+            self.metadata.pop(place, None)
 
     def of(self, topics: Sequence[str]) -> dict[str, str]:
         self.raise_planned("topic_ids")
@@ -130,6 +135,7 @@ class FakeConsumer:
         self.commit_calls: list[dict[Place, int]] = []
         self.is_closed = False
         self.generation = 0
+        self.most_at_once = sys.maxsize  # records that `consume` returns
 
     # What a test does to it.
 
@@ -148,8 +154,7 @@ class FakeConsumer:
 
     def _taken(self, callback: OnPartitions, places: Sequence[Place]) -> None:
         callback(self, [TopicPartition(*place) for place in places])
-        for place in places:
-            self.positions.pop(place, None)
+        self.incremental_unassign([TopicPartition(*place) for place in places])
 
     # What the product calls.
 
@@ -169,7 +174,7 @@ class FakeConsumer:
         return next(iter(self._next(1)), None)
 
     def consume(self, num_messages: int, timeout: float) -> list[Any]:
-        return self._next(num_messages)
+        return self._next(min(num_messages, self.most_at_once))
 
     def _next(self, count: int) -> list[FakeMessage]:
         messages: list[FakeMessage] = []
@@ -224,20 +229,27 @@ class FakeConsumer:
         return None if asynchronous else offsets
 
     def _answer(self, offsets: list[TopicPartition]) -> None:
-        self._keep(offsets)
-        self._on_commit(None, offsets)
+        try:
+            self._topics.raise_planned("on_commit")
+            self._keep(offsets)
+        except KafkaException as error:
+            self._on_commit(error.args[0], offsets)
+        else:
+            self._on_commit(None, offsets)
 
     def _keep(self, offsets: list[TopicPartition]) -> None:
+        if any(len(offset.metadata or "") > self._topics.most_metadata for offset in offsets):
+            raise KafkaException(KafkaError(KafkaError.OFFSET_METADATA_TOO_LARGE))
         new = {(offset.topic, offset.partition): offset.offset for offset in offsets}
         self._topics.committed |= new
+        self._topics.metadata |= {(offset.topic, offset.partition): offset.metadata or "" for offset in offsets}
         self.commit_calls.append(new)
 
     def committed(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self._topics.raise_planned("committed")
-        return [
-            TopicPartition(part.topic, part.partition, self._topics.committed.get((part.topic, part.partition), -1001))
-            for part in partitions
-        ]
+        places = [(partition.topic, partition.partition) for partition in partitions]
+        offsets, metadata = self._topics.committed, self._topics.metadata
+        return [TopicPartition(*place, offsets.get(place, -1001), metadata.get(place, "")) for place in places]
 
     def offsets_for_times(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         answers = []

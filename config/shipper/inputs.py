@@ -59,8 +59,10 @@ class PublisherPipelineConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EveryInput:
-    """The options of every type of input."""
+    """The options of every type of input. `of_first_line`: members of which a joined message has those of its first
+    line; of others the last one counts."""
 
+    of_first_line: ClassVar[tuple[str, ...]] = ("@timestamp",)
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
     processors: tuple[AnyProcessor, ...] = field(
         default=(),

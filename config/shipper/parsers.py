@@ -1,6 +1,6 @@
 """`parsers` of an input, which turn lines into messages; each item is one parser under its name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -74,3 +74,9 @@ PARSERS = NamedItems(
         "syslog": SyslogConfig,
     },
 )
+
+
+def longest_timeout(parsers: Sequence[ParserConfig]) -> float | None:
+    """Return the seconds after which a message that parsers join is ended; None if they join none."""
+    joining = [parser for parser in parsers if isinstance(parser, MultilineConfig | ContainerConfig)]
+    return max((parser.ends_after for parser in joining), default=None)

@@ -74,7 +74,7 @@ MEASURES: tuple[Measure | Times, ...] = (
     ),
     _counter(
         "messages_cut_short",
-        "Messages that were ended early because of queue.mem.pending_bytes.",
+        "Messages that were ended early because unfinished ones took too much memory (queue.mem.pending_bytes).",
         lambda m: m.messages_cut_short,
     ),
     _counter("processor_failures", "Events that a processor could not process.", lambda m: m.processor_failures),

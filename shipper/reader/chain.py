@@ -54,6 +54,10 @@ class HasParsers(Protocol):
     @property
     def keep_null(self) -> bool: ...
 
+    @property
+    def of_first_line(self) -> tuple[str, ...]:
+        """Return the members that a joined message has of its first line alone; of others the last one counts."""
+
 
 def parse(
     reader: Reader,
@@ -70,7 +74,7 @@ def parse(
     def parser(reader: Reader, parser: ParserConfig) -> Reader:
         match parser:
             case MultilineConfig():
-                return multiline.build(parser, reader, max_bytes, clock)
+                return multiline.build(parser, reader, max_bytes, clock, config.of_first_line)
             case NdjsonConfig():
                 return NdjsonReader(reader, parser, shared, clock, keep_null=config.keep_null)
             case IncludeMessageConfig():

@@ -7,6 +7,7 @@ before them.
 """
 
 import sys
+from collections.abc import Collection
 from itertools import pairwise
 
 from config.shipper.multiline import MultilineConfig
@@ -14,15 +15,17 @@ from shipper.clock import Clock
 from shipper.event import MULTILINE, Messages
 from shipper.reader.base import Reader
 from shipper.reader.interleaved import snap_back, with_messages
-from shipper.reader.multiline_open import Limits, Open
+from shipper.reader.multiline_open import TIME, Limits, Open
 from shipper.reader.multiline_rules import Rule, rule_of
 
 _JOINED = (MULTILINE,)
 
 
-def build(config: MultilineConfig, reader: Reader, max_bytes: int, clock: Clock) -> Reader:
-    """Return a reader of joined messages, of which about `max_bytes` bytes are kept."""
-    limits = Limits(config.most_lines or sys.maxsize, max_bytes, "" if config.skip_newline else "\n")
+def build(
+    config: MultilineConfig, reader: Reader, max_bytes: int, clock: Clock, of_first: Collection[str] = TIME
+) -> Reader:
+    """Return a reader of joined messages, of which about `max_bytes` bytes are kept. `of_first`: as Limits has it."""
+    limits = Limits(config.most_lines or sys.maxsize, max_bytes, "" if config.skip_newline else "\n", of_first=of_first)
     return MultilineReader(reader, rule_of(config), limits, clock)
 
 

@@ -1,12 +1,13 @@
 """The pending message of the multiline reader, whose lines are still being joined."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shipper.event import MULTILINE, TRUNCATED, Doc, Messages, add_flag
 
 WAITING_BYTES = 4 * 1024 * 1024
+TIME = ("@timestamp",)
 TEXTS_APART = 4096  # short lines cost far more than their characters as long as each is a text of its own
 
 
@@ -14,12 +15,14 @@ TEXTS_APART = 4096  # short lines cost far more than their characters as long as
 class Limits:
     """How much of a message is kept: at most `lines` lines, and of those only lines that begin before about its byte
     `max_bytes`. The limit behind this reader cuts the last of them: lines are dropped here only to save memory.
-    `waiting`: how many bytes may wait behind interleaved messages until the pending one is ended as it is."""
+    `waiting`: how many bytes may wait behind interleaved messages until the pending one is ended as it is. `of_first`:
+    members of documents that count of the first line alone, even if that has none."""
 
     lines: int
     max_bytes: int
     separator: str
     waiting: int = WAITING_BYTES
+    of_first: Collection[str] = TIME
 
 
 class Open:
@@ -112,7 +115,8 @@ class Open:
     def _take_docs(self, docs: Sequence[Doc], is_first: bool) -> None:
         for index, doc in enumerate(docs):
             if index or not is_first:
-                doc.pop("@timestamp", None)  # the first line's time counts, even if that had no document
+                for name in self._limits.of_first:
+                    doc.pop(name, None)
             if self._doc is None:
                 self._doc = doc
             elif doc:

@@ -53,6 +53,11 @@ class Group:
     def value(self, content: bytes) -> Any:
         return self.poll_until(lambda message: message.error() is None and message.value() == content)
 
+    def await_commit(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not self.commits and time.monotonic() < deadline:
+            self.consumer.poll(0.05)
+
     def event(self, code: int) -> Any:
         return self.poll_until(lambda message: message.error() is not None and message.error().code() == code)
 
@@ -138,12 +143,52 @@ def test_a_commit_is_answered_within_poll_and_found_again(group: Group) -> None:
     (before,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
     assert before.offset < 0
     group.consumer.commit(offsets=[TopicPartition(*group.place, 1)], asynchronous=True)
-    deadline = time.monotonic() + PATIENCE
-    while not group.commits and time.monotonic() < deadline:
-        group.consumer.poll(0.05)
+    group.await_commit()
     assert group.commits == [None]
     (after,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
     assert after.offset == 1
+
+
+def test_what_is_committed_beside_an_offset_is_found_again_and_replaced(group: Group) -> None:
+    group.write(b"one")
+    group.begin(0)
+    group.value(b"one")
+    for metadata in ("3,5", ""):
+        group.consumer.commit(offsets=[TopicPartition(*group.place, 1, metadata)], asynchronous=False)
+        (after,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
+        assert (after.offset, after.metadata or "") == (1, metadata)
+
+
+@pytest.mark.kafka
+def test_what_a_transaction_commits_beside_an_offset_is_found_again(kafka_broker: Broker) -> None:
+    group = real(kafka_broker)
+    group.write(b"one")
+    group.begin(0)
+    group.value(b"one")
+    settings = {"bootstrap.servers": kafka_broker.bootstrap, "transactional.id": group.place[0], "log_level": 0}
+    producer = Producer(settings)
+    producer.init_transactions(PATIENCE)
+    producer.begin_transaction()
+    targets = [TopicPartition(*group.place, 1, "3,5")]
+    producer.send_offsets_to_transaction(targets, group.consumer.consumer_group_metadata(), PATIENCE)
+    producer.commit_transaction(PATIENCE)
+    deadline = time.monotonic() + PATIENCE  # what reads uncommitted records is not made to wait for the offset
+    (after,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
+    while after.offset < 0 and time.monotonic() < deadline:
+        (after,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
+    group.consumer.close()
+    assert (after.offset, after.metadata) == (1, "3,5")
+
+
+def test_more_than_the_broker_keeps_beside_an_offset_is_refused_with_the_offset(group: Group) -> None:
+    group.write(b"one")
+    group.begin(0)
+    group.value(b"one")
+    group.consumer.commit(offsets=[TopicPartition(*group.place, 1, "x" * 5000)], asynchronous=True)
+    group.await_commit()
+    assert [error and error.code() for error in group.commits] == [KafkaError.OFFSET_METADATA_TOO_LARGE]
+    (after,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
+    assert after.offset < 0
 
 
 def test_a_paused_partition_gives_nothing_until_it_is_resumed(group: Group) -> None:

@@ -73,10 +73,12 @@ class Relay:
 
 
 class Numbers:
-    """Writes numbered records to a topic, and counts what of them is in another one."""
+    """Writes numbered records to a topic, and counts what of them is in another one, where they may be joined. Two of
+    three are `indented`, if they are to be."""
 
     def __init__(self, broker: Broker, source: str, target: str, isolation: str = "read_committed") -> None:
         self.written = 0
+        self.indented = False
         self.seen: Counter[int] = Counter()
         self.records: dict[tuple[str, int], dict[str, Any]] = {}
         self._source = source
@@ -88,7 +90,8 @@ class Numbers:
     def write(self, count: int) -> None:
         numbers = range(self.written, self.written + count)
         for number in numbers:
-            self._producer.produce(self._source, f"{number}", f"key-{number % 100}", on_delivery=_must_arrive)
+            value = f" {number}" if self.indented and number % 3 else f"{number}"
+            self._producer.produce(self._source, value, f"key-{number % 100}", on_delivery=_must_arrive)
             if not number % 1000:
                 self._producer.poll(0)
         self._producer.flush(PATIENCE)
@@ -103,7 +106,7 @@ class Numbers:
                     raise KafkaException(error)
                 continue
             record = orjson.loads(message.value() or b"")
-            self.seen[int(record["message"])] += 1
+            self.seen.update(numbers_in(record))
             name = record["log"]["file"]["id"], record["log"]["offset"]
             before = self.records.setdefault(name, record)
             assert before["message"] == record["message"], "one name, two contents"
@@ -122,11 +125,20 @@ class Numbers:
             self.read()
 
     @property
+    def landed(self) -> Counter[int]:
+        """Return the numbers in records of different names: those that a sink lands."""
+        return Counter(number for record in self.records.values() for number in numbers_in(record))
+
+    @property
     def repeated(self) -> int:
         return sum(self.seen.values()) - len(self.seen)
 
     def close(self) -> None:
         self._consumer.close()
+
+
+def numbers_in(record: dict[str, Any]) -> list[int]:
+    return [int(line) for line in record["message"].split("\n")]
 
 
 def _must_arrive(error: Any, message: Any) -> None:

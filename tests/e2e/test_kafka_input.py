@@ -14,6 +14,7 @@ from tests.e2e.running import PATIENCE
 pytestmark = pytest.mark.kafka
 
 KILLS = 20
+JOINED_KILLS = 12
 
 
 @pytest.fixture
@@ -74,6 +75,49 @@ def test_each_record_is_committed_once_by_members_that_are_killed(
     provoke(relays, numbers, seed)
     numbers.read_for(5)
     assert numbers.repeated == 0
+
+
+@pytest.mark.slow("two members, twelve kills")
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_joined_records_are_in_one_message_each_after_kills_of_members(
+    relays: list[Relay], numbers: Numbers, seed: int, delivery: str
+) -> None:
+    numbers.indented = True
+    members = relays[:2]
+    for relay in members:
+        relay.options["parsers"] = [{"multiline": {"pattern": "^ ", "timeout": "300ms"}}]
+        if delivery == "exactly_once":
+            relay.options["isolation_level"] = "read_committed"
+            relay.output = {"delivery": delivery}
+        relay.start()
+    chance = random.Random(seed)
+    for kill in range(JOINED_KILLS):
+        numbers.write(chance.choice([50, 2000]))
+        numbers.await_all()
+        # The last messages were ended by time, and the offsets behind them are hardly committed yet.
+        killed = members if kill % 2 else [chance.choice(members)]
+        for relay in killed:
+            relay.kill()
+        numbers.write(50)
+        for relay in killed:
+            relay.start()
+    numbers.await_all()
+    numbers.read_for(5)
+    assert set(numbers.landed.values()) == {1}
+    assert any(record["message"].startswith(" ") for record in numbers.records.values())  # what came after that
+    if delivery == "exactly_once":
+        assert numbers.repeated == 0
+
+
+def test_with_once_the_last_message_is_sent_as_it_is(relays: list[Relay], numbers: Numbers) -> None:
+    numbers.indented = True
+    numbers.write(1000)
+    relays[0].options["parsers"] = [{"multiline": {"pattern": "^ ", "timeout": "1h"}}]
+    relays[0].start("--once")
+    assert relays[0].process.wait(PATIENCE) == 0
+    numbers.await_all()
+    assert (numbers.repeated, set(numbers.landed.values())) == (0, {1})
+    assert len(numbers.records) < 1000
 
 
 def test_records_are_relayed_once_and_members_share_the_partitions(relays: list[Relay], numbers: Numbers) -> None:

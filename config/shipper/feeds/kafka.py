@@ -12,8 +12,7 @@ from config.shipper import filebeat
 from config.shipper.feeds.base import FeedConfig
 from config.shipper.inputs import PublisherPipelineConfig
 from config.shipper.kafka import NOT_A_TOPIC, is_topic, version_number
-from config.shipper.multiline import MultilineConfig
-from config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
+from config.shipper.parsers import PARSERS, ParserConfig
 from config.text.checks import Finding, addresses, not_blank
 from config.text.units import Duration, Size
 
@@ -117,6 +116,7 @@ class KafkaPipelineConfig(PublisherPipelineConfig):
 class KafkaInputConfig(FeedConfig):
     since: ClassVar = "0.2"
     not_yet: ClassVar = filebeat.KAFKA_INPUT_NOT_YET
+    of_first_line: ClassVar[tuple[str, ...]] = ("@timestamp", "kafka")  # `kafka.offset` is `log.offset`
     type: str = field(default="kafka", metadata={"doc": "The type of input."})
     hosts: tuple[str, ...] = field(
         metadata={
@@ -186,7 +186,10 @@ class KafkaInputConfig(FeedConfig):
     rebalance: RebalanceConfig = field(default_factory=RebalanceConfig)
     parsers: tuple[ParserConfig, ...] = field(
         default=(),
-        metadata={"doc": "Steps that work on the value of each record, in order.", "read_as": PARSERS},
+        metadata={
+            "doc": "Steps that work on the value of each record, as on the lines of a file, in order.",
+            "read_as": PARSERS,
+        },
     )
     publisher_pipeline: KafkaPipelineConfig = field(default_factory=KafkaPipelineConfig)
     username: str | None = field(
@@ -214,15 +217,6 @@ class KafkaInputConfig(FeedConfig):
         return tuple(f"{topic} as group {self.group_id}" for topic in self.topics)
 
     def check(self) -> Iterator[Finding]:
-        for parser in self.parsers:
-            if isinstance(parser, MultilineConfig | ContainerConfig):
-                yield (
-                    "parsers",
-                    "multiline and container join lines, and what was joined when a message ended by its timeout "
-                    "cannot be kept in the group: join them where the files are read, and use ndjson, syslog or "
-                    "include_message here",
-                )
-                break
         tls = bool(self.ssl.enabled)
         yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
-from config.shipper.parsers import ContainerConfig
+from config.shipper.parsers import ContainerConfig, longest_timeout
 from config.text.encodings import encoded_terminator
 from registry.state import FileState
 from shipper.event import Constants, Doc, Source
@@ -37,10 +37,9 @@ class Input(ConfiguredInput[InputConfig]):
         """Return a harvester that resumes at the state's position; with `once` it ends at the state's size. `was`: the
         entry that is to be proven first. Raises OSError."""
         joining = [parser for parser in self.config.parsers if isinstance(parser, MultilineConfig | ContainerConfig)]
-        timeouts = [parser.ends_after for parser in joining]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
         policy = ReadPolicy(
-            max(timeouts) if timeouts and not once else None,
+            None if once else longest_timeout(joining),
             once,
             line_end=line_end,
             most_kept=self.max_bytes * (1 + len(joining)),

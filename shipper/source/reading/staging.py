@@ -26,13 +26,15 @@ class Group(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupOffset:
-    """A position that a consumer group has. `is_lost`: True once another member has the partition."""
+    """A position that a consumer group has, and what it keeps beside it. `is_lost`: True once another member has the
+    partition."""
 
     group: Group
     topic: str
     partition: int
     offset: int
     is_lost: Callable[[], bool]
+    metadata: str = ""
 
 
 class OffsetSender(Protocol):
@@ -69,6 +71,7 @@ class Staging:
         self._is_staging = True
         for batch in batches:
             batch.resolve()
+            batch.source.staged()
         self._is_staging = False
         entries, offsets = {}, {}
         for ledger, (nodes, state_at) in self._staged.items():
@@ -116,5 +119,5 @@ def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) 
     if lost or metadata is None:
         words = f"another member of the group has {lost[0].topic}[{lost[0].partition}] now" if lost else "no member"
         raise KafkaException(KafkaError(KafkaError.ILLEGAL_GENERATION, words, False, False, True))
-    positions = [TopicPartition(offset.topic, offset.partition, offset.offset) for offset in offsets]
+    positions = [TopicPartition(offset.topic, offset.partition, offset.offset, offset.metadata) for offset in offsets]
     producer.send_offsets_to_transaction(positions, metadata, SEND_TIMEOUT)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from config.shipper.feeds.journald import JournaldConfig
+from config.shipper.parsers import longest_timeout
 from logs.throttle import Throttle
 from registry.registrar import SaveTicket
 from registry.state import FileState
@@ -17,7 +18,7 @@ from shipper.source.feeds.journald.doorbell import Doorbell
 from shipper.source.feeds.journald.entries import Decoder, Entry, Key
 from shipper.source.feeds.journald.journalctl import NEVER, Journalctl, ReadSettings
 from shipper.source.feeds.journald.position import Position
-from shipper.source.feeds.journald.runs import Run, mark_of, message_timeout
+from shipper.source.feeds.journald.runs import Run, mark_of
 
 RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
 PARKED_ENTRIES = 20_000  # behind a pending message
@@ -57,7 +58,7 @@ class Journal:
         self.journalctl = Journalctl(settings, self._start_at, bell, clock, metrics)
         self._input, self._context, self._clock, self._metrics = feed_input, context, clock, metrics
         self._last = state.cursor  # of the entry that was read last
-        self._timeout = message_timeout(feed_input)
+        self._timeout = longest_timeout(config.parsers)
         self._runs: dict[Key, Run] = {}
         self._entries: deque[_Read] = deque()  # from the first entry of a pending message on
         self._parked: tuple[SaveTicket, list[Batch]] | None = None  # until their ends are saved

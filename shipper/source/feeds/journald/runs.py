@@ -3,8 +3,6 @@
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 
-from config.shipper.multiline import MultilineConfig
-from config.shipper.parsers import ContainerConfig
 from shipper.event import Doc, Messages
 from shipper.reader import chain
 from shipper.reader.base import Reader
@@ -22,12 +20,6 @@ def mark_of(key: Key, number: int) -> int:
     """Return the number by which the registry knows a place in a sequence where a message was ended by time."""
     digest = hashlib.sha256("\0".join((*key, str(number))).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1  # a signed number of 64 bits
-
-
-def message_timeout(feed_input: FeedInput) -> float | None:
-    """Return the seconds after which a message that parsers join is ended; None if they join none."""
-    joining = [parser for parser in feed_input.config.parsers if isinstance(parser, MultilineConfig | ContainerConfig)]
-    return max((parser.ends_after for parser in joining), default=None)
 
 
 class Pushed:

@@ -1,10 +1,12 @@
 """Reading topics as a member of a consumer group.
 
 A thread of its own (`member`) polls the consumer, answers its rebalances (`rebalances`, with `starts` and `topic_ids`)
-and commits; the reading thread (`feed`) makes batches of what it hands over. A `Partition` is all that the two share.
+and commits; the reading thread (`feed`, `readings`) makes batches of what it hands over (`reading`). A `Partition` is
+all that the two share.
 
 The positions are in the group only. A partition's ledger is the one of files: what is committed is the end of the
-longest run of delivered batches, so gaps of compaction and transactions are nothing special. A partition that goes to
+longest run of delivered batches, so gaps of compaction and transactions are nothing special. Where a message was ended
+by time is committed beside the offset (`cuts`), before the message is given. A partition that goes to
 another member is given no further, and what is in flight of it is awaited, for `wait_close`; what is not delivered by
 then is read again by the other member, under the same names. Once it belongs to another, it `is_lost`: nothing of it
 is committed any more, and a transaction leaves it out (`output/transactional`).

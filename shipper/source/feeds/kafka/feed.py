@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from config.shipper.feeds.kafka import KafkaInputConfig
 from kafka_client.renewal import renewals
@@ -11,15 +12,13 @@ from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.kafka.client import Clients, clients
 from shipper.source.feeds.kafka.member import Member
-from shipper.source.feeds.kafka.partition import Partition, Place, file_id
+from shipper.source.feeds.kafka.partition import Partition, file_id
 from shipper.source.feeds.kafka.problems import Problems
-from shipper.source.feeds.kafka.reading import PartitionReading
+from shipper.source.feeds.kafka.reading import NEVER
+from shipper.source.feeds.kafka.readings import ReadingContext, Readings
 from shipper.source.feeds.kafka.rebalances import MemberContext
 from shipper.source.feeds.kafka.starts import Start
-from shipper.source.reading.staging import GroupOffset
-
-NEVER = float("inf")
-REFUSED_WAIT = 0.02  # seconds until it is asked again whether the pipeline takes more of a partition
+from shipper.source.reading.staging import Group, GroupOffset
 
 
 class KafkaFeed:
@@ -32,10 +31,7 @@ class KafkaFeed:
         self._input = feed_input
         self._context = context
         self._problems = Problems(config, context.clock.monotonic)
-        self._readings: dict[Place, PartitionReading] = {}
-        self._turn = 0
         self._records_lost = 0
-        self._is_refused = False
         member_context = MemberContext(
             config,
             self._make_partition,
@@ -47,6 +43,10 @@ class KafkaFeed:
         )
         are_renewed = renewals(config, context.clock, f"input {config.id}")
         self._member = Member(made, member_context, are_renewed)
+        reading_context = ReadingContext(
+            config, feed_input.max_bytes, context, lambda: self._member.partitions, self._member.has_room
+        )
+        self._readings = Readings(reading_context)
         self._member.start()
 
     @property
@@ -63,28 +63,10 @@ class KafkaFeed:
         self._records_lost = lost
 
     def read(self, budget: int) -> Iterator[Batch]:
-        partitions = list(self._member.partitions.values())
-        self._turn += 1
-        self._is_refused = False
-        for index in range(len(partitions)):
-            partition = partitions[(self._turn + index) % len(partitions)]
-            if not partition.has_blocks:
-                continue
-            if not self._context.takes_more(partition.source):
-                self._is_refused = True
-                continue
-            block = partition.take()
-            if block is not None:
-                self._member.has_room()
-                yield from self._reading_of(partition).batches(block)
-                budget -= block.bytes
-                if budget <= 0:
-                    return
+        yield from self._readings.read(budget)
 
     def next_wake(self, *, reading: bool) -> float:
-        if not reading or not any(partition.has_blocks for partition in self._member.partitions.values()):
-            return NEVER
-        return REFUSED_WAIT if self._is_refused else 0.0
+        return self._readings.next_read if reading else NEVER
 
     def status(self) -> SourceStatus:
         partitions = list(self._member.partitions.values())
@@ -102,15 +84,6 @@ class KafkaFeed:
     def stop(self) -> None:
         self._member.stop()  # its thread commits, and leaves the group; the process ends after it
 
-    def _reading_of(self, partition: Partition) -> PartitionReading:
-        reading = self._readings.get(partition.place)
-        if reading is None or reading.partition is not partition:
-            known = self._member.partitions
-            self._readings = {place: other for place, other in self._readings.items() if place in known}
-            reading = PartitionReading(partition, self._config, self._input.max_bytes, self._context)
-            self._readings[partition.place] = reading
-        return reading
-
     def _make_partition(self, start: Start) -> Partition:
         """Called by the member's thread."""
         stage = self._input.stage
@@ -118,14 +91,20 @@ class KafkaFeed:
         def source_of(partition: Partition) -> Source:
             name = file_id(self._config.group_id, partition.topic, partition.topic_id, partition.number)
             made = self._input.source(name, f"kafka:{partition.topic}/{partition.number}")
-            return replace(made, is_lost=lambda: partition.is_lost)
+            return replace(made, is_lost=lambda: partition.is_lost, staged=partition.staged)
 
         def stage_of(partition: Partition) -> Stage:
             assert stage is not None, "asked for where there is one"
-            place, is_lost = partition.place, partition.source.is_lost
-            return stage(lambda position: GroupOffset(self._member, *place, position, is_lost))
+            return stage(partial(group_offset, self._member, partition))
 
-        return Partition(start.place, start.topic_id, start.offset, source_of, None if stage is None else stage_of)
+        made = None if stage is None else stage_of
+        return Partition(start.place, start.topic_id, start.offset, source_of, made, start.cuts)
+
+
+def group_offset(group: Group, partition: Partition, position: int) -> GroupOffset:
+    """Return what the group is to have of a partition once all before `position` is delivered."""
+    metadata = partition.metadata_at(position)
+    return GroupOffset(group, *partition.place, position, partition.source.is_lost, metadata)
 
 
 def make(feed_input: FeedInput, context: SourceContext, wake: Callable[[], None]) -> KafkaFeed:

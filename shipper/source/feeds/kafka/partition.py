@@ -10,6 +10,7 @@ from confluent_kafka import Message
 
 from shipper.event import Source
 from shipper.pipeline.acks import Ledger, Stage
+from shipper.source.feeds.kafka.cuts import MOST_BYTES, metadata_of
 
 RECORD_OVERHEAD = 400  # bytes of memory that a record takes beside its content
 
@@ -30,7 +31,7 @@ Place = tuple[str, int]  # topic and number
 
 class Partition:
     """It begins at `start`, None for its first record. `source` is that of its events; `stage` makes the stage of its
-    ledger, where the output commits transactions."""
+    ledger, where the output commits transactions. `cuts`: where messages behind the start were ended by time."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Partition:
         start: int | None,
         source: Callable[["Partition"], Source],
         stage: Callable[["Partition"], Stage] | None = None,
+        cuts: tuple[int, ...] = (),
     ) -> None:
         self.place = place
         self.topic, self.number = place
@@ -50,6 +52,7 @@ class Partition:
         self.paused = False
         self.stopped = False  # nothing more is received: an offset is missing, or `--once` is done
         self.committed: int | None = None
+        self.saved_cuts: frozenset[int] = frozenset()  # that the group has; replaced as a whole
         self.once_end: int | None = None  # with `--once`
         # Of both.
         self._lock = threading.Lock()
@@ -59,8 +62,10 @@ class Partition:
         self.is_ending = False  # it goes to another member, or the input stops
         self.is_lost = False  # it belongs to another member
         self.settled = threading.Event()  # set when a position moved while it is ending
-        # Of the reading thread; the other one reads `position`.
+        # Of the reading thread; the other one reads `position` and `cuts`, which is replaced as a whole.
         self.position = start
+        self.cuts = cuts  # behind the position, ascending
+        self.is_pending = False  # some of what was taken belongs to a message that is pending, or parked
         self.ledger: Ledger | None = None
         self._make_stage = stage
         self.source = source(self)
@@ -94,6 +99,12 @@ class Partition:
             self._taken += block.bytes
             return block
 
+    def may_give(self) -> bool:
+        """True if what was parked may be given now; `taken` must follow when its batches are tracked."""
+        with self._lock:
+            self._is_taking = not self.is_ending
+            return self._is_taking
+
     def taken(self) -> None:
         self._is_taking = False
         if self.is_ending:
@@ -106,6 +117,37 @@ class Partition:
             stage = self._make_stage(self) if self._make_stage is not None else None
             self.ledger = Ledger(start, self._advanced, stage)
         return self.ledger.track(end, now)
+
+    def cut(self, end: int) -> bool:
+        """Have the group keep that a message was ended there by time. True once it does, so that the message may be
+        sent; at once if the output commits the offsets with what it sends. Called again and again by the reading
+        thread: where there is no room for another cut, the position has to pass some first."""
+        if end not in self.cuts:
+            cuts = (*self.cuts, end)
+            if len(metadata_of(cuts)) > MOST_BYTES:
+                return False
+            self.cuts = cuts
+        return self._make_stage is not None or end in self.saved_cuts
+
+    def staged(self) -> None:
+        """Have the transaction that is being made commit the position, even if that does not move: where some of a
+        batch is left for the next one, cuts would be missing that the messages of this one depend on."""
+        if self.cuts and self.ledger is not None:
+            self.ledger.track(self.ledger.tracked)()
+
+    def metadata_at(self, position: int) -> str:
+        """Return what the group is to keep beside this position."""
+        return metadata_of(cut for cut in self.cuts if cut > position)
+
+    def unsaved(self) -> tuple[int, tuple[int, ...]] | None:
+        """Return the position and the cuts behind it; None if the group has them, or must not get them. Called by the
+        member's thread."""
+        cuts = self.cuts  # before the position, which removes those that it passes
+        position = self.position
+        if position is None or self.is_lost:
+            return None
+        behind = tuple(cut for cut in cuts if cut > position)
+        return None if position == self.committed and self.saved_cuts.issuperset(behind) else (position, behind)
 
     def end_reading(self) -> None:
         """Give no more of it: what was received and not taken is dropped. Called by the member's thread."""
@@ -121,10 +163,26 @@ class Partition:
     @property
     def is_done(self) -> bool:
         """True if all that was received is acknowledged."""
-        return not self._blocks and self.is_settled
+        return not self._blocks and not self.is_pending and self.is_settled
+
+    @property
+    def is_read_up(self) -> bool:
+        """True if all that there is was taken. Only then a message may be ended by time: what comes next may have been
+        read and sent with it already, by a member that was killed."""
+        nothing_follows = self.at_end or self.stopped  # first: what came before that is known was given before
+        return nothing_follows and not self._blocks and not self.is_ending
+
+    @property
+    def next_to_give(self) -> int:
+        """Return the first offset that is not in flight. Any thread may ask."""
+        if self.ledger is not None:
+            return self.ledger.tracked
+        return self.position if self.position is not None else self.next or 0
 
     def _advanced(self, position: int) -> None:
         self.position = position
+        if self.cuts and self.cuts[0] <= position:
+            self.cuts = tuple(cut for cut in self.cuts if cut > position)
         if self.is_ending:
             self.settled.set()
 

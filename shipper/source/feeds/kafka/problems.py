@@ -48,6 +48,8 @@ WORDS = {
     KafkaError._SSL: "TLS fails at {hosts}; check ssl.certificate_authorities, and that the port is one for TLS",
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "the user may not read the topic {topic}; allow it to Read and Describe",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "the user may not be in the group {group}; allow it to Read the group",
+    KafkaError.OFFSET_METADATA_TOO_LARGE: "the brokers take less beside an offset than the group {group} has to keep "
+    "of joined messages, which wait for it; set offset.metadata.max.bytes of the brokers to 4096, its default",
     KafkaError.FENCED_INSTANCE_ID: "another member of the group {group} has the same group_instance_id; give each its "
     "own",
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: "the members of the group {group} have another rebalance.strategy; give all"

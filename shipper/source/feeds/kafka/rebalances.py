@@ -10,6 +10,7 @@ from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.folding import EACH
 from shipper.clock import Clock
 from shipper.source.feeds.kafka.client import Consumer
+from shipper.source.feeds.kafka.cuts import metadata_of
 from shipper.source.feeds.kafka.partition import Partition, Place
 from shipper.source.feeds.kafka.problems import Problems
 from shipper.source.feeds.kafka.starts import Start, Starts, bounds
@@ -18,6 +19,19 @@ logger = logging.getLogger(__name__)
 
 WAIT = 0.05  # seconds
 RETRY = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """What the group is to have of a partition: the position, and the cuts behind it."""
+
+    partition: Partition
+    position: int
+    cuts: tuple[int, ...]
+
+    @property
+    def target(self) -> TopicPartition:
+        return TopicPartition(*self.partition.place, self.position, metadata_of(self.cuts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +135,20 @@ class Rebalances:
 
     def commit(self, consumer: Consumer, partitions: Iterable[Partition]) -> None:
         """Commit what is acknowledged, and wait for the answer."""
-        offsets = self.uncommitted(partitions)
-        if not offsets:
+        unsaved = self.uncommitted(partitions)
+        if not unsaved:
             return
         try:
-            consumer.commit(offsets=offsets, asynchronous=False)
+            consumer.commit(offsets=[item.target for item in unsaved], asynchronous=False)
         except KafkaException as error:
             self._context.problems.report(error.args[0])
 
-    def uncommitted(self, partitions: Iterable[Partition]) -> list[TopicPartition]:
+    def uncommitted(self, partitions: Iterable[Partition]) -> list[Unsaved]:
         if not self._context.commits:
             return []
-        moved = []
-        for partition in partitions:
-            position = partition.position  # once: the reading thread moves it
-            if position is not None and position != partition.committed and not partition.is_lost:
-                moved.append(TopicPartition(partition.topic, partition.number, position))
-        return moved
+        return [
+            Unsaved(partition, *unsaved) for partition in partitions if (unsaved := partition.unsaved()) is not None
+        ]
 
     def out_of_range(self, consumer: Consumer, place: Place) -> None:
         """Kafka does not have the next offset of this partition: decide where it is read on. Raises KafkaException."""
@@ -158,7 +169,7 @@ class Rebalances:
             self._context.problems.show(_name(partition), f"{words}: {lost} are lost; {way_out}")
             return
         start = first if policy == "earliest" else end
-        lost = max(start - wanted, 0)
+        lost = max(start - partition.next_to_give, 0)  # what is pending is read again, and is missing too
         self.records_lost += lost
         logger.error(
             "input %s: %s: it is read on from %d, and up to %d records are lost (out_of_range: %s)",
@@ -169,7 +180,8 @@ class Rebalances:
             policy,
             extra=EACH,
         )
-        self._replace(consumer, [Start(place, partition.topic_id, start, committed=False)])
+        cuts = tuple(cut for cut in partition.cuts if cut > start)
+        self._replace(consumer, [Start(place, partition.topic_id, start, committed=False, cuts=cuts)])
 
     def changed_topics(self, topic: str | None = None) -> list[str]:
         """Return the topics that are not those any more that were assigned. Blocks, and raises KafkaException."""
@@ -212,7 +224,8 @@ class Rebalances:
 
     def _made(self, start: Start) -> Partition:
         partition = self._context.make_partition(start)
-        partition.committed = start.offset if start.committed else None
+        if start.committed:
+            partition.committed, partition.saved_cuts = start.offset, frozenset(start.cuts)
         return partition
 
     def _starts_of(self, consumer: Consumer, places: Sequence[Place]) -> list[Start]:

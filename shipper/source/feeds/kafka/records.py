@@ -1,6 +1,9 @@
 """Records of Kafka as messages: the innermost reader of a partition."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
@@ -11,35 +14,56 @@ from shipper.reader.limit import cut_texts
 from shipper.record import timestamp
 from shipper.source.feeds.kafka.partition import Block, Place
 
+_offset = methodcaller("offset")
 LATEST = 253_402_300_799_999  # the last millisecond of the year 9999: a producer may claim any time
 
 
 class RecordReader:
-    """Returns the messages of the block that it was given. Offsets are Kafka's, and each message is of length 1."""
+    """Returns the messages of the block that it was given, in runs that end at cuts. Offsets are Kafka's, and each
+    message is of length 1."""
 
     pending_since: float | None = None
 
     def __init__(self, place: Place, max_bytes: int) -> None:
         self._topic, self._number = place
         self._max_bytes = max_bytes
-        self._block: Block | None = None
-        self._start = 0
+        self._pieces: Iterator[_Piece] = iter(())
 
-    def give(self, start: int, block: Block) -> None:
-        """`start`: where the block before ended."""
-        self._start, self._block = start, block
+    def give(self, start: int, block: Block, cuts: Sequence[int] = ()) -> None:
+        """`start`: where the block before ended. `cuts`: where messages must end, ascending."""
+        self._pieces = _pieces(start, block, cuts)
 
     def next(self) -> Messages | None:
-        block, self._block = self._block, None
-        if block is None:
+        piece = next(self._pieces, None)
+        if piece is None:
             return None
-        texts, offsets, docs = columns(block.records, self._topic, self._number)
-        messages = Messages(self._start, block.end, texts, offsets, [1] * len(offsets), docs=docs)
+        texts, offsets, docs = columns(piece.records, self._topic, self._number)
+        messages = Messages(piece.start, piece.end, texts, offsets, [1] * len(offsets), cut=piece.cut, docs=docs)
         cut_texts(messages, self._max_bytes)
         return messages
 
     def finish(self) -> Messages | None:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    records: Sequence[Message]
+    start: int
+    end: int
+    cut: bool
+
+
+def _pieces(start: int, block: Block, cuts: Sequence[int]) -> Iterator[_Piece]:
+    """Yield a block in pieces that end at the cuts, and at its end."""
+    records = block.records
+    for cut in cuts:
+        if start < cut <= block.end:
+            last = bisect_left(records, cut, key=_offset)
+            yield _Piece(records[:last], start, cut, cut=True)
+            records, start = records[last:], cut
+    if start < block.end or records or not cuts:
+        yield _Piece(records, start, block.end, cut=False)
 
 
 class CutReader:
@@ -54,13 +78,15 @@ class CutReader:
         return self._reader.pending_since
 
     def next(self) -> Messages | None:
-        messages = self._reader.next()
+        return self._cut(self._reader.next())
+
+    def finish(self) -> Messages | None:
+        return self._cut(self._reader.finish())
+
+    def _cut(self, messages: Messages | None) -> Messages | None:
         if messages is not None:
             cut_texts(messages, self._max_bytes)
         return messages
-
-    def finish(self) -> Messages | None:
-        return self._reader.finish()
 
 
 def columns(records: Sequence[Message], topic: str, number: int) -> tuple[list[str], list[int], list[Doc]]:

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from shipper.source.feeds.kafka.client import MIB, Clients, Consumer
 from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
 from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN
-from shipper.source.feeds.kafka.rebalances import MemberContext, Rebalances
+from shipper.source.feeds.kafka.rebalances import MemberContext, Rebalances, Unsaved
 from shipper.source.feeds.kafka.records import size_beside
 from shipper.source.feeds.kafka.starts import Starts
 
@@ -43,7 +43,7 @@ class Session:
         self._clock = context.clock
         self._room = threading.Event()
         self._full_since: float | None = None
-        self._is_committing = False
+        self._committing: Sequence[Unsaved] = ()
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._mean = 200.0  # bytes of a record
         self._unknown: frozenset[str] = frozenset()  # topics
@@ -173,8 +173,11 @@ class Session:
     def _give(self, partition: Partition, records: Sequence[Message]) -> None:
         if partition.stopped:
             return
-        partition.stopped = partition.once_end is not None and _offset(records[-1]) + 1 >= partition.once_end
-        records = _wanted(partition, records)
+        is_last = partition.once_end is not None and _offset(records[-1]) + 1 >= partition.once_end
+        self._give_wanted(partition, _wanted(partition, records))
+        partition.stopped = is_last  # after they were given: the reading thread takes it for the end of all
+
+    def _give_wanted(self, partition: Partition, records: Sequence[Message]) -> None:
         if not records:
             return
         size = sum(map(len, records)) + sum(map(size_beside, records))
@@ -207,36 +210,39 @@ class Session:
         if partition is None or offset is None:
             return
         self._problems.recovered(partition.topic)
-        partition.at_end = True
         partition.end = max(partition.end, offset)
-        partition.stopped |= partition.once_end is not None
         if partition.next is None or offset > partition.next:
             partition.next = offset
             partition.give(Block((), offset, 0, 0))
+        partition.at_end = True  # after that was given, as with `stopped`
+        partition.stopped |= partition.once_end is not None
 
     def _commit(self) -> None:
         """Commit what was delivered, one request at a time: a repeated one must not overtake a newer one."""
-        if self._is_committing:
+        if self._committing:
             return
-        offsets = self.rebalances.uncommitted(self._partitions)
-        if offsets:
-            self._is_committing = True
+        self._committing = self.rebalances.uncommitted(self._partitions)
+        if self._committing:
             try:
-                self._consumer.commit(offsets=offsets, asynchronous=True)
+                self._consumer.commit(offsets=[item.target for item in self._committing], asynchronous=True)
             except KafkaException as error:
                 self._on_commit(error.args[0], [])
 
     def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
-        self._is_committing = False
+        committing, self._committing = self._committing, ()
         if error is not None:
             if error.code() not in REBALANCING:
                 self._problems.report(error)
             return  # what is not committed is committed with the next one
-        partitions = self.rebalances.partitions
-        for offset in offsets:
-            partition = partitions.get((offset.topic, offset.partition))
-            if partition is not None and offset.error is None:
-                partition.committed = offset.offset
+        refused = {(offset.topic, offset.partition): offset.error for offset in offsets if offset.error is not None}
+        for place, reason in refused.items():
+            if reason.code() not in REBALANCING:
+                self._problems.report(reason, place[0])
+        for item in committing:
+            if item.partition.place not in refused:
+                item.partition.committed, item.partition.saved_cuts = item.position, frozenset(item.cuts)
+        if any(item.cuts for item in committing):
+            self._context.wake()  # what was parked until then may be given
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal():

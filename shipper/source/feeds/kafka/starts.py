@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from config.shipper.feeds.kafka import InitialOffset
 from shipper.source.feeds.kafka.client import Consumer, TopicIds
+from shipper.source.feeds.kafka.cuts import cuts_in
 from shipper.source.feeds.kafka.partition import Place
 
 TIMEOUT = 5.0  # seconds of a request
@@ -15,12 +16,14 @@ TIMEOUT = 5.0  # seconds of a request
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`offset`: None for the first record that there is. `committed`: False if the group has no offset yet."""
+    """`offset`: None for the first record that there is. `committed`: False if the group has no offset yet. `cuts`: as
+    a partition has them."""
 
     place: Place
     topic_id: str
     offset: int | None
     committed: bool = True
+    cuts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,20 @@ class Starts:
         if not places:
             return []
         ids = self.topic_ids.of(sorted({topic for topic, _ in places}))
-        committed = {}
+        committed, cuts = {}, {}
         for partition in consumer.committed([TopicPartition(*place) for place in places], timeout=TIMEOUT):
             if partition.error is not None:
                 raise KafkaException(partition.error)
             if partition.offset >= 0:
-                committed[partition.topic, partition.partition] = partition.offset
+                place = partition.topic, partition.partition
+                committed[place] = partition.offset
+                cuts[place] = cuts_in(partition.metadata, partition.offset)
         new = [place for place in places if place not in committed]
         initial = dict(self._initial(consumer, new))
         return [
-            Start(place, ids[place[0]], committed.get(place, initial.get(place)), place in committed)
+            Start(
+                place, ids[place[0]], committed.get(place, initial.get(place)), place in committed, cuts.get(place, ())
+            )
             for place in places
         ]
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from config.shipper.feeds.kafka import KafkaInputConfig
+from config.shipper.multiline import MultilineConfig
+from config.shipper.parsers import ContainerConfig
 from shipper.source.feeds.kafka.client import settings
 from tests.unit.config.conftest import Lab, narrowed
 
@@ -55,12 +57,16 @@ def test_where_a_new_group_begins(lab: Lab, written: str, read_as: object) -> No
     assert read(lab, f"initial_offset: {written}").initial_offset == read_as
 
 
+def test_records_are_joined_by_the_parsers_that_join_lines(lab: Lab) -> None:
+    parsers = read(lab, "parsers: [container: {format: cri}, multiline: {pattern: '^ ', timeout: 2s}]").parsers
+    assert parsers == (ContainerConfig(format="cri"), MultilineConfig(pattern="^ ", timeout=2.0))
+
+
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
         ("initial_offset: tomorrow", "'tomorrow' must be oldest, newest, or a time as in 2026-01-31T08:00:00Z"),
         ("expand_event_list_from_field: records", "not supported; each record is one event, named by its offset"),
-        ("parsers: [{multiline: {pattern: '^a', negate: true, match: after}}]", "multiline and container join lines"),
         ("librdkafka: {enable.auto.commit: true}", "would lose or repeat records"),
         ("librdkafka: {auto.offset.reset: latest}", "set initial_offset and out_of_range instead"),
         ("username: u", "missing; username needs it"),

@@ -10,8 +10,8 @@ from confluent_kafka import KafkaError, KafkaException
 from shipper.pipeline.acks import Ledger, Node
 from shipper.source.feeds.kafka.session import HANDED_OVER
 from tests.fakes import ManualClock
+from tests.member_desk import OTHER, PLACE, Desk
 from tests.memory_topics import FakeMessage
-from tests.unit.shipper.source.feeds.kafka.conftest import OTHER, PLACE, Desk
 
 
 def test_records_are_handed_over_and_committed_once_they_are_delivered(desk: Desk) -> None:

@@ -1,0 +1,87 @@
+"""The desk: a session of a member in a memory cluster, and what the reading thread does."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from config.shipper.feeds.kafka import KafkaInputConfig
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.pipeline.acks import Stage
+from shipper.source.base import SourceContext
+from shipper.source.feeds.kafka.partition import Partition
+from shipper.source.feeds.kafka.problems import Problems
+from shipper.source.feeds.kafka.reading import PartitionReading
+from shipper.source.feeds.kafka.rebalances import MemberContext
+from shipper.source.feeds.kafka.session import Session
+from shipper.source.feeds.kafka.starts import Start
+from tests.builders import source
+from tests.fakes import ManualClock
+from tests.memory_topics import FakeConsumer, MemoryTopics
+
+PLACE = ("logs", 0)
+OTHER = ("logs", 1)
+
+
+@dataclass(eq=False)
+class Desk:
+    clock: ManualClock
+    topics: MemoryTopics = field(default_factory=MemoryTopics)
+    options: dict[str, Any] = field(default_factory=dict)
+    once: bool = False
+    commits: bool = True
+    stage: Any = None
+    _readings: dict[Partition, PartitionReading] = field(default_factory=dict)
+
+    def begin(self) -> Session:
+        self.config = KafkaInputConfig(id="k", hosts=("a:9092",), topics=("logs",), group_id="g", **self.options)
+        self.problems = Problems(self.config, self.clock.monotonic)
+        context = MemberContext(
+            self.config, self._partition, self.problems, self.clock, commits=self.commits, once=self.once
+        )
+        self.session = Session(self.topics.clients, context, lambda: False)
+        self.session.begin()
+        return self.session
+
+    def _partition(self, start: Start) -> Partition:
+        def source_of(partition: Partition) -> Any:
+            return replace(
+                source(f"file-{partition.number}"), is_lost=lambda: partition.is_lost, staged=partition.staged
+            )
+
+        def stage_of(partition: Partition) -> Stage:
+            made: Stage = self.stage(partition)
+            return made
+
+        made = stage_of if self.stage else None
+        return Partition(start.place, start.topic_id, start.offset, source_of, made, start.cuts)
+
+    @property
+    def consumer(self) -> FakeConsumer:
+        return self.topics.consumers[-1]
+
+    @property
+    def partition(self) -> Partition:
+        return self.session.rebalances.partitions[PLACE]
+
+    def step(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.clock.advance(0.5)
+            self.session.step()
+
+    def read(self, partition: Partition | None = None) -> list[Batch]:
+        """Return what the reading thread makes of what was handed over."""
+        chosen = partition or self.partition
+        reading = self.reading_of(chosen)
+        batches: list[Batch] = []
+        while reading.is_ready:
+            batches += reading.read()[0]
+        return batches
+
+    def reading_of(self, partition: Partition) -> PartitionReading:
+        if partition not in self._readings:
+            context = SourceContext(None, self.clock, Metrics(), self.once)  # type: ignore[arg-type]  # no entries are noted
+            self._readings[partition] = PartitionReading(partition, self.config, 10**6, context)
+        return self._readings[partition]
+
+    def texts(self) -> list[str]:
+        return [text for batch in self.read() for text in batch.messages.texts]

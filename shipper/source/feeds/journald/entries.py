@@ -14,6 +14,10 @@ from shipper.text import cut_text
 
 logger = logging.getLogger(__name__)
 
+# Damaged journals may have others, which neither a date nor the queue on disk can be made of.
+MOST_ENTRIES = 2**63 - 1
+END_OF_TIME = 253_402_300_800 * 10**6  # microseconds, at the end of the year 9999
+
 Key = tuple[str, str]  # id of the sequence, id of the boot
 
 
@@ -45,7 +49,7 @@ class Decoder:
         for line in lines:
             try:
                 decoded.append(self._entry(line))
-            except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
                 if line and not line.startswith(b"--"):  # "-- No entries --", "-- Boot ... --"
                     self._refuse(line, error)
         return decoded
@@ -56,6 +60,9 @@ class Decoder:
         sequence, number, boot = cursor.split(";", 3)[:3]
         if sequence[:2] != "s=" or number[:2] != "i=" or boot[:2] != "b=":
             raise ValueError(f"cursor {cursor[:100]!r} is of another form")
+        place, time = int(number[2:], 16), int(fields["__REALTIME_TIMESTAMP"])
+        if place >= MOST_ENTRIES or not 0 <= time < END_OF_TIME:
+            raise ValueError(f"its number ({place}) or its time ({time}) cannot be right")
         text = fields.pop("MESSAGE", "")
         if type(text) is not str:
             text = message_of(text)
@@ -64,9 +71,7 @@ class Decoder:
             cut = cut_text(text, self._max_bytes)
             flags, text = (() if cut is text else (TRUNCATED,)), cut
         key = sequence[2:], boot[2:]
-        return Entry(
-            key, int(number[2:], 16), cursor, int(fields["__REALTIME_TIMESTAMP"]), text, fields, len(line), flags
-        )
+        return Entry(key, place, cursor, time, text, fields, len(line), flags)
 
     def _refuse(self, line: bytes, error: Exception) -> None:
         self.unreadable += 1

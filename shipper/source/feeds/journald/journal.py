@@ -62,14 +62,16 @@ class Journal:
         self._runs: dict[Key, Run] = {}
         self._entries: deque[_Read] = deque()  # from the first entry of a pending message on
         self._parked: tuple[SaveTicket, list[Batch]] | None = None  # until their ends are saved
-        self._given_up = 0  # tracked batches that a stop left behind
+        self._ready: deque[deque[Batch]] = deque()  # not given yet; what is resolved together is together
+        self._unresolved = 0  # batches
+        self._given_up = 0  # of what is tracked, what a stop left behind
         throttle = Throttle(clock.monotonic)
         self._decoder = Decoder(where, feed_input.max_bytes, throttle)
         self._continuity = Continuity(where, config, metrics, throttle)
 
     @property
     def settled(self) -> bool:
-        return self.position.open_batches <= self._given_up and self._parked is None
+        return not self._unresolved and self.position.open_batches <= self._given_up
 
     @property
     def at_end(self) -> bool:
@@ -77,13 +79,14 @@ class Journal:
         return self.journalctl.ended and not self._entries and self.settled
 
     def read(self) -> Iterator[Batch]:
-        """Yield the batches of one read."""
+        """Yield the batches of one read. The caller may stop at any, and is given the others the next time."""
+        yield from self._given()
         if self._parked is not None:
             ticket, parked = self._parked
             if not ticket.done:
                 return
             self._parked = None
-            yield from parked
+            yield from self._given(parked)
         lines = self.journalctl.read()
         for cursor, size in self.journalctl.lines.take_skipped():
             self._last = cursor or self._last
@@ -92,7 +95,7 @@ class Journal:
         if entries:
             self._last = entries[-1].cursor
             self.journalctl.works()
-            yield from self._batches(self._continuity.new(entries))
+            yield from self._given(self._batches(self._continuity.new(entries)))
         elif self.journalctl.ended:
             self._end_messages([run for run in self._runs.values() if run.pending_since is not None])
         elif self._deadline <= self._clock.monotonic():
@@ -100,6 +103,8 @@ class Journal:
 
     def next_wake(self, *, reading: bool) -> float:
         """Return the seconds that may pass before it has something to do, if the doorbell does not ring."""
+        if self._ready and reading:
+            return 0.0
         if self._parked is not None:
             return 0.0 if reading and self._parked[0].done else NEVER  # the registrar wakes the loop
         if self.journalctl.ended and reading and self._entries:
@@ -110,8 +115,22 @@ class Journal:
     def stop(self) -> None:
         """Read nothing more. What is pending is read again by the next reading."""
         self.journalctl.stop()
-        if self._parked is not None:
-            self._given_up, self._parked = len(self._parked[1]), None
+        parked = [self._parked[1]] if self._parked is not None else []
+        left = [*self._ready, *parked]
+        self._given_up = len(left)
+        self._unresolved -= sum(map(len, left))
+        self._ready.clear()
+        self._parked = None
+
+    def _given(self, batches: Sequence[Batch] = ()) -> Iterator[Batch]:
+        if batches:
+            self._ready.append(deque(batches))
+        while self._ready:
+            group = self._ready[0]
+            batch = group.popleft()
+            if not group:
+                self._ready.popleft()
+            yield batch
 
     def _start_at(self) -> str:
         self._continuity.starts_at(self._last)
@@ -171,10 +190,15 @@ class Journal:
         self._metrics.bytes_read += beyond
         self._input.counts.bytes_read += beyond
 
+        self._unresolved += 1
+        is_open = True
+
         def resolved() -> None:
-            nonlocal beyond
-            self._metrics.bytes_acked += beyond
-            beyond = 0  # it may be called again
+            nonlocal is_open
+            if is_open:  # it may be called again
+                is_open = False
+                self._unresolved -= 1
+                self._metrics.bytes_acked += beyond
             resolve()
 
         batch.resolve = resolved

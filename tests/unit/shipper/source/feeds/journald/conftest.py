@@ -68,6 +68,19 @@ class JournalLab:
         self.batches += self.feed.read(128 * 1024)
         self.registrar.step()
 
+    def read_one(self) -> Batch:
+        """Read as a loop does whose pipeline is full after the first batch; return that."""
+        for _ in range(2000):
+            self.feed.step()
+            reading = self.feed.read(128 * 1024)
+            batch = next(reading, None)
+            reading.close()  # type: ignore[attr-defined]  # it is a generator
+            if batch is not None:
+                return batch
+            self._awake.wait(PATIENCE / 2000)
+            self._awake.clear()
+        raise AssertionError("nothing was read")
+
     def until(self, done: Callable[[], bool]) -> None:
         for _ in range(2000):
             self.step()

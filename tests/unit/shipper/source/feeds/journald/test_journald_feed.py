@@ -21,6 +21,30 @@ def child_of(lab: JournalLab) -> int:
     return child.pid
 
 
+def test_what_the_pipeline_has_no_room_for_is_given_the_next_time(lab: JournalLab) -> None:
+    """Entries of two boots are two batches of one read."""
+    lab.journal.log("one")
+    lab.journal.boot = "b0070000000000000000000000000002"
+    lab.journal.log("two")
+    lab.start()
+    assert lab.read_one().messages.texts == ["one"]
+    lab.read("two")
+
+
+def test_a_stop_leaves_what_was_not_given_to_the_next_start(lab: JournalLab) -> None:
+    lab.journal.log("one")
+    lab.journal.boot = "b0070000000000000000000000000002"
+    lab.journal.log("two")
+    lab.start()
+    first = lab.read_one()
+    lab.stop()
+    assert not lab.feed.finished
+    first.resolve()
+    assert lab.feed.finished
+    lab.start()
+    lab.until(lambda: "two" in lab.texts)
+
+
 def test_entries_are_named_by_their_sequence_and_boot_and_their_number(lab: JournalLab) -> None:
     lab.journal.log("one", "two")
     lab.start()

@@ -11,6 +11,7 @@ from demo.broker_config import server_properties
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.slow("starts the broker three times")
 def test_it_answers_on_the_same_port_with_the_same_topics_after_stop_and_kill(tmp_path: Path) -> None:
     with Broker(tmp_path / "kafka") as broker:
         broker.create_topic("logs", 3)

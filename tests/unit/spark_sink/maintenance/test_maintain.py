@@ -273,6 +273,7 @@ def test_beside_the_stream_no_row_is_lost_and_no_append_fails(sink: Sink) -> Non
     assert sorted(tuple(row) for row in ends) == [("file", sink.landed, None), ("partition", None, sink.landed)]
 
 
+@pytest.mark.slow("runs two whole rounds beside each other")
 def test_two_at_a_time_do_no_harm(sink: Sink) -> None:
     results: list[int] = []
     threads = [threading.Thread(target=lambda: results.append(sink.maintain())) for _ in range(2)]

@@ -53,6 +53,7 @@ def test_what_a_task_imports_is_checked_on_the_executors() -> None:
     assert modules & imported() - BESIDE <= LIBRARIES.keys()
 
 
+@pytest.mark.slow("starts Spark by the command of a package")
 def test_the_archive_is_all_that_the_command_needs_beside_spark(tmp_path: Path) -> None:
     """Where nothing is installed, the script reads its configuration, and then misses pyspark. As Spark does with
     --archives, it is unpacked in the working directory."""

@@ -130,11 +130,13 @@ def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, n
     host_end = text.find(" ", end + 1)
     if text[end : end + 1] != " " or host_end <= end + 1:
         raise SyslogError("no host name after its timestamp")
-    syslog, host = _members(priority), text[end + 1 : host_end]
-    if host != "-":
-        syslog["hostname"] = host
-    message = host_end + 1
+    syslog, message = _members(priority), end + 1
     tag = _tag(text, message)
+    if tag is None:  # else it comes from the machine itself: what libc and logger write has no host name
+        host, message = text[message:host_end], host_end + 1
+        if host != "-":
+            syslog["hostname"] = host
+        tag = _tag(text, message)
     if tag is not None:
         app, process, message = tag
         syslog["appname"] = app

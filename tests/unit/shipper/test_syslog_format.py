@@ -36,6 +36,9 @@ BSD = [
     ("<13>Oct 11 22:14:15 h [7]: it", "[7]: it", PRIORITY_13 | {"hostname": "h"}),
     ("<13>Oct 11 22:14:15 h su:", "su:", PRIORITY_13 | {"hostname": "h"}),
     ("<13>Oct 11 22:14:15 - it", "it", PRIORITY_13),
+    ("<13>Oct 11 22:14:15 su[1024]: it: x", "it: x", PRIORITY_13 | {"appname": "su", "procid": "1024"}),
+    ("<13>Oct 11 22:14:15 su: h su: it", "h su: it", PRIORITY_13 | {"appname": "su"}),
+    ("<13>Oct 11 22:14:15 fe80:: su: it", "it", PRIORITY_13 | {"hostname": "fe80::", "appname": "su"}),
     ("<13>Oct 11 22:14:15 h \ufeffit", "it", PRIORITY_13 | {"hostname": "h"}),
     ("<13>Oct 11 22:14:15 h   two\nlines ", "  two\nlines ", PRIORITY_13 | {"hostname": "h"}),
 ]

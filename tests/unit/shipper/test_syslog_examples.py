@@ -1,4 +1,5 @@
-"""The examples of the two RFCs themselves: RFC 5424, section 6.5, and RFC 3164, section 5.4."""
+"""The examples of the two RFCs themselves: RFC 5424, section 6.5, and RFC 3164, section 5.4; and the forms of messages
+of real devices and programs that the tests of rsyslog and Vector have, with texts of our own."""
 
 from datetime import UTC, datetime
 
@@ -98,3 +99,40 @@ def test_an_example_is_read_as_the_rfc_explains_it(text: str, expected: SyslogMe
 def test_what_the_rfc_calls_malformed_is_refused_and_stays_as_it_is(text: str) -> None:
     with pytest.raises(SyslogError):
         parse(text, "auto", UTC, NOW)
+
+
+# What follows the priority, and the host, the program, its process and the message that it has.
+FORMS = [
+    ("Mar  6 16:57:54 10.20.245.8 %PIX-7-710005: of a/b", ("10.20.245.8", "%PIX-7-710005", None, "of a/b")),
+    ("Mar 27 19:06:53 h sshd(pam_unix)[12750]: opened", ("h", "sshd(pam_unix)", "12750", "opened")),
+    ("AUG 10 22:18:24 h app: as loud", ("h", "app", None, "as loud")),
+    (" Mar  7 19:06:53 h app: a blank before the month", ("h", "app", None, "a blank before the month")),
+    ("Mar 7 19:06:53 h app: one blank before the day", ("h", "app", None, "one blank before the day")),
+    ("Jun 13 16:33:35 haproxy[73411]: no host", (None, "haproxy", "73411", "no host")),
+    ("Jun  8 11:54:08 h apache [Tue] [php:emerg] no colon", ("h", None, None, "apache [Tue] [php:emerg] no colon")),
+    ("Feb 18 16:01:59 h -- MARK --", ("h", None, None, "-- MARK --")),
+    ("Mar 10 01:00:00 h@example app:  two blanks", ("h@example", "app", None, " two blanks")),
+    ("Mar 10 01:00:00 h/x app: a slash", ("h/x", "app", None, "a slash")),
+    ("Aug 30 23:00:05 h ", ("h", None, None, "")),
+    ("1 2019-02-13T19:48:34+00:00 h app 8449 - [empty] qwerty", ("h", "app", "8449", "qwerty")),
+    ('1 2019-02-13T19:48:34Z h app 2 - [a@1 b= "c"] no data', ("h", "app", "2", '[a@1 b= "c"] no data')),
+]
+MALFORMED = [
+    "Mar 7 2008 19:06:53 h app: a year",
+    "Mar 7 19:06:53: h app: a colon behind the time",
+    "Aug 30 23:00:05 h",
+    "app: no time",
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), FORMS, ids=range(len(FORMS)))
+def test_a_form_that_others_read_is_read(text: str, expected: tuple[str | None, ...]) -> None:
+    message = parse(f"<131>{text}", "auto", UTC, NOW)
+    assert (*map(message.syslog.get, ("hostname", "appname", "procid")), message.text) == expected
+    assert message.syslog["priority"] == 131
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_form_that_is_not_of_the_rfc_is_refused(text: str) -> None:
+    with pytest.raises(SyslogError):
+        parse(f"<131>{text}", "auto", UTC, NOW)

@@ -63,6 +63,8 @@ def parse(text: str, format: SyslogFormat, zone: tzinfo | None, now: float) -> S
         if priority is None:
             raise SyslogError("no priority, as in '<13>', at its start")
         return _rfc5424(text, start, priority)
+    if format == "rfc3164" and _is_rfc5424(text, start):
+        raise SyslogError("it is a message of RFC 5424, which format: rfc3164 excludes; set format: auto")
     return _rfc3164(text, start, priority, zone, now)
 
 

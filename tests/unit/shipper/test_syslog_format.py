@@ -161,6 +161,11 @@ def test_what_is_wrong_in_a_syslog_message_is_reported(text: str, why: str) -> N
         read(text)
 
 
+def test_a_message_of_the_other_format_is_reported_with_the_way_out() -> None:
+    with pytest.raises(SyslogError, match="of RFC 5424, which format: rfc3164 excludes; set format: auto"):
+        read(f"{HEAD} - it", "rfc3164")
+
+
 @pytest.mark.parametrize(
     "text", ["Oct 11 22:14:15 h it", "<13>x 2003-08-24T05:14:15Z h su 1 m - it", "<13>0 - - - - - -"]
 )

@@ -9,6 +9,7 @@ from typing import overload
 
 from confluent_kafka import Consumer, Message
 
+from kafka_client.headers import take_out_unreadable_headers
 from spark_sink.kafka.client import ClientOptions, consumer
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange
@@ -50,14 +51,16 @@ class OpenReader:
 
 
 def records_of(offsets: OffsetRange, messages: Sequence[Message]) -> KafkaRecords:
-    """Return the messages of one partition as columns."""
+    """Return the messages of one partition as columns; without headers where these cannot be read."""
+    for message in messages:
+        take_out_unreadable_headers(message)
     return KafkaRecords(
         *offsets.place,
         [message.offset() or 0 for message in messages],
         [message.timestamp()[1] for message in messages],
         _Keys(messages),
         [message.value() for message in messages],
-        [message.headers() for message in messages],  # type: ignore[misc]  # as above
+        [message.headers() or None for message in messages],  # type: ignore[misc]  # as above
     )
 
 

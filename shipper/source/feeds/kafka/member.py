@@ -16,6 +16,8 @@ from shipper.source.feeds.kafka.session import Session
 
 logger = logging.getLogger(__name__)
 
+FAILED_RETRY = 30.0  # seconds
+
 
 class Member:
     """`partitions`, `has_ended`, `records_lost` and `metadata` may be asked for by any thread; the rest is for the
@@ -87,19 +89,20 @@ class Member:
         self._session, self._records_lost = session, lost
         try:
             session.begin()
-            while not (self._is_stopping() or session.has_failed or self._are_renewed()):
+            while not (self._is_stopping() or session.failure or self._are_renewed()):
                 session.step()
                 if session.has_assignment:
                     self._attempts = 0
             session.finish()
         finally:
             session.close()
-        if session.has_failed and not self._is_stopping():
-            self._retry_later("the consumer has failed permanently")
+        if session.failure and not self._is_stopping():
+            # Not soon: two members with one group_instance_id would take the partitions from each other all the time.
+            self._retry_later(session.failure, FAILED_RETRY)
 
-    def _retry_later(self, reason: str) -> None:
+    def _retry_later(self, reason: str, least: float = 0.0) -> None:
         self._attempts += 1
-        delay = self._backoff.delay(self._attempts)
+        delay = max(self._backoff.delay(self._attempts), least)
         problems = self._context.problems
         problems.show(problems.group, f"{reason}; a new consumer is made in {delay:.0f} s")
         self._stopping.wait(delay)

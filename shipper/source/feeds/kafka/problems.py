@@ -79,9 +79,13 @@ class Problems:
         """Show an error of the client, until `recovered`."""
         if error.code() in AWAY and self.group in self._now:
             return  # the client reports it also where a broker answers and refuses: the reason is shown already
-        words = WORDS.get(error.code(), "Kafka reports an error, and it is tried again")
+        self.show(f"kafka topic {topic}" if topic else self.group, self.words(error, topic))
+
+    def words(self, error: KafkaError, topic: str = "") -> str:
+        """Return what is wrong, and what to do."""
+        words = WORDS.get(_cause(error), "Kafka reports an error, and it is tried again")
         text = words.format(group=self._config.group_id, topic=topic, hosts=",".join(self._config.hosts))
-        self.show(f"kafka topic {topic}" if topic else self.group, f"{text} ({error.str()})")
+        return f"{text} ({error.str()})"
 
     def show(self, name: str, words: str) -> None:
         """Show a problem, and log it, at most once a minute."""
@@ -104,3 +108,15 @@ class Problems:
         for name in (self.group, f"kafka topic {topic}"):
             if self.forget(name):
                 logger.info("input %s: %s is read again", self._config.id, name)
+
+
+def is_fatal(error: KafkaError) -> bool:
+    """True if the client does nothing more after it. The one that it gives instead of a record has no other mark."""
+    return error.fatal() or error.code() == KafkaError._FATAL
+
+
+def _cause(error: KafkaError) -> int:
+    """Return the code of an error; of one that only says that it is fatal, the code that its text is of."""
+    if error.code() != KafkaError._FATAL:
+        return error.code()
+    return next((code for code in WORDS if KafkaError(code).str() in error.str()), KafkaError._FATAL)

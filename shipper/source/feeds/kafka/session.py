@@ -11,9 +11,11 @@ from operator import methodcaller
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
+from kafka_client.headers import take_out_unreadable_headers
+from logs.throttle import Throttle
 from shipper.source.feeds.kafka.client import MIB, Clients, Consumer
 from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
-from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN
+from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
 from shipper.source.feeds.kafka.rebalances import MemberContext, Rebalances, Unsaved
 from shipper.source.feeds.kafka.records import size_beside
 from shipper.source.feeds.kafka.starts import Starts
@@ -47,7 +49,8 @@ class Session:
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._mean = 200.0  # bytes of a record
         self._unknown: frozenset[str] = frozenset()  # topics
-        self.has_failed = False
+        self._throttle = Throttle(context.clock.monotonic)
+        self.failure = ""  # why its consumer does nothing more, and what to do
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
         self._topic_ids = clients.topic_ids()
         starts = Starts(context.config.initial_offset, self._topic_ids)
@@ -180,6 +183,9 @@ class Session:
     def _give_wanted(self, partition: Partition, records: Sequence[Message]) -> None:
         if not records:
             return
+        unreadable = list(filter(take_out_unreadable_headers, records))
+        if unreadable:
+            self._report_headers(partition, unreadable)
         size = sum(map(len, records)) + sum(map(size_beside, records))
         self._mean = 0.9 * self._mean + 0.1 * size / len(records)
         end = records[-1].offset() + 1  # type: ignore[operator]  # a record has an offset
@@ -187,6 +193,17 @@ class Session:
         partition.end = max(partition.end, end)
         partition.at_end = False
         partition.give(Block(records, end, size, size + RECORD_OVERHEAD * len(records)))
+
+    def _report_headers(self, partition: Partition, records: Sequence[Message]) -> None:
+        if self._throttle.is_due():
+            logger.warning(
+                "input %s: records of %s[%d], from offset %d on, have a header whose name is not UTF-8, and are read "
+                "without their headers: %d of them; correct the program that writes them (logged once a minute)",
+                self._context.config.id,
+                *partition.place,
+                _offset(records[0]),
+                len(records),
+            )
 
     def _look_at(self, message: Message) -> None:
         error, place = message.error(), (message.topic() or "", message.partition() or 0)
@@ -196,9 +213,8 @@ class Session:
             self._at_end(self.rebalances.partitions.get(place), message.offset())
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self.rebalances.out_of_range(self._consumer, place)
-        elif error.fatal():
-            self._problems.report(error)
-            self.has_failed = True
+        elif is_fatal(error):
+            self._fail(error)
         elif code not in REBALANCING:
             self._problems.report(error, place[0])
             if code in UNKNOWN:
@@ -245,9 +261,14 @@ class Session:
             self._context.wake()  # what was parked until then may be given
 
     def _on_error(self, error: KafkaError) -> None:
-        if error.fatal():
-            self.has_failed = True
+        if is_fatal(error):
+            self._fail(error)
+        else:
+            self._problems.report(error)
+
+    def _fail(self, error: KafkaError) -> None:
         self._problems.report(error)
+        self.failure = self._problems.words(error)
 
     def _look_at_topics(self) -> None:
         try:
@@ -267,8 +288,8 @@ class Session:
         """Answer rebalances and heartbeats while nothing is handed over."""
         message = self._consumer.poll(0)
         error = message.error() if message is not None else None
-        if error is not None and error.fatal():
-            self.has_failed = True
+        if error is not None and is_fatal(error):
+            self._fail(error)
 
 
 def _wanted(partition: Partition, records: Sequence[Message]) -> Sequence[Message]:

@@ -1,7 +1,7 @@
 """The session of a member: what is handed over, and what is committed, and when."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -59,6 +59,33 @@ def test_gaps_of_compaction_and_markers_at_the_end_are_committed_past(desk: Desk
     batch.resolve()
     desk.step(2)
     assert desk.topics.committed == {PLACE: 4}
+
+
+class OddMessage(FakeMessage):
+    """Its header has a name that is not UTF-8."""
+
+    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+        if self.beside is None:
+            raise SystemError("returned a result with an exception set")
+        return self.beside
+
+    def set_headers(self, value: Sequence[tuple[str, bytes | None]]) -> None:
+        object.__setattr__(self, "beside", value)
+
+
+def test_a_record_whose_headers_cannot_be_read_is_read_without_them(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.topics.write(PLACE, b"one", beside=[("h", b"1")])
+    desk.topics.records[PLACE].append(OddMessage(PLACE, 1, b"two"))
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,) = desk.read()
+    assert batch.messages.texts == ["one", "two"]
+    assert batch.messages.docs is not None
+    assert [doc["kafka"]["headers"] for doc in batch.messages.docs] == [["h: 1"], []]
+    assert "logs[0], from offset 1 on, have a header whose name is not UTF-8" in caplog.text
 
 
 def test_a_group_resumes_at_its_offset(desk: Desk) -> None:
@@ -297,6 +324,21 @@ def test_with_once_what_is_there_at_the_assignment_is_read_and_no_more(desk: Des
     desk.step(3)
     assert desk.texts() == ["one", "two"]
     assert all(partition.stopped for partition in desk.session.rebalances.partitions.values())
+
+
+@pytest.mark.parametrize("way", ["a message", "the callback of errors"])
+def test_a_client_that_has_failed_permanently_says_why(desk: Desk, way: str) -> None:
+    desk.begin()
+    fenced = KafkaError(KafkaError.FENCED_INSTANCE_ID).str()
+    fatal = KafkaError(KafkaError._FATAL, f"Fatal error: {fenced}")  # as the client gives it, without its code or mark
+    if way == "a message":
+        desk.topics.records[PLACE] = [FakeMessage(PLACE, 0, failure=fatal)]
+        desk.consumer.positions[PLACE] = 0
+        desk.step()
+    else:
+        desk.consumer.on_error(fatal)
+    assert desk.session.failure.startswith("another member of the group g has the same group_instance_id; give each")
+    assert desk.problems.now["kafka group g"] == desk.session.failure
 
 
 def test_where_no_topic_exists_there_is_nothing_to_wait_for(desk: Desk) -> None:

@@ -33,7 +33,7 @@ class Desk:
     _readings: dict[Partition, PartitionReading] = field(default_factory=dict)
 
     def begin(self) -> Session:
-        self.config = KafkaInputConfig(id="k", hosts=("a:9092",), topics=("logs",), group_id="g", **self.options)
+        self.config = KafkaInputConfig(id="k", hosts=("a:9092",), group_id="g", **{"topics": ("logs",), **self.options})
         self.problems = Problems(self.config, self.clock.monotonic)
         context = MemberContext(
             self.config, self._partition, self.problems, self.clock, commits=self.commits, once=self.once

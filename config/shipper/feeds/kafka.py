@@ -1,7 +1,7 @@
 """`type: kafka`: reads topics as a member of a consumer group."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
@@ -226,3 +226,8 @@ class KafkaInputConfig(FeedConfig):
     def matches(self, topic: str) -> bool:
         """True if the input reads a topic of this name."""
         return any(re.match(name, topic) if name.startswith("^") else name == topic for name in self.topics)
+
+    def patterns_of(self, topics: Iterable[str]) -> list[str]:
+        """Return the regular expressions that match at least one of these topics."""
+        names = list(topics)
+        return [name for name in self.topics if name.startswith("^") and any(re.match(name, topic) for topic in names)]

@@ -55,6 +55,8 @@ WORDS = {
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: "the members of the group {group} have another rebalance.strategy; give all"
     " of them the same",
 }
+# Where `topics` has a regular expression, the client says of that what it says of a topic.
+NO_MATCH = "no topic matches {topic}; create one, or remove it from topics. Topics that match are read once they exist"
 
 
 class Problems:
@@ -84,6 +86,8 @@ class Problems:
     def words(self, error: KafkaError, topic: str = "") -> str:
         """Return what is wrong, and what to do."""
         words = WORDS.get(_cause(error), "Kafka reports an error, and it is tried again")
+        if topic.startswith("^") and error.code() in UNKNOWN:
+            words = NO_MATCH
         text = words.format(group=self._config.group_id, topic=topic, hosts=",".join(self._config.hosts))
         return f"{text} ({error.str()})"
 

@@ -79,8 +79,9 @@ class Rebalances:
         # After what was taken from this member was marked as lost: a transaction with this metadata has none of it.
         self.metadata = consumer.consumer_group_metadata()
         self.has_assignment = True
-        for topic in {"", *(topic for topic, _ in added)}:
-            self._context.problems.recovered(topic)
+        topics = {topic for topic, _ in added}
+        for name in {"", *topics, *self._config.patterns_of(topics)}:
+            self._context.problems.recovered(name)
         names = ", ".join(f"{topic}[{number}]" for topic, number in sorted(added)) or "none"
         logger.info("input %s: the group %s gives it partitions: %s", self._config.id, self._config.group_id, names)
         self._context.wake()

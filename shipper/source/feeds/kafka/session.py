@@ -49,6 +49,7 @@ class Session:
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._mean = 200.0  # bytes of a record
         self._unknown: frozenset[str] = frozenset()  # topics
+        self._unknown_before: frozenset[str] = frozenset()  # when topics were looked at last
         self._throttle = Throttle(context.clock.monotonic)
         self.failure = ""  # why its consumer does nothing more, and what to do
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
@@ -272,10 +273,21 @@ class Session:
 
     def _look_at_topics(self) -> None:
         try:
+            self._look_for_unknown()
             for topic in self.rebalances.changed_topics():
                 self.rebalances.recreated(self._consumer, topic)
         except KafkaException as error:
             logger.debug("the ids of topics cannot be looked up: %s", error.args[0].str())
+
+    def _look_for_unknown(self) -> None:
+        """Look whether topics exist now that did not: their partitions may be given to other members only. Not at once:
+        of a topic that was just deleted, another broker may not know that yet."""
+        names = sorted(name for name in self._unknown & self._unknown_before if not name.startswith("^"))
+        self._unknown_before = self._unknown
+        ids = self._topic_ids.of(names) if names else {}
+        for name in (name for name, topic_id in ids.items() if topic_id):
+            self._unknown -= {name}
+            self._problems.recovered(name)
 
     def _learn_ends(self) -> None:
         """Note where partitions end, by the newest answer that the client had; nothing is asked for."""

@@ -352,6 +352,37 @@ def test_where_no_topic_exists_there_is_nothing_to_wait_for(desk: Desk) -> None:
     assert desk.problems.now["kafka topic logs"].startswith("the topic logs does not exist; create it")
 
 
+def test_a_pattern_that_matches_nothing_is_a_problem_until_a_topic_matches(desk: Desk) -> None:
+    desk.options["topics"] = ("^lo", "^other")
+    desk.begin()
+    for pattern in ("^lo", "^other"):
+        desk.topics.records[pattern, 0] = [
+            FakeMessage((pattern, 0), 0, failure=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        ]
+        desk.consumer.positions[pattern, 0] = 0
+    desk.step()
+    assert desk.problems.now["kafka topic ^lo"].startswith("no topic matches ^lo; create one, or remove it from topics")
+    desk.consumer.positions.clear()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert list(desk.problems.now) == ["kafka topic ^other"]
+
+
+def test_a_topic_that_exists_now_is_no_problem_where_other_members_read_it(desk: Desk) -> None:
+    desk.topics.ids["logs"] = ""
+    desk.begin()
+    unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    desk.topics.records[PLACE] = [FakeMessage(PLACE, 0, failure=unknown)]
+    desk.consumer.positions[PLACE] = 0
+    desk.step()
+    desk.consumer.positions.clear()
+    desk.step(20)
+    assert list(desk.problems.now) == ["kafka topic logs"]
+    desk.topics.ids["logs"] = "id-logs"
+    desk.step(20)
+    assert desk.problems.now == {}
+
+
 def test_a_transaction_gets_the_offsets_of_what_it_has(desk: Desk) -> None:
     staged: list[Node] = []
 

@@ -24,6 +24,7 @@ class Relay:
         directory.mkdir(parents=True)
         self.options: dict[str, Any] = {"rebalance.timeout": "6s"}
         self.output: dict[str, Any] = {}
+        self.other_inputs: list[dict[str, Any]] = []
         self.settings: dict[str, Any] = {}
         self._directory = directory
         self._bootstrap = broker.bootstrap
@@ -35,7 +36,7 @@ class Relay:
         given = {"type": "kafka", "hosts": [self._bootstrap], "topics": [self._source], "group_id": self._target}
         written = {"hosts": [self._bootstrap], "topic": self._target, "backoff.max": "2s"}
         config = {
-            "shipper.inputs": [{**given, **self.options}],
+            "shipper.inputs": [{**given, **self.options}, *self.other_inputs],
             "path.data": str(self._directory / "data"),
             "output.kafka": {**written, **self.output},
             **self.settings,

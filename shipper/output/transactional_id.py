@@ -1,15 +1,18 @@
 """The transactional id: one producer at a time has it, of one process."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
 
 from shipper.errors import Fenced
+from shipper.output.background import Background
 from shipper.output.kafka_records import Producer
 from shipper.output.positions_topic import Committed, Owner, PositionStore
 
 TIMEOUT = 5.0  # seconds of one attempt to get it
+OFFSETS_TIMEOUT = 20.0  # of the offsets of groups
 
 
 class TransactionalProducer(Producer, Protocol):
@@ -34,11 +37,14 @@ MakeProducer = Callable[[Callable[[KafkaError], None]], TransactionalProducer]
 class TransactionalId:
     """Makes the producers of an id. Its methods block, and raise KafkaException."""
 
-    def __init__(self, make_producer: MakeProducer, store: PositionStore, owner: Owner) -> None:
+    def __init__(
+        self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: float = OFFSETS_TIMEOUT
+    ) -> None:
         self.topic = store.topic
         self._make_producer = make_producer
         self._store = store
         self._owner = owner
+        self._patience = patience
         self._producer: TransactionalProducer | None = None
         self.committed = Committed()  # as read from the topic
         self._number = 0  # of the last transaction whose commit was tried
@@ -116,9 +122,18 @@ class TransactionalId:
         """Commit the transaction, with the offsets of consumer groups that are added once: a commit that is tried again
         takes nothing more."""
         if not self._has_offsets:
-            add_offsets(self.producer)
+            self._add(add_offsets)
             self._has_offsets = True
         self.producer.commit_transaction()
+
+    def _add(self, add_offsets: Callable[[TransactionalProducer], None]) -> None:
+        """Where the group's coordinator was away, librdkafka 2.16 may never return, whatever timeout it is given
+        (its issue 5456). The error that is raised then has the producer replaced; the call is left to itself."""
+        adding = Background(partial(add_offsets, self.producer), "offsets")
+        if not adding.wait(self._patience):
+            words = f"the offsets of consumer groups were not taken within {self._patience:g} s"
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words))
+        adding.check()
 
     def produce_positions(self, entries: Mapping[str, bytes | None], failed: Callable[[KafkaError], None]) -> None:
         """Write the positions into the transaction."""

@@ -1,6 +1,7 @@
 """The input `kafka` with a real broker: members that are killed, rebalances, transactions."""
 
 import random
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,40 @@ def test_no_record_is_missing_after_kills_of_members(
     for relay in relays:
         relay.options["rebalance.strategy"] = strategy
     provoke(relays, numbers, seed)
+
+
+@pytest.mark.slow("kills the broker")
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_a_broker_that_is_killed_while_records_flow_stops_nothing_for_good(
+    relays: list[Relay], numbers: Numbers, kafka_broker: Broker, delivery: str
+) -> None:
+    relay = relays[0]
+    relay.options["isolation_level"] = "read_committed"
+    relay.output = {"delivery": delivery}
+    relay.start()
+    ending = threading.Event()
+
+    def write() -> None:
+        while not ending.wait(0.05):
+            numbers.write(200)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        for _ in range(2):
+            seen = len(numbers.seen)
+            deadline = time.monotonic() + PATIENCE
+            while len(numbers.seen) < seen + 2000:
+                numbers.read()
+                assert time.monotonic() < deadline, "no records come any more"
+            kafka_broker.kill()
+            time.sleep(0.5)
+            kafka_broker.start()
+    finally:
+        ending.set()
+        writing.join()
+    numbers.await_all()
+    assert relay.stop() == 0
 
 
 @pytest.mark.slow("three members, twenty kills")

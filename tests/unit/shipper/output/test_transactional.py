@@ -1,6 +1,7 @@
 """Transactions: what is committed together, and what happens to a transaction that fails."""
 
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -53,6 +54,7 @@ class Desk:
     positions: PlannedPositions = field(default_factory=PlannedPositions)
     renewals: int = 0
     partitions: Partitions | None = None
+    patience: float = 20.0  # with the offsets of groups, in seconds
 
     def __post_init__(self) -> None:
         self.output = self.make(OWNER)
@@ -65,7 +67,7 @@ class Desk:
         limits = Limits(INTERVAL, 100, 100_000)
         store = MemoryPositions(self.kafka)
         return TransactionalOutput(
-            TransactionalId(self.kafka.connect, store, owner),
+            TransactionalId(self.kafka.connect, store, owner, self.patience),
             RecordMaker(encoder()),
             self.deliveries,
             TransactionContext(kafka, self.positions, limits),
@@ -465,3 +467,19 @@ def test_offsets_are_added_once_to_a_transaction_whose_commit_is_tried_again(des
     desk.publish("a")
     desk.drain()
     assert (desk.landed, desk.positions.added) == (["a"], 1)
+
+
+def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock: ManualClock) -> None:
+    desk, returns = Desk(clock, patience=0.05), threading.Event()
+    stuck = desk.producer
+
+    def add(producer: object) -> None:
+        if producer is stuck:
+            returns.wait()
+
+    desk.positions.refuse = add
+    desk.publish("a")
+    desk.drain()
+    assert desk.landed == ["a"]
+    assert desk.producer is not stuck
+    returns.set()

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.measure import cpu_seconds
+
 PIPE = 1024**2  # bytes: an agent should not wait for whom it writes to
 PATIENCE = 120.0
 STOP = 15.0
@@ -150,7 +152,6 @@ def _children(pid: int) -> list[int]:
 
 def _cpu(pid: int) -> float:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return cpu_seconds(pid, with_ended_children=True)
     except OSError:
         return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

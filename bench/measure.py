@@ -25,6 +25,12 @@ def peak_mb(pid: int | None = None) -> float:
     return _memory_mb("VmHWM", pid)
 
 
+def cpu_seconds(pid: int, *, with_ended_children: bool = False) -> float:
+    """Return the CPU time of all threads of a process so far. Raises OSError if it has ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_ended_children else 13])) / os.sysconf("SC_CLK_TCK")
+
+
 def _memory_mb(name: str, pid: int | None) -> float:
     status = Path(f"/proc/{pid or 'self'}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith(f"{name}:")).split()[1]) / 1024
@@ -47,8 +53,7 @@ class Child:
 
     def cpu_seconds(self) -> float:
         """Return the CPU time of all of its threads so far."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self._process.pid)
 
     @property
     def pid(self) -> int:

@@ -20,7 +20,7 @@ from random import Random
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.measure import resident_mb
+from bench.measure import cpu_seconds, resident_mb
 from bench.outage_senders import Sender, message, post, send_datagrams, send_lines
 from bench.runs import broker, report
 from bench.table import show
@@ -153,8 +153,7 @@ class Outage:
         while (moment := time.monotonic() - began) < self._seconds:
             segments = (self._directory / "data" / "diskqueue").glob("*.seg")
             disk = sum(path.stat().st_size for path in segments) / 1e6
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            self.looks.append(Look(moment, resident_mb(pid), disk, sum(map(int, fields[11:13])) / 100))
+            self.looks.append(Look(moment, resident_mb(pid), disk, cpu_seconds(pid)))
             time.sleep(EVERY)
 
     def _metric(self, name: str) -> float:

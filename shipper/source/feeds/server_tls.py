@@ -69,6 +69,9 @@ class ServerTls:
         for option, message in files.warnings:
             logger.warning("%s.%s: %s", self._section, option, message)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        # A client that only writes, as those of syslog do, never reads the tickets. Closing with something unread, it
+        # would reset the connection, and throw away what it had not sent yet.
+        context.num_tickets = 0
         try:
             self._choose(context)
             _load_pair(context, files)

@@ -51,6 +51,17 @@ def test_lines_come_over_tls(listen: Listen, certificates: CertificateDirectory)
     assert listening.texts(1) == ["last"]
 
 
+def test_a_client_that_never_reads_leaves_nothing_unread_that_would_reset_its_connection(
+    listen: Listen, certificates: CertificateDirectory
+) -> None:
+    listening = listen(options(certificates))
+    with connect(listening, client(certificates)) as connection:
+        connection.sendall(b"line\n")
+        assert listening.texts(1) == ["line"]
+        with socket.socket(fileno=os.dup(connection.fileno())) as encrypted, pytest.raises(BlockingIOError):
+            encrypted.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+
+
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_client_with_a_certificate_of_the_authority_is_accepted(
     listen: Listen, certificates: CertificateDirectory, version: ssl.TLSVersion

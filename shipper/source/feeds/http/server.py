@@ -62,7 +62,6 @@ class Server:
         self._listener = listener
         self._wake = handover.wake
         self._tls = tls
-        self._listening: asyncio.Task[None] | None = None
         self._opening: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="http input", daemon=True)
 
@@ -90,7 +89,7 @@ class Server:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._listener.setblocking(False)
-        self._listening = self._loop.create_task(self._accept_all())
+        self._listen()
         self._loop.call_later(TICK_SECONDS, self._tick)
         try:
             self._loop.run_forever()
@@ -102,29 +101,41 @@ class Server:
             self._listener.close()
             self._loop.close()
 
-    async def _accept_all(self) -> None:
-        while True:
-            try:
-                check_free(self._listener)
-                self.problem = ""
-                client, _ = await self._loop.sock_accept(self._listener)
-            except ConnectionError:  # it has left already
-                continue
-            except OSError as error:
-                self._cannot_accept(error)
-                await asyncio.sleep(RETRY_SECONDS)
-                continue
-            if len(self.endpoint.conversations) + len(self._opening) >= self._most:
-                client.close()  # as many are being refused already
-                continue
-            task = self._loop.create_task(self._open(client))
-            self._opening.add(task)
-            task.add_done_callback(self._opening.discard)
+    def _listen(self) -> None:
+        """Accept connections from now on, if there are descriptors for them; else try again soon."""
+        if self.is_port_closed:
+            return
+        try:
+            check_free(self._listener)
+        except OSError as error:
+            self._cannot_accept(error)
+        else:
+            self.problem = ""
+            self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        try:
+            check_free(self._listener)
+            client, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionError):  # it has left already
+            return
+        except OSError as error:
+            self._loop.remove_reader(self._listener)
+            self._cannot_accept(error)
+            return
+        if len(self.endpoint.conversations) + len(self._opening) >= self._most:
+            client.close()  # as many are being refused already
+            return
+        client.setblocking(False)
+        task = self._loop.create_task(self._open(client))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
 
     def _cannot_accept(self, error: OSError) -> None:
         self.problem = NO_MORE.format(error.strerror)
         if self._throttle.is_due():
             logger.warning("%s: %s", self._name, self.problem)
+        self._loop.call_later(RETRY_SECONDS, self._listen)
 
     async def _open(self, client: socket.socket) -> None:
         tls = self._tls
@@ -147,16 +158,12 @@ class Server:
         self.endpoint.tick()
 
     def _close_port(self) -> None:
-        if self._listening is not None:
-            self._listening.add_done_callback(self._closed_port)
-            self._listening.cancel()
-            self._listening = None
+        if not self.is_port_closed:
+            self._loop.remove_reader(self._listener)
+            self._listener.close()
+            self.is_port_closed = True
+            self._wake()
         self.endpoint.stop(answers_waiting=True)
-
-    def _closed_port(self, _: object) -> None:
-        self._listener.close()
-        self.is_port_closed = True
-        self._wake()
 
     def _end(self) -> None:
         self._loop.call_later(LEAVE_SECONDS, self._stop)

@@ -7,6 +7,7 @@ import select
 import socket
 import ssl
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -413,6 +414,7 @@ def test_a_client_that_had_connected_before_a_reload_is_refused_when_it_sends_af
         site = Site(replace(BASE, ssl=options, response_timeout=3600), stack)
         first = site.send(b'{"message":"a"}', site.client(context))
         (batch,) = site.take()
+        site.until(lambda: not site.source._server._opening)
         raw = socket.create_connection(("127.0.0.1", site.source.port), SECONDS)
         site.until(lambda: len(site.source._server._opening) == 1)
         site.source.stop()
@@ -424,6 +426,25 @@ def test_a_client_that_had_connected_before_a_reload_is_refused_when_it_sends_af
             assert second.recv(4096).startswith(b"HTTP/1.1 503 ")
         batch.resolve()
         assert first.getresponse().status == 200
+
+
+def test_a_client_that_connects_while_the_port_is_closed_is_refused_without_an_error(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    held, released = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        released.wait(SECONDS)
+
+    site.source._server._call(hold)
+    held.wait(SECONDS)
+    with socket.create_connection(("127.0.0.1", site.source.port), SECONDS) as client:
+        site.source.stop()
+        released.set()
+        with pytest.raises(ConnectionError):
+            client.recv(1)
+    assert caplog.text == ""
 
 
 def test_clients_show_certificates_where_they_must(stack: ExitStack, tmp_path: Path) -> None:

@@ -65,12 +65,14 @@ class Child:
         except BlockingIOError:
             return None
 
-    def words(self) -> str:
-        """Return what it has written to its standard error since the last call, as one line."""
+    def words(self) -> str | None:
+        """Return what it has written to its standard error since the last call, as one line; None at its end."""
         try:
             text = os.read(self.errors, _STDERR_BYTES)
         except BlockingIOError:
             return ""
+        if not text:
+            return None
         return " / ".join(text.decode("utf-8", "replace").split("\n")).strip(" /")
 
     def end(self) -> int | None:

@@ -21,9 +21,11 @@ class Continuity:
         self._throttle = throttle
         self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
         self._before: tuple[str, int] | None = None  # sequence and number of the last entry
+        self._counted = 0  # those of the missing entries that were refused
 
     def starts_at(self, start: str) -> None:
         """A journalctl begins with that entry, which was given already."""
+        self._counted = 0
         self._expected = number_of(start) if start and not start.startswith(SINCE) else None
 
     def new(self, entries: list[Entry]) -> list[Entry]:
@@ -39,6 +41,11 @@ class Continuity:
         if self._reads_all:
             self._look_for_gaps(entries)
         return entries
+
+    def damaged(self, count: int) -> None:
+        """So many entries were refused. Their numbers are missing, and are not to be counted again."""
+        self._metrics.journal_entries_lost += count
+        self._counted += count
 
     def skipped(self, cursor: str, size: int) -> None:
         """An entry was too large to be read."""
@@ -76,7 +83,11 @@ class Continuity:
         self._before = before
 
     def _report_lost(self, last: int, first: int) -> None:
-        self._metrics.journal_entries_lost += first - last - 1
+        missing = first - last - 1
+        counted, self._counted = min(self._counted, missing), max(self._counted - missing, 0)
+        if missing == counted:
+            return
+        self._metrics.journal_entries_lost += missing - counted
         if self._throttle.is_due():
             logger.warning(
                 "%s: %d entries (numbers %d to %d) are missing: the journal was vacuumed before they were read, or the "

@@ -36,16 +36,17 @@ class Entry:
 
 
 class Decoder:
-    """`max_bytes`: the longest message that is kept whole. `unreadable` counts lines that are no entry."""
+    """`max_bytes`: the longest message that is kept whole. `refused`: the lines of the last call that are no entry."""
 
     def __init__(self, where: str, max_bytes: int, throttle: Throttle) -> None:
         self._where = where
         self._max_bytes = max_bytes
         self._throttle = throttle
-        self.unreadable = 0
+        self.refused: list[bytes] = []
 
     def entries(self, lines: Iterable[bytes]) -> list[Entry]:
         decoded: list[Entry] = []
+        self.refused = []
         for line in lines:
             try:
                 decoded.append(self._entry(line))
@@ -74,7 +75,7 @@ class Decoder:
         return Entry(key, place, cursor, time, text, fields, len(line), flags)
 
     def _refuse(self, line: bytes, error: Exception) -> None:
-        self.unreadable += 1
+        self.refused.append(line)
         if self._throttle.is_due():
             logger.error(
                 "%s: journalctl wrote a line that is not an entry (%s: %s), which is left out, and so were %d others "

@@ -87,19 +87,29 @@ class Journal:
                 return
             self._parked = None
             yield from self._given(parked)
-        lines = self.journalctl.read()
-        for cursor, size in self.journalctl.lines.take_skipped():
-            self._last = cursor or self._last
-            self._continuity.skipped(cursor, size)
-        entries = self._decoder.entries(lines)
+        entries = self._new_entries()
         if entries:
-            self._last = entries[-1].cursor
-            self.journalctl.works()
             yield from self._given(self._batches(self._continuity.new(entries)))
         elif self.journalctl.ended:
             self._end_messages([run for run in self._runs.values() if run.pending_since is not None])
         elif self._deadline <= self._clock.monotonic():
             self._end_overdue()
+
+    def _new_entries(self) -> list[Entry]:
+        lines = self.journalctl.read()
+        for cursor, size in self.journalctl.lines.take_skipped():
+            self._last = cursor or self._last
+            self._continuity.skipped(cursor, size)
+            if not cursor:
+                self.journalctl.refused(1, f"a line of {size} bytes".encode())
+        entries = self._decoder.entries(lines)
+        if refused := self._decoder.refused:
+            self._continuity.damaged(sum(line.startswith(b"{") for line in refused))
+            self.journalctl.refused(len(refused), refused[0])
+        if entries:
+            self._last = entries[-1].cursor
+            self.journalctl.works()
+        return entries
 
     def next_wake(self, *, reading: bool) -> float:
         """Return the seconds that may pass before it has something to do, if the doorbell does not ring."""

@@ -1,6 +1,7 @@
 """A journalctl that is started again whenever it ends, later each time that it has given nothing."""
 
 import logging
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 BACKOFF = Backoff(1.0, 60.0)
 ATTEMPTS_ONCE = 3  # with --once
+WITHOUT_ENTRIES = 10.0  # seconds in which it writes something, and not one entry, until that is a problem
+_SHOWN = 200  # bytes of a line
 NEVER = float("inf")
 
 
@@ -54,6 +57,8 @@ class Journalctl:
         self._has_output = self._has_words = self._stopped = False
         self._words = ""  # of its standard error, the last
         self._failures, self._next_start = 0, 0.0
+        self._refused, self._first_refused = 0, b""  # lines that are no entries
+        self._sample, self._refused_since = b"", NEVER  # the first of them after the last entry, and when it came
         self._throttle = Throttle(clock.monotonic)
 
     @property
@@ -63,8 +68,12 @@ class Journalctl:
     def step(self) -> None:
         if self._has_words and self._child is not None:
             self._has_words = False
-            self._report(self._child.words())
-            self._bell.watch(self._child.errors, self._words_came)
+            words = self._child.words()
+            self._report(words)
+            if words is not None:
+                self._bell.watch(self._child.errors, self._words_came)
+        if not self._has_output:  # if it has, and the pipeline no room, the next may be entries
+            self._look_for_entries()
         may_start = self._child is None and not self.ended and not self._stopped
         if may_start and self._clock.monotonic() >= self._next_start:
             self._start()
@@ -75,7 +84,10 @@ class Journalctl:
             return []
         block = self._child.read()
         if block:
-            return self.lines.split(block)
+            lines = self.lines.split(block)
+            if self.lines.is_skipping:
+                self._is_no_entry(self.lines.rest())
+            return lines
         self._has_output = False
         if block is None:
             self._bell.watch(self._child.output, self._output_came)
@@ -96,6 +108,31 @@ class Journalctl:
         if self.problem:
             logger.info("%s: journalctl reads again", self._settings.where, extra=EACH)
         self.problem, self._failures = "", 0
+        self._sample, self._refused_since = b"", NEVER
+
+    def refused(self, count: int, first: bytes) -> None:
+        """It has written so many lines that are no entries."""
+        self._refused += count
+        self._first_refused = self._first_refused or first[:_SHOWN]
+        self._is_no_entry(first)
+
+    def _is_no_entry(self, sample: bytes) -> None:
+        self._sample = self._sample or sample[:_SHOWN]
+        self._refused_since = min(self._refused_since, self._clock.monotonic())
+        self._look_for_entries()
+
+    def _look_for_entries(self) -> None:
+        if self._clock.monotonic() - self._refused_since < WITHOUT_ENTRIES:
+            return
+        problem = (
+            f"journalctl writes something else than entries, and no entry for {WITHOUT_ENTRIES:.0f} s: "
+            f"{self._sample!r}; run {self._settings.config.program} -o json -n 1 as the shipper's user to see what "
+            "it writes"
+        )
+        self._refused_since = NEVER
+        if problem != self.problem:
+            logger.error("%s: %s", self._settings.where, problem, extra=EACH)
+        self.problem = problem
 
     def stop(self) -> None:
         self._stopped = True
@@ -105,10 +142,17 @@ class Journalctl:
         settings = self._settings
         line = command(settings.config, settings.path, self._start_at(), follow=not settings.once)
         self.lines, self._words = Lines(settings.longest), ""
+        self._sample, self._refused_since = b"", NEVER
         try:
             self._child = Child(line, settings.config.chroot)
-        except (OSError, subprocess.SubprocessError) as error:
+        except OSError as error:
             self._failed(f"journalctl cannot be started ({' '.join(line)}): {error}")
+            return
+        except subprocess.SubprocessError:  # it has no words of its own
+            self._failed(
+                f"journalctl cannot be started in the root directory {settings.config.chroot}: is it there, and has "
+                "the shipper the right to change to it (root, or CAP_SYS_CHROOT)?"
+            )
             return
         logger.debug("%s: process %d is %s", settings.where, self._child.pid, " ".join(line))
         self._has_output = self._has_words = False
@@ -121,22 +165,31 @@ class Journalctl:
     def _words_came(self) -> None:  # on the doorbell's thread
         self._has_words = True
 
-    def _report(self, words: str) -> None:
+    def _report(self, words: str | None) -> None:
         self._words = words or self._words
         if words and self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
 
     def _child_ended(self, child: Child) -> None:
         code = child.exit_code()
+        if code == 0 and (rest := self.lines.rest()):
+            self.refused(1, rest)
         if self._settings.once and code == 0:
-            self.ended, self.problem = True, ""
-            self._report(child.words())
-            self._end_child()
+            self._finished(child)
             return
-        words = child.words() or self._words
+        words = child.words() or self._words or (repr(self._sample) if self._sample else "")
         self._end_child()
-        how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
-        self._failed(f"journalctl {how}{f': {words}' if words else ''}")
+        self._failed(f"journalctl {_end_in_words(code)}{f': {words}' if words else ''}")
+
+    def _finished(self, child: Child) -> None:
+        self.ended, self.problem = True, ""
+        self._report(child.words())
+        self._end_child()
+        if self._refused:
+            self.problem = (
+                f"of what journalctl wrote, lines that are not entries are left out: {self._refused}, the first of "
+                f"which is {self._first_refused!r}"
+            )
 
     def _end_child(self) -> None:
         child, self._child = self._child, None
@@ -154,3 +207,15 @@ class Journalctl:
             logger.error("%s: %s; it is started again in %.0f s", self._settings.where, problem, delay, extra=EACH)
         self.problem = problem
         self.ended = self._settings.once and self._failures >= ATTEMPTS_ONCE
+
+
+def _end_in_words(code: int | None) -> str:
+    """`code`: None if it has closed its output, but did not end."""
+    if code is None:
+        return "closed its output and did not end, so it is killed"
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:  # of realtime signals only the first and the last have names
+        return f"was killed by signal {-code}"

@@ -27,6 +27,15 @@ class Lines:
         self._add(rest)
         return lines
 
+    @property
+    def is_skipping(self) -> bool:
+        """True within a line that is too long."""
+        return self._skipping
+
+    def rest(self) -> bytes:
+        """Return what came of a line that has no end."""
+        return b"".join(self._pieces)
+
     def take_skipped(self) -> list[tuple[str, int]]:
         """Return the cursors of lines that were skipped since the last call, empty where unknown, and their bytes."""
         skipped, self._skipped = self._skipped, []

@@ -90,6 +90,11 @@ class JournalLab:
             self._awake.clear()
         raise AssertionError(f"read only {self.texts}; {self.feed.status()}")
 
+    def rings(self, seconds: float) -> bool:
+        """True if the loop is woken within so many seconds."""
+        self._awake.clear()
+        return self._awake.wait(seconds)
+
     def read(self, *texts: str) -> None:
         """Read until there are so many events, and check their texts."""
         self.until(lambda: len(self.texts) >= len(texts))

@@ -32,7 +32,7 @@ def test_an_entry_that_cannot_be_right_is_left_out_and_reported(
     decoder = Decoder("journal x", 1000, Throttle())
     entries = decoder.entries([line(MESSAGE="before"), line(**fields), line(MESSAGE="behind")])
     assert [entry.text for entry in entries] == ["before", "behind"]
-    assert decoder.unreadable == 1
+    assert decoder.refused == [line(**fields)]
     assert "journal x: journalctl wrote a line that is not an entry" in caplog.text
 
 

@@ -89,7 +89,7 @@ def test_a_journalctl_that_is_killed_is_replaced_and_repeats_nothing(lab: Journa
     killed = child_of(lab)
     os.kill(killed, signal.SIGKILL)
     lab.until(lambda: not lab.feed.status().files_open)
-    assert list(lab.feed.status().problems.values()) == ["journalctl was ended by signal 9"]
+    assert list(lab.feed.status().problems.values()) == ["journalctl was killed by SIGKILL"]
     assert not Path(f"/proc/{killed}").exists()  # nor is it a zombie
     lab.journal.log("two")
     lab.clock.advance(0.9)

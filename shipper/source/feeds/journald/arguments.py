@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
 
 SINCE = "@"  # in front of the seconds since 1970 where to begin; no cursor begins so
+FIRST = "^"  # in front of a cursor: its entry was the first to be read, and is not acknowledged
 
 
 def command(config: JournaldConfig, path: str, start: str, *, follow: bool) -> list[str]:
@@ -21,7 +22,7 @@ def command(config: JournaldConfig, path: str, start: str, *, follow: bool) -> l
     if start.startswith(SINCE):
         line.append(f"--since={start}")
     elif start:
-        line.append(f"--cursor={start}")
+        line.append(f"--cursor={start.removeprefix(FIRST)}")
     line += (f"--unit={unit}" for unit in config.units)
     line += (f"--identifier={identifier}" for identifier in config.syslog_identifiers)
     return [*line, *_matches(config)]

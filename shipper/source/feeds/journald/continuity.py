@@ -5,7 +5,7 @@ import logging
 from config.shipper.feeds.journald import JournaldConfig
 from logs.throttle import Throttle
 from shipper.metrics import Metrics
-from shipper.source.feeds.journald.arguments import SINCE
+from shipper.source.feeds.journald.arguments import FIRST, SINCE
 from shipper.source.feeds.journald.entries import Entry, Key, number_of
 
 logger = logging.getLogger(__name__)
@@ -20,21 +20,23 @@ class Continuity:
         self._metrics = metrics
         self._throttle = throttle
         self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
+        self._is_given = True  # that entry, already
         self._before: tuple[str, int] | None = None  # sequence and number of the last entry
         self._counted = 0  # those of the missing entries that were refused
 
     def starts_at(self, start: str) -> None:
-        """A journalctl begins with that entry, which was given already."""
+        """A journalctl begins with that entry, which was given already, if it is not the first of all."""
         self._counted = 0
-        self._expected = number_of(start) if start and not start.startswith(SINCE) else None
+        self._is_given = not start.startswith(FIRST)
+        self._expected = None if not start or start.startswith(SINCE) else number_of(start.removeprefix(FIRST))
 
     def new(self, entries: list[Entry]) -> list[Entry]:
         """Return the entries without the one that was given already."""
         if entries and self._expected is not None:
             (key, number), self._expected = self._expected, None
             if (entries[0].key, entries[0].number) == (key, number):
-                self._before = key[0], number
-                entries = entries[1:]
+                self._before = key[0], self._before_it(number)
+                entries = entries[1:] if self._is_given else entries
             else:
                 self._report_missing(key[0], number, entries[0])
                 self._before = None
@@ -59,19 +61,25 @@ class Continuity:
             cursor or "unknown",
         )
 
+    def _before_it(self, number: int) -> int:
+        """Return the number of the last entry that is not missing if the one with that number is."""
+        return number if self._is_given else number - 1
+
     def _report_missing(self, sequence: str, number: int, first: Entry) -> None:
-        if not self._reads_all or first.key[0] != sequence or first.number < number:
+        before = self._before_it(number)
+        if not self._reads_all or first.key[0] != sequence or first.number < before:
             logger.warning(
-                "%s: the entry that was read last (number %d) is not there any more, or the input's filters leave it "
-                "out now; reading continues with the next entry that is there, number %d of %s. How many entries were "
+                "%s: the entry that was read %s (number %d) is not there any more, or the input's filters leave it out "
+                "now; reading continues with the next entry that is there, number %d of %s. How many entries were "
                 "deleted in between is not known",
                 self._where,
+                "last" if self._is_given else "first",
                 number,
                 first.number,
                 "the same sequence" if first.key[0] == sequence else "another sequence",
             )
-        elif first.number > number + 1:
-            self._report_lost(number, first.number)
+        elif first.number > before + 1:
+            self._report_lost(before, first.number)
 
     def _look_for_gaps(self, entries: list[Entry]) -> None:
         before = self._before

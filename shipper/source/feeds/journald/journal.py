@@ -13,6 +13,7 @@ from shipper.event import Batch, Messages, together
 from shipper.record import timestamp
 from shipper.source.base import SourceContext
 from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.journald.arguments import FIRST, SINCE
 from shipper.source.feeds.journald.continuity import Continuity
 from shipper.source.feeds.journald.doorbell import Doorbell
 from shipper.source.feeds.journald.entries import Decoder, Entry, Key
@@ -107,6 +108,9 @@ class Journal:
             self._continuity.damaged(sum(line.startswith(b"{") for line in refused))
             self.journalctl.refused(len(refused), refused[0])
         if entries:
+            if self.position.state.cursor[:1] in ("", SINCE):
+                # Without it, a start before the first acknowledgement would not see that this entry was deleted.
+                self.position.update(cursor=FIRST + entries[0].cursor)
             self._last = entries[-1].cursor
             self.journalctl.works()
         return entries

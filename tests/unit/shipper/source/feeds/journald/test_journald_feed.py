@@ -130,6 +130,59 @@ def test_entries_that_were_vacuumed_are_counted_and_reading_continues(
     assert "2 entries (numbers 2 to 3) are missing" in warning
 
 
+@pytest.mark.parametrize("seek", ["head", "tail", "since"])
+def test_entries_that_were_vacuumed_before_the_first_acknowledgement_are_counted(lab: JournalLab, seek: str) -> None:
+    lab.start(seek=seek, since_ago=1.0)
+    lab.journal.log("one", "two")
+    lab.read("one", "two")
+    lab.stop()
+    lab.boot()  # nothing of them is acknowledged
+    lab.journal.log("three")
+    lab.journal.rotate()
+    lab.journal.log("four")
+    lab.journal.vacuum()
+    lab.start(seek=seek, since_ago=1.0)
+    lab.read("four")
+    assert lab.metrics.journal_entries_lost == 3
+    lab.acknowledge()
+    assert lab.state.cursor == lab.journal.cursor(4)
+
+
+def test_the_first_entry_is_read_again_and_gaps_behind_it_are_counted_before_the_first_acknowledgement(
+    lab: JournalLab,
+) -> None:
+    lab.journal.number = 7  # older ones were deleted before the first start
+    lab.journal.log("one")
+    lab.start()
+    lab.read("one")
+    lab.stop()
+    lab.boot()
+    lab.journal.number += 2
+    lab.journal.log("two")
+    lab.start()
+    lab.read("one", "two")
+    assert lab.metrics.journal_entries_lost == 2
+
+
+def test_with_a_filter_a_first_entry_that_was_deleted_is_reported(
+    lab: JournalLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.start(syslog_identifiers=("a",))
+    lab.journal.log("one", SYSLOG_IDENTIFIER="a")
+    lab.read("one")
+    lab.stop()
+    lab.start(syslog_identifiers=("a",))
+    lab.read("one")
+    assert not caplog.records
+    lab.stop()
+    lab.journal.rotate()
+    lab.journal.log("two", SYSLOG_IDENTIFIER="a")
+    lab.journal.vacuum()
+    lab.start(syslog_identifiers=("a",))
+    lab.read("two")
+    assert "the entry that was read first (number 1) is not there any more" in caplog.text
+
+
 def test_a_vacuum_after_all_was_read_loses_nothing(lab: JournalLab, caplog: pytest.LogCaptureFixture) -> None:
     lab.journal.log("one")
     lab.start()

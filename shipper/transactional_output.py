@@ -4,6 +4,7 @@ import os
 import socket
 import uuid
 
+from config.shipper.feeds.kafka import KafkaInputConfig
 from config.shipper.model import KafkaOutputConfig, ShipperConfig
 from config.shipper.transactions import TransactionConfig
 from shipper.clock import Clock
@@ -27,17 +28,19 @@ def transactional_output(
     transaction = chosen.transaction or TransactionConfig()
     # Half the queue: the other half is filled while a transaction is committed.
     limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
-    identity = identity_of(chosen, transactional_id(transaction, context.agent.id), kafka.clock)
+    relays = any(isinstance(section, KafkaInputConfig) for section in config.inputs)
+    identity = identity_of(chosen, transactional_id(transaction, context.agent.id), kafka.clock, relays=relays)
     return TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, context.staging, limits))
 
 
-def identity_of(chosen: KafkaOutputConfig, name: str, clock: Clock) -> TransactionalId:
-    """Return the transactional id with this name. Raises StartError for settings that librdkafka refuses."""
+def identity_of(chosen: KafkaOutputConfig, name: str, clock: Clock, *, relays: bool = False) -> TransactionalId:
+    """Return the transactional id with this name. `relays`: its transactions have the offsets of consumer groups.
+    Raises StartError for settings that librdkafka refuses."""
     transaction = chosen.transaction or TransactionConfig()
     owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(clock.time()))
     configured = latest(chosen)
     store = PositionsTopic(transaction.topic, name, clients(configured))
-    return TransactionalId(producers(lambda: transactional(configured(), name)), store, owner)
+    return TransactionalId(producers(lambda: transactional(configured(), name, relays=relays)), store, owner)
 
 
 def transactional_id(transaction: TransactionConfig, agent_id: str) -> str:

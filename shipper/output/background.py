@@ -1,6 +1,7 @@
 """A call that blocks, on a thread of its own, so that the reading thread never waits for it."""
 
 import threading
+import traceback
 from collections.abc import Callable
 
 
@@ -30,5 +31,13 @@ class Background:
         try:
             self._call()
         except Exception as error:  # noqa: BLE001  # raised where the call is awaited
+            # The error is in a cycle with this object. A client that a frame holds would be ended by the garbage
+            # collector, on any thread, and its end blocks.
+            traceback.clear_frames(error.__traceback__)
             self._error = error
+        self._call = _nothing
         self._done.set()
+
+
+def _nothing() -> None:
+    """The call that has ended."""

@@ -133,9 +133,7 @@ class TransactionalOutput(OnePlace):
             return
         if not self._id.has_producer:
             return
-        self._client.purge()
-        if self._is_open:
-            Background(self._client.abort_transaction, "transaction").wait(CLOSING)
+        Background(partial(self._id.leave, self._is_open), "transaction").wait(CLOSING)
 
     def _continue(self, timeout: float | None = None) -> None:
         """Do what can be done without waiting. `timeout`: first take in reports, for so many seconds."""

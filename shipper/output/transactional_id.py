@@ -118,6 +118,12 @@ class TransactionalId:
         self.producer.begin_transaction()
         self._has_offsets = False
 
+    def leave(self, is_open: bool) -> None:
+        """Send nothing more, and abort the transaction, if one is open."""
+        self.producer.purge()
+        if is_open:
+            self.producer.abort_transaction()
+
     def commit(self, add_offsets: Callable[[TransactionalProducer], None]) -> None:
         """Commit the transaction, with the offsets of consumer groups that are added once: a commit that is tried again
         takes nothing more."""

@@ -68,8 +68,16 @@ def test_a_raw_setting_that_is_an_option_names_it() -> None:
 
 
 def test_a_producer_with_transactions_reports_failures_only() -> None:
-    made = transactional(settings(config()), "mine")
+    made = transactional(settings(config()), "mine", relays=False)
     assert (made["transactional.id"], made["delivery.report.only.error"], made["acks"]) == ("mine", True, "all")
+
+
+def test_only_a_producer_with_offsets_of_groups_stays_with_the_brokers_it_knows() -> None:
+    name = "metadata.recovery.strategy"
+    assert transactional(settings(config()), "mine", relays=True)[name] == "none"
+    assert name not in transactional(settings(config()), "mine", relays=False)
+    chosen = settings(config(librdkafka={name: "rebootstrap"}))
+    assert transactional(chosen, "mine", relays=True)[name] == "rebootstrap"
 
 
 def test_credentials_are_passed_on() -> None:

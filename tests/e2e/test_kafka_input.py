@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,20 @@ def test_no_record_is_missing_after_kills_of_members(
     provoke(relays, numbers, seed)
 
 
+@contextmanager
+def unless_kafka_lost_an_end(broker: Broker) -> Iterator[None]:
+    """Skip the test if it fails and the broker has left a transaction open for good, which it does now and then where
+    it was killed in the instant of a commit (docs/kafka-input.md, "Transactions that never end")."""
+    before = broker.log_file.stat().st_size
+    try:
+        yield
+    except AssertionError:
+        log = broker.log_file.read_bytes()[before:]
+        if b"likely deleted already and hence can be skipped" in log:
+            pytest.skip("the broker has lost the end of a transaction, as its log says")
+        raise
+
+
 @pytest.mark.slow("kills the broker")
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_a_broker_that_is_killed_while_records_flow_stops_nothing_for_good(
@@ -82,20 +97,21 @@ def test_a_broker_that_is_killed_while_records_flow_stops_nothing_for_good(
 
     writing = threading.Thread(target=write)
     writing.start()
-    try:
-        for _ in range(2):
-            seen = len(numbers.seen)
-            deadline = time.monotonic() + PATIENCE
-            while len(numbers.seen) < seen + 2000:
-                numbers.read()
-                assert time.monotonic() < deadline, "no records come any more"
-            kafka_broker.kill()
-            time.sleep(0.5)
-            kafka_broker.start()
-    finally:
-        ending.set()
-        writing.join()
-    numbers.await_all()
+    with unless_kafka_lost_an_end(kafka_broker):
+        try:
+            for _ in range(2):
+                seen = len(numbers.seen)
+                deadline = time.monotonic() + PATIENCE
+                while len(numbers.seen) < seen + 2000:
+                    numbers.read()
+                    assert time.monotonic() < deadline, "no records come any more"
+                kafka_broker.kill()
+                time.sleep(0.5)
+                kafka_broker.start()
+        finally:
+            ending.set()
+            writing.join()
+        numbers.await_all()
     assert relay.stop() == 0
 
 

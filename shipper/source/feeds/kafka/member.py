@@ -74,8 +74,8 @@ class Member:
             try:
                 self._hold_session()
             except (KafkaException, StartError) as error:
-                reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-                self._retry_later(reason)
+                is_kafka = isinstance(error, KafkaException)
+                self._retry_later(self._context.problems.words(error.args[0]) if is_kafka else str(error))
             except Exception as error:
                 logger.exception("input %s: the thread of its member failed", self._context.config.id)
                 self._retry_later(repr(error))

@@ -50,6 +50,9 @@ WORDS = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: "the user may not be in the group {group}; allow it to Read the group",
     KafkaError.OFFSET_METADATA_TOO_LARGE: "the brokers take less beside an offset than the group {group} has to keep "
     "of joined messages, which wait for it; set offset.metadata.max.bytes of the brokers to 4096, its default",
+    KafkaError.UNSTABLE_OFFSET_COMMIT: "the brokers do not give the offsets of the group {group}: mostly because a "
+    "transaction that has some of them is not ended yet, of a member that died. They are asked again. If it stays so "
+    'for more than a minute, end it by kafka-transactions.sh (docs/kafka-input.md, "Transactions that never end")',
     KafkaError.FENCED_INSTANCE_ID: "another member of the group {group} has the same group_instance_id; give each its "
     "own",
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: "the members of the group {group} have another rebalance.strategy; give all"

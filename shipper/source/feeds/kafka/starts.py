@@ -37,7 +37,7 @@ class Starts:
             return []
         ids = self.topic_ids.of(sorted({topic for topic, _ in places}))
         committed, cuts = {}, {}
-        for partition in consumer.committed([TopicPartition(*place) for place in places], timeout=TIMEOUT):
+        for partition in _committed(consumer, places):
             if partition.error is not None:
                 raise KafkaException(partition.error)
             if partition.offset >= 0:
@@ -69,6 +69,17 @@ class Starts:
                     by_time[partition.topic, partition.partition] = partition.offset
         for place in places:
             yield place, by_time[place] if place in by_time else bounds(consumer, place)[1]
+
+
+def _committed(consumer: Consumer, places: Sequence[Place]) -> list[TopicPartition]:
+    try:
+        return consumer.committed([TopicPartition(*place) for place in places], timeout=TIMEOUT)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError._TIMED_OUT:
+            raise
+        # The brokers have just answered. They give no offsets of an open transaction, and the client does not say so.
+        words = f"no answer within {TIMEOUT:g} s"
+        raise KafkaException(KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT, words)) from error
 
 
 def bounds(consumer: Consumer, place: Place) -> tuple[int, int]:

@@ -300,6 +300,20 @@ def test_a_broker_that_is_away_at_an_assignment_is_awaited(desk: Desk) -> None:
     assert desk.problems.now == {}
 
 
+def test_offsets_that_the_brokers_hold_back_are_a_problem_with_what_to_do(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.topics.failing["committed"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT))]
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert "a transaction that has some of them is not ended yet" in caplog.text
+    assert "kafka-transactions.sh" in caplog.text
+    assert desk.texts() == ["one"]
+    assert desk.problems.now == {}
+
+
 def test_errors_are_problems_in_words_until_it_works_again(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     desk.begin()

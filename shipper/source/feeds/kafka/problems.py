@@ -1,7 +1,7 @@
 """What keeps the input from reading, in words: for the log, /status and /health."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaError
 
@@ -10,6 +10,7 @@ from logs.throttle import Throttle
 
 logger = logging.getLogger(__name__)
 
+QUIET = 10.0  # seconds, after which a problem that the client reports no more is over
 AWAY = (
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TRANSPORT,
@@ -58,6 +59,10 @@ WORDS = {
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: "the members of the group {group} have another rebalance.strategy; give all"
     " of them the same",
 }
+# Where the client names no topic.
+NOT_THERE = (
+    "a topic, or a partition of one, does not exist; create it, or remove it from topics. It is read once it exists"
+)
 # Where `topics` has a regular expression, the client says of that what it says of a topic.
 NO_MATCH = "no topic matches {topic}; create one, or remove it from topics. Topics that match are read once they exist"
 
@@ -70,6 +75,7 @@ class Problems:
         self._monotonic = monotonic
         self._now: dict[str, str] = {}
         self._throttles: dict[str, Throttle] = {}
+        self._reported: dict[str, float] = {}  # when each was reported last
 
     @property
     def now(self) -> dict[str, str]:
@@ -91,6 +97,8 @@ class Problems:
         words = WORDS.get(_cause(error), "Kafka reports an error, and it is tried again")
         if topic.startswith("^") and error.code() in UNKNOWN:
             words = NO_MATCH
+        elif not topic and error.code() in UNKNOWN:
+            words = NOT_THERE
         text = words.format(group=self._config.group_id, topic=topic, hosts=",".join(self._config.hosts))
         return f"{text} ({error.str()})"
 
@@ -98,6 +106,7 @@ class Problems:
         """Show a problem, and log it, at most once a minute."""
         is_new = name not in self._now
         self._now = {**self._now, name: words}
+        self._reported[name] = self._monotonic()
         throttle = self._throttles.setdefault(name, Throttle(self._monotonic))
         if is_new or throttle.is_due():
             logger.error("input %s: %s: %s", self._config.id, name, words)
@@ -108,7 +117,17 @@ class Problems:
         if is_there:
             self._now = {other: words for other, words in self._now.items() if other != name}
             self._throttles.pop(name, None)
+            self._reported.pop(name, None)
         return is_there
+
+    def arrived(self, topics: Collection[str]) -> None:
+        """Records of these topics have come: what concerned all topics is over. What concerned one of these may be true
+        of another of its partitions, and is over if it was not reported again for a while."""
+        self.recovered()
+        over = self._monotonic() - QUIET
+        for topic in topics:
+            if self._reported.get(f"kafka topic {topic}", over) < over:
+                self.recovered(topic)
 
     def recovered(self, topic: str = "") -> None:
         """What concerned all topics is over, and what concerned this one."""

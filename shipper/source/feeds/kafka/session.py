@@ -171,7 +171,7 @@ class Session:
         for message in events:
             self._look_at(message)
         if records:
-            self._problems.recovered()
+            self._problems.arrived({topic for topic, _ in records})
         self._context.wake()
 
     def _give(self, partition: Partition, records: Sequence[Message]) -> None:

@@ -11,6 +11,7 @@ from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
 from shipper.source.feeds.sockets.listening import Listener
 
 AT_ONCE = 64
+TURNS_UNTIL_REFUSED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,21 @@ class Acceptor:
         self._counts = counts
         self._report = report
         self._clock = clock
+        self._turns_full = 0
         self.takes_last = False
 
     def accept(self, listener: Listener, existing: Collection[Connection]) -> Iterator[Connection]:
         """Yield some of the connections that wait; the caller adds each to the existing ones. Raises OSError if
         there is no descriptor for another one."""
         for _ in range(AT_ONCE):
+            if self._most and len(existing) >= self._most and self._may_end_soon():
+                return
             if not self.takes_last:
                 check_free(listener.socket)
             try:
-                accepted, _ = listener.socket.accept()
+                accepted, address = listener.socket.accept()
             except BlockingIOError:
+                self._turns_full = 0
                 return
             except ConnectionError:  # it has left already
                 continue
@@ -64,6 +69,14 @@ class Acceptor:
             try:
                 if self._secured.tls is not None:
                     accepted = self._secured.tls.wrap(accepted)
-                yield Connection(accepted, listener, self._secured.make_framing(), self._clock.monotonic())
+                    accepted.getpeername()  # raises if it has left: there is nothing to make TLS with then
+                yield Connection(accepted, address, listener, self._secured.make_framing(), self._clock.monotonic())
+                self._turns_full = 0
             except OSError:  # it has left already
                 accepted.close()
+
+    def _may_end_soon(self) -> bool:
+        """True if it was not seen often enough that too many are open. Their peers may have closed them, which is known
+        once they were read: the first time gives their lines, the next one the end."""
+        self._turns_full = min(self._turns_full + 1, TURNS_UNTIL_REFUSED)
+        return self._turns_full < TURNS_UNTIL_REFUSED

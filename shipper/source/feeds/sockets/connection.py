@@ -20,16 +20,23 @@ class Connection:
 
     __slots__ = ("active", "framing", "is_refused", "is_secured", "peer", "place", "sender", "socket", "source")
 
-    def __init__(self, accepted: socket.socket, listener: Listener, framing: Framing, now: float) -> None:
-        """`accepted` may be a TLS socket. Raises OSError if the peer has left."""
+    def __init__(
+        self, accepted: socket.socket, address: tuple[str, int], listener: Listener, framing: Framing, now: float
+    ) -> None:
+        """`accepted` may be a TLS socket. `address` is that of the peer: of one that has left, and whose lines are
+        here, the socket does not know it any more."""
         self.socket = accepted
         self.place = listener.place
         self.framing = framing
         self.active = now
-        self.is_secured = not isinstance(accepted, ssl.SSLSocket)
+        self.is_secured = not self.is_encrypted
         self.is_refused = False
         self.source: Source | None = None
-        self.peer, self.sender = _named(accepted) if listener.named else _credentials(accepted)
+        self.peer, self.sender = _named(*address[:2]) if listener.named else _credentials(accepted)
+
+    @property
+    def is_encrypted(self) -> bool:
+        return isinstance(self.socket, ssl.SSLSocket)
 
     def handshake(self) -> None:
         """Continue the handshake. Raises SSLWantReadError and SSLWantWriteError while it is not done, and OSError."""
@@ -54,8 +61,8 @@ class Connection:
 MakeFraming = Callable[[], Framing]
 
 
-def _named(accepted: socket.socket) -> tuple[str, Doc]:
-    address = written(*accepted.getpeername()[:2])
+def _named(host: str, port: int) -> tuple[str, Doc]:
+    address = written(host, port)
     return address, {"address": address}
 
 

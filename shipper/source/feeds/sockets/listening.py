@@ -1,5 +1,6 @@
 """Opens the sockets of an input that listens. What cannot be opened is a StartError, which says what to do."""
 
+import ctypes
 import errno
 import grp
 import logging
@@ -20,8 +21,20 @@ logger = logging.getLogger(__name__)
 BACKLOG = 1024
 LONGEST_PATH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
 FORCED_BUFFER = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, for who may administer the network
-MEMORY_INFO = 55  # SO_MEMINFO: nine numbers, of which the last one is how many datagrams were dropped
-_MEMORY_INFO = struct.Struct("9I")
+ATTACH_FILTER = 26  # SO_ATTACH_FILTER: a program that says how much of a packet is let in
+_INSTRUCTION = struct.Struct("HBBI")
+_PROGRAM = struct.Struct("HP")
+# Lets in nothing that opens a connection: the peer tries it again after a second, and by then the port is closed, or
+# another input listens there. What belongs to connections that are being opened passes.
+IGNORE_NEW = b"".join(
+    _INSTRUCTION.pack(*instruction)
+    for instruction in (
+        (0x30, 0, 0, 13),  # load the byte of TCP's header that has its flags
+        (0x45, 0, 1, 0x02),  # if SYN is set go on, else pass over the next one
+        (0x06, 0, 0, 0),  # none of it
+        (0x06, 0, 0, 0xFFFFFFFF),  # all of it
+    )
+)
 FAMILIES = {"4": socket.AF_INET, "6": socket.AF_INET6}
 CAPABILITY = (
     "ports below 1024 need the capability CAP_NET_BIND_SERVICE: add it to AmbientCapabilities and to "
@@ -29,40 +42,42 @@ CAPABILITY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Listener:
-    """`place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses."""
+    """`place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses. `takes_no_more`: what it has
+    is all that will come."""
 
     socket: socket.socket
     place: str
     is_stream: bool
     named: bool
-    path: str = ""  # of a unix socket
+    path: str = ""  # of a unix socket, while its file is there
     inode: int = 0
+    takes_no_more: bool = False
+
+    def refuse_more(self) -> None:
+        """Have the kernel take nothing more for it, while what it has can be received still. Of UDP it goes on to."""
+        self._remove_file()
+        if self.named and self.is_stream:
+            program = ctypes.create_string_buffer(IGNORE_NEW)
+            described = _PROGRAM.pack(len(IGNORE_NEW) // _INSTRUCTION.size, ctypes.addressof(program))
+            with suppress(OSError):  # a sandbox that knows no filters: who connects now may lose what it sends
+                self.socket.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, described)
+        elif not self.named and not self.is_stream:
+            self.socket.shutdown(socket.SHUT_RD)
+            self.takes_no_more = True
 
     def close(self) -> None:
-        """Close it, and remove its file, unless another process has put its own there."""
-        with suppress(OSError):
-            if self.path and os.lstat(self.path).st_ino == self.inode:
-                os.unlink(self.path)
+        """Close it, and remove its file. Calling it again does nothing."""
+        self._remove_file()
         self.socket.close()
 
-
-class KernelDrops:
-    """How many datagrams the kernel had no room for. (Of a unix socket it drops none: the senders wait.)"""
-
-    def __init__(self, listener: Listener) -> None:
-        self.listener = listener
-        self._seen = self._now()
-
-    def new(self) -> int:
-        """Return how many it has dropped since the last call."""
-        before, self._seen = self._seen, self._now()
-        return (self._seen - before) % 2**32
-
-    def _now(self) -> int:
-        raw = self.listener.socket.getsockopt(socket.SOL_SOCKET, MEMORY_INFO, _MEMORY_INFO.size)
-        return int(_MEMORY_INFO.unpack(raw)[-1])
+    def _remove_file(self) -> None:
+        """Unless another process has put its own there."""
+        path, self.path = self.path, ""
+        with suppress(OSError):
+            if path and os.lstat(path).st_ino == self.inode:
+                os.unlink(path)
 
 
 def listen(options: ListenOptions, input_id: str) -> list[Listener]:

@@ -53,13 +53,13 @@ class Listening:
     def port(self) -> int:
         return int(self.source.addresses[0].rpartition(":")[2])
 
-    def connect(self) -> socket.socket:
+    def connect(self, timeout: float = PATIENCE) -> socket.socket:
         place = self.source.addresses[0]
         if place.startswith("unix "):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             connection.connect(place.removeprefix("unix "))
             return connection
-        return socket.create_connection(("localhost" if "[" not in place else "::1", self.port), PATIENCE)
+        return socket.create_connection(("localhost" if "[" not in place else "::1", self.port), timeout)
 
     def send(self, *datagrams: bytes, sender: socket.socket | None = None) -> None:
         made = sender or socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -114,6 +114,16 @@ def test_connections_beyond_the_limit_are_closed_and_counted(listen: Listen, cap
     assert "max_connections (1) are open" in caplog.text
 
 
+def test_peers_that_have_left_do_not_count_as_connections(listen: Listen) -> None:
+    listening = listen(f"{TCP}, pending_bytes: 64KiB, max_connections: 3")
+    listening.send_all(b"x" * 200_000)
+    listening.await_full()
+    for number in range(200):
+        listening.send_all(b"%d\n" % number)
+    assert sorted(listening.texts(201)[1:]) == sorted(map(str, range(200)))
+    assert listening.metrics.connections_refused == 0
+
+
 def test_a_connection_that_sends_nothing_is_closed_without_its_unfinished_line(listen: Listen) -> None:
     listening = listen(f"{TCP}, timeout: 40ms")
     with listening.connect() as connection:
@@ -339,3 +349,28 @@ def test_garbage_ends_no_more_than_its_own_connection(listen: Listen, seed: int)
         texts: list[str] = []
         while "<13>still there" not in texts:
             texts += listening.texts(1)
+
+
+def test_a_peer_that_always_has_something_leaves_the_others_their_turn(listen: Listen) -> None:
+    listening = listen(f"{TCP}, pending_bytes: 64KiB")
+    with listening.connect() as greedy, listening.connect() as modest:
+        greedy.setblocking(False)
+        line, sent = b"x" * 999 + b"\n", 0
+        while not listening.source.receiver.is_waiting or sent < 1_000_000:
+            sent += _sent(greedy, line[sent % 1000 :])
+        modest.sendall(b"modest\n")
+        texts = listening.texts(sent // 1000 + 1)
+    assert texts.index("modest") < 600
+
+
+def test_a_peer_that_resets_before_it_is_accepted_keeps_what_it_had_sent(listen: Listen) -> None:
+    listening = listen(f"{TCP}, pending_bytes: 64KiB")
+    listening.send_all(b"x" * 200_000)
+    listening.await_full()
+    connection = listening.connect()
+    connection.sendall(b"one\n")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    host, port = connection.getsockname()
+    connection.close()  # with a reset
+    event = listening.events(2)[1]
+    assert (event["message"], event["log"]["source"]) == ("one", {"address": f"{host}:{port}"})

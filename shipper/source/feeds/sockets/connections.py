@@ -1,0 +1,165 @@
+"""The connections of an input that listens: reads from them, and closes those that have ended or that send nothing."""
+
+import selectors
+import ssl
+from collections.abc import Callable
+
+from shipper.clock import Clock
+from shipper.source.feeds import server_tls
+from shipper.source.feeds.sockets.accepting import Limits
+from shipper.source.feeds.sockets.connection import Connection
+from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from shipper.source.feeds.sockets.listening import buffer_of
+from shipper.source.feeds.sockets.received import Received, end_of, of_connection
+from shipper.source.feeds.sockets.system_calls import StreamReader
+
+READ_SIZE = 128 * 1024
+HANDSHAKE_SECONDS = 10.0
+RECORDS_AT_ONCE = 8
+DRAIN_SECONDS = 0.3  # at the end, without a byte: for what peers could not send before, as their windows were full
+DRAIN_LONGEST = 1.0  # for that, also where bytes come
+
+
+class Connections:
+    """Used by the receiver's thread only, but for `open`, of which any thread may ask how many they are. `selector`
+    has an entry for each of them."""
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        received: Received,
+        limits: Limits,
+        counts: SocketCounts,
+        report: Reporter,
+        clock: Clock,
+    ) -> None:
+        self.open: dict[Connection, None] = {}
+        self._selector = selector
+        self._received = received
+        self._limits = limits
+        self._counts = counts
+        self._report = report
+        self._clock = clock
+        self._stream = StreamReader(READ_SIZE)
+        self._left_of: dict[Connection, int] = {}  # bytes that are read at the end
+
+    def add(self, connection: Connection) -> None:
+        self.open[connection] = None
+        self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+        if not connection.is_secured:
+            self._shake_hands(connection)
+
+    def read(self, connection: Connection) -> int:
+        """Take what has come, or some of it. Return how many bytes that is. Does nothing for one that was closed."""
+        if connection not in self.open:
+            return 0
+        if not connection.is_secured:
+            return self._shake_hands(connection)
+        size = 0
+        # A read of TLS returns one record of 16 KiB at most.
+        for _ in range(RECORDS_AT_ONCE if connection.is_encrypted else 1):
+            if self._received.is_full or not (came := self._read(connection)):
+                break
+            size += came
+        return size
+
+    def close(self, connection: Connection, *, is_ours: bool = False) -> None:
+        """`is_ours`: its peer has not closed it. Does nothing for one that was closed."""
+        if connection in self.open:
+            self._selector.unregister(connection.socket)
+            del self.open[connection]
+            connection.close()
+            self._received.put(end_of(connection, is_ours=is_ours))
+
+    def excuse(self, seconds: float) -> None:
+        """Note that for so long nothing was read, as there was no room, or the machine was busy or suspended: what did
+        not come meanwhile is no fault of the peers."""
+        for connection in self.open:
+            connection.active += seconds
+
+    def close_silent(self, now: float) -> None:
+        """Close those that have sent nothing for too long."""
+        for connection in list(self.open):
+            if self._received.is_full:
+                return
+            if self._is_silent(connection, now):
+                self.read(connection)  # the others may have left it no turn
+                if connection in self.open and self._is_silent(connection, now):
+                    self._close_silent(connection, now - connection.active)
+
+    def drain(self, may_read: Callable[[], bool]) -> None:
+        """Read what the kernel has, while `may_read`, which waits for room."""
+        end: float | None = None
+        while may_read():
+            if self.take_turn():
+                continue
+            now = self._clock.monotonic()
+            end = end or now + DRAIN_LONGEST
+            if not self._left_of or not self.take_turn(min(DRAIN_SECONDS, end - now)):
+                return
+
+    def take_turn(self, wait: float = 0.0) -> bool:
+        """Read once from each that has something, as the last that is read of them: who does not stop sending is not
+        waited for. Nothing else may be registered at the selector. True if one of them had something within so many
+        seconds."""
+        ready = self._selector.select(wait)
+        for key, _ in ready:
+            connection = key.data
+            left = self._left_of.setdefault(connection, 4 * buffer_of(connection.socket))
+            if left < 0:
+                self.close(connection, is_ours=True)
+            else:
+                self._left_of[connection] = left - self.read(connection)
+            if self._received.is_full:
+                break
+        return bool(ready)
+
+    def _read(self, connection: Connection) -> int:
+        """Return how many bytes came."""
+        try:
+            data = connection.read(self._stream)
+        except OSError as error:
+            self._report.debug("%s: the connection of %s broke off: %s", connection.place, connection.peer, error)
+            data = b""
+        if data is None:
+            return 0
+        if not data:
+            self.close(connection)
+            return 0
+        connection.active = self._clock.monotonic()
+        self._received.put(of_connection(connection, data))
+        return len(data)
+
+    def _shake_hands(self, connection: Connection) -> int:
+        """Return how many bytes came behind the handshake."""
+        try:
+            connection.handshake()
+        except ssl.SSLWantReadError:
+            self._selector.modify(connection.socket, selectors.EVENT_READ, connection)
+        except ssl.SSLWantWriteError:
+            self._selector.modify(connection.socket, selectors.EVENT_WRITE, connection)
+        except OSError as error:
+            self._fail_handshake(connection, server_tls.reason(error))
+        else:
+            connection.active = self._clock.monotonic()
+            self._selector.modify(connection.socket, selectors.EVENT_READ, connection)
+            return self.read(connection)  # what came with its last part is not reported again
+        return 0
+
+    def _fail_handshake(self, connection: Connection, reason: str) -> None:
+        self._counts.handshakes_failed += 1
+        self._report.warn("handshake", "%s: no TLS with %s: %s", connection.place, connection.peer, reason)
+        self.close(connection)
+
+    def _is_silent(self, connection: Connection, now: float) -> bool:
+        longest = self._limits.timeout
+        return now - connection.active >= (longest if connection.is_secured else min(HANDSHAKE_SECONDS, longest))
+
+    def _close_silent(self, connection: Connection, seconds: float) -> None:
+        if not connection.is_secured:
+            self._fail_handshake(connection, f"no handshake within {seconds:.0f} seconds")
+            return
+        self._counts.connections_timed_out += 1
+        message = "%s: the connection of %s was closed, as nothing came for %.0f seconds (timeout)"
+        self._report.warn("timeout", message, connection.place, connection.peer, seconds)
+        self.close(connection, is_ours=True)

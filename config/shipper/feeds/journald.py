@@ -182,6 +182,11 @@ class JournaldConfig(FeedConfig):
         return "/usr/bin/journalctl" if self.chroot and self.journalctl_path == "journalctl" else self.journalctl_path
 
     @property
+    def is_program_ours(self) -> bool:
+        """False if another program was named, which may have rights of its own."""
+        return self.journalctl_path == "journalctl"
+
+    @property
     def begins(self) -> str:
         """Return where to begin without a position: head, tail or since."""
         return self.cursor_seek_fallback if self.seek == "cursor" else self.seek

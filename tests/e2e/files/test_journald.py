@@ -96,6 +96,29 @@ def test_a_vacuum_while_nothing_is_read_is_counted(agent: JournalAgent) -> None:
     agent.stop()
 
 
+def test_a_vacuum_before_anything_was_delivered_is_counted_after_a_kill(agent: JournalAgent) -> None:
+    agent.journal.log("line 0")
+    # No file of the agent can grow past what the destination has now: nothing is delivered.
+    agent.start(before=("prlimit", f"--fsize={agent.destination.stat().st_size}:unlimited"))
+    await_true(lambda: any(b"^s=" in path.read_bytes() for path in registry_files(agent)), "the first entry is saved")
+    agent.kill()
+    agent.journal.log("line 1")
+    agent.journal.rotate()
+    agent.journal.log("line 2")
+    agent.journal.rotate()
+    agent.journal.vacuum()
+    agent.journal.log("line 3")
+    agent.start()
+    await_true(lambda: agent.lines[-1:] == ["line 3"], "the line after the vacuum")
+    assert agent.lines[0] != "line 0"
+    agent.await_log(" entries (numbers 1 to ")
+    agent.stop()
+
+
+def registry_files(agent: JournalAgent) -> list[Path]:
+    return [path for path in (agent.data / "registry").rglob("*") if path.is_file()]
+
+
 def test_journalctl_runs_in_the_root_directory_of_the_host(agent: JournalAgent, tmp_path: Path) -> None:
     """As in a container that has the host's root directory mounted. Both programs see the test's directories below
     it."""

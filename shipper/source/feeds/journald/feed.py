@@ -14,6 +14,7 @@ from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.journald.arguments import SINCE
 from shipper.source.feeds.journald.doorbell import Doorbell
 from shipper.source.feeds.journald.journal import Journal
+from shipper.source.feeds.journald.rights import Rights
 
 KIND = "journald"
 
@@ -40,6 +41,9 @@ class JournaldFeed:
             entry_id = hashlib.sha256("\0".join((KIND, feed_input.id, path)).encode()).hexdigest()[:32]
             state = known.get(entry_id) or new_state(entry_id, path, feed_input, config)
             self._journals.append(Journal(feed_input, config, state, context, self._bell))
+        self._rights = [
+            Rights(config, path, f"input {feed_input.id}, journal {path}", feed_input.clock) for path in config.reads
+        ]
         self._next = 0
 
     @property
@@ -51,6 +55,8 @@ class JournaldFeed:
     def step(self) -> None:
         for journal in self._journals:
             journal.journalctl.step()
+        for rights in self._rights:
+            rights.step()
 
     def read(self, budget: int) -> Iterator[Batch]:
         self._next = (self._next + 1) % len(self._journals)
@@ -71,9 +77,9 @@ class JournaldFeed:
             bytes_behind=sum(journal.position.behind for journal in journals),
             is_size_known=False,
             problems={
-                f"journal {journal.position.state.path}": journal.journalctl.problem
-                for journal in journals
-                if journal.journalctl.problem
+                f"journal {journal.position.state.path}": "; ".join(problems)
+                for journal, rights in zip(journals, self._rights, strict=True)
+                if (problems := [words for words in (journal.journalctl.problem, rights.problem) if words])
             },
         )
 

@@ -179,7 +179,8 @@ class Journalctl:
             return
         words = child.words() or self._words or (repr(self._sample) if self._sample else "")
         self._end_child()
-        self._failed(f"journalctl {_end_in_words(code)}{f': {words}' if words else ''}")
+        reason = f": {words.rstrip('.')}" if words else ""
+        self._failed(f"journalctl {_end_in_words(code)}{reason}")
 
     def _finished(self, child: Child) -> None:
         self.ended, self.problem = True, ""

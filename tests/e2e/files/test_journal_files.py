@@ -1,0 +1,105 @@
+"""Journal files as they may be found: large, without the right to read them; and a journalctl that is none."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import journal_files
+from tests.e2e.files.local import LocalAgent
+from tests.journal_files import REMOTE
+
+made = pytest.mark.skipif(REMOTE is None, reason="systemd-journal-remote is not installed")
+NOBODY = 65534
+# Whoever runs the tests may read the agent's files, and with these rights those of others as well.
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+
+
+class Agent(LocalAgent):
+    @property
+    def journal(self) -> Path:
+        return self.directory / "journal"
+
+    def configure(self, paths: list[str] | None = None, **input_options: Any) -> None:
+        section = {"type": "journald", "id": "sys", "paths": [str(self.journal)], **input_options}
+        self.settings = {"shipper.inputs": [section]}
+        super().configure(paths)
+
+    def write(self, name: str, *messages: str, start: int = 0) -> Path:
+        path = self.journal / name
+        journal_files.write(path, messages, start)
+        return path
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    agent = Agent(tmp_path)
+    agent.journal.mkdir()
+    yield agent
+    agent.end()
+
+
+def forbid(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may give files to another user")
+    path.chmod(0o600)
+    os.chown(path, NOBODY, NOBODY)
+
+
+@made
+@pytest.mark.slow("builds a journal of 100 MB, and reads it")
+def test_once_all_that_journalctl_counts_is_delivered_in_little_memory(agent: Agent) -> None:
+    agent.write("big.journal", *(f"line {number} {'x' * 100}" for number in range(200_000)))
+    entries = subprocess.run(
+        ["journalctl", "-D", str(agent.journal), "-o", "json", "--all"], capture_output=True, check=True
+    )
+    assert len(entries.stdout) > 100e6
+    agent.start("--once")
+    peak = 0
+    while agent.process.poll() is None:
+        peak = max(peak, peak_of(agent.process.pid))
+        time.sleep(0.05)
+    assert agent.wait() == 0
+    assert len(agent.messages) == len(agent.all) == entries.stdout.count(b"\n") == 200_000
+    assert agent.messages == [f"line {number} {'x' * 100}" for number in range(200_000)]
+    assert peak < 128 * 2**20
+
+
+def peak_of(pid: int) -> int:
+    """Return the bytes of memory that a process had at most; 0 if it has ended."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return sum(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+@made
+def test_a_journal_that_may_not_be_read_is_read_once_there_are_rights(agent: Agent) -> None:
+    path = agent.write("a.journal", "one", "two")
+    forbid(path)
+    agent.start(before=WITHOUT_RIGHTS)
+    agent.await_log("No journal files were opened due to insufficient permissions; it is started again in 1 s")
+    agent.await_log(f"1 of 1 files of the journal may not be read by the shipper's user (as {path})")
+    path.chmod(0o644)
+    agent.await_messages("one", "two")
+    assert agent.stop() == 0
+
+
+@made
+def test_once_a_file_of_the_journal_that_may_not_be_read_is_a_problem(agent: Agent) -> None:
+    agent.write("a.journal", "one", "two")
+    forbid(agent.write("b.journal", "three", start=10))
+    assert agent.once(before=WITHOUT_RIGHTS) == 1
+    assert agent.messages == ["one", "two"]
+    assert "1 of 2 files of the journal may not be read" in agent.log.rpartition("not finished: ")[2]
+
+
+def test_once_a_journalctl_that_writes_no_entries_is_a_problem(agent: Agent) -> None:
+    program = agent.directory / "journalctl"
+    program.write_text("#!/bin/sh\necho this is no journal\n")
+    program.chmod(0o755)
+    agent.configure(journalctl_path=str(program))
+    assert agent.once() == 1
+    assert "b'this is no journal'" in agent.log.rpartition("not finished: ")[2]

@@ -70,7 +70,7 @@ def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str,
     """Return the directory of the queue. Where none is configured any more, it is the one that was used last."""
     if section is not None and section.path is not None:
         return Path(section.path)
-    if section is None:
+    if section is None or not section.enabled:
         used = [state for state in states.values() if state.kind == QUEUE]
         if used:
             return Path(max(used, key=lambda state: state.updated).path)

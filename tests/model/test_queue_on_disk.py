@@ -176,9 +176,12 @@ def test_a_directory_that_is_not_used_any_more_and_not_empty_is_named(
     assert f"{previous} was the queue on disk before, and events may wait there" in caplog.text
 
 
+@pytest.mark.parametrize("place", [None, "elsewhere"])
 @pytest.mark.parametrize("section", [None, DiskQueueConfig(enabled=False)])
-def test_what_is_left_is_delivered_also_without_the_section(lab: Lab, section: DiskQueueConfig | None) -> None:
-    lab.disk_queue = DiskQueueConfig(path=str(lab.data / "elsewhere") if section is None else None)
+def test_what_is_left_is_delivered_also_without_the_section(
+    lab: Lab, section: DiskQueueConfig | None, place: str | None
+) -> None:
+    lab.disk_queue = DiskQueueConfig(path=None if place is None else str(lab.data / place))
     lab.append("a.log", "one\ntwo\n")
     lab.start()
     lab.destination.holding = True

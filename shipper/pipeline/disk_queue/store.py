@@ -118,9 +118,10 @@ class SegmentStore:
 
     def end_segment(self) -> None:
         """Write no more to the last segment."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(OSError):  # of a network file system, say: what anyone relies on was fsynced
+                file.close()
 
     def remove_before(self, sequence: int, *, last: bool = False) -> bool:
         """Remove segments whose frames all have lower sequence numbers, of those that are ended; with `last`, also the

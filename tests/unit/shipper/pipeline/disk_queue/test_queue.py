@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 from collections import deque
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from durable.disk import DiskFile
 from shipper.event import Batch
+from shipper.pipeline.disk_queue.files import SegmentDisk
 from shipper.pipeline.disk_queue.options import QueueOptions
 from shipper.pipeline.disk_queue.repeats import Repeats
 from tests.builders import source
@@ -362,3 +367,30 @@ def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.
     lab.step(1)
     assert (lab.writer.problem, lab.resolved) == ("", ["one"])
     assert "it is written again" in caplog.messages[-1]
+
+
+class ReportedWhenClosed(DiskFile):
+    """A file of a network file system, which reports only then what it could not write."""
+
+    def close(self) -> None:
+        super().close()
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
+class NetworkDisk(SegmentDisk):
+    def open(self, path: Path, fresh: bool = False) -> DiskFile:
+        with closing(super().open(path, fresh)) as file:
+            return ReportedWhenClosed(os.dup(file._descriptor))
+
+
+def test_an_error_of_a_close_ends_neither_the_writing_nor_the_stop(lab: QueueLab) -> None:
+    lab.files, lab.segment_size = NetworkDisk(), 1
+    lab.start()
+    for number in range(3):
+        lab.put(f"{number}")
+        lab.step(0.1)
+    assert (lab.resolved, lab.writer.problem) == (texts(0, 3), "")
+    lab.queue.close(1.0)
+    lab.files = SegmentDisk()
+    lab.kill()
+    assert lab.drain() == texts(0, 3)

@@ -81,6 +81,8 @@ def main(arguments: list[str]) -> None:
             is_wanted = entry["__CURSOR"] not in given and float(entry["__REALTIME_TIMESTAMP"]) >= since
             if is_wanted and _number(entry["__CURSOR"]) >= _number(first) and _matches(entry, options, matches):
                 given.add(entry["__CURSOR"])
+                if "DAMAGED" in entry:
+                    sys.exit("Invalid field.")
                 sys.stdout.write(line + "\n")
                 sys.stdout.flush()
         if "--follow" not in options:

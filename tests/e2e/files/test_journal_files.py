@@ -96,6 +96,24 @@ def test_once_a_file_of_the_journal_that_may_not_be_read_is_a_problem(agent: Age
     assert "1 of 2 files of the journal may not be read" in agent.log.rpartition("not finished: ")[2]
 
 
+@made
+@pytest.mark.slow("journalctl ends and is started again, a second apart")
+def test_entries_at_which_journalctl_ends_are_left_out_and_what_follows_is_read(agent: Agent) -> None:
+    path = agent.write("a.journal", *(f"line {number:03}" for number in range(100)))
+    content = path.read_bytes()
+    for number in (50, 51, 70):
+        field = b"MESSAGE=line %03d" % number
+        assert content.count(field) == 1
+        content = content.replace(field, b"\0" + field[1:])  # "Invalid field."
+    path.write_bytes(content)
+    agent.start()
+    expected = [f"line {number:03}" for number in range(100) if number not in (50, 51, 70)]
+    agent.await_messages(*expected, timeout=60)
+    assert agent.messages == expected
+    agent.await_log("A file of the journal is damaged")
+    assert agent.stop() == 0
+
+
 def test_once_a_journalctl_that_writes_no_entries_is_a_problem(agent: Agent) -> None:
     program = agent.directory / "journalctl"
     program.write_text("#!/bin/sh\necho this is no journal\n")

@@ -98,8 +98,9 @@ class Continuity:
         self._metrics.journal_entries_lost += missing - counted
         if self._throttle.is_due():
             logger.warning(
-                "%s: %d entries (numbers %d to %d) are missing: the journal was vacuumed before they were read, or the "
-                "shipper's user may not read them; %d other gaps since the last report (at most one a minute)",
+                "%s: %d entries (numbers %d to %d) are missing: the journal was vacuumed before they were read, a file "
+                "of it is damaged, or the shipper's user may not read them; %d other gaps since the last report (at "
+                "most one a minute)",
                 self._where,
                 first - last - 1,
                 last + 1,

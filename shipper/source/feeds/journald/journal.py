@@ -90,7 +90,9 @@ class Journal:
             yield from self._given(parked)
         entries = self._new_entries()
         if entries:
-            yield from self._given(self._batches(self._continuity.new(entries)))
+            new = self._continuity.new(entries)
+            self.journalctl.works(new=bool(new))
+            yield from self._given(self._batches(new))
         elif self.journalctl.ended:
             self._end_messages([run for run in self._runs.values() if run.pending_since is not None])
         elif self._deadline <= self._clock.monotonic():
@@ -112,7 +114,6 @@ class Journal:
                 # Without it, a start before the first acknowledgement would not see that this entry was deleted.
                 self.position.update(cursor=FIRST + entries[0].cursor)
             self._last = entries[-1].cursor
-            self.journalctl.works()
         return entries
 
     def next_wake(self, *, reading: bool) -> float:

@@ -16,11 +16,14 @@ from shipper.source.feeds.journald.arguments import command
 from shipper.source.feeds.journald.child import Child
 from shipper.source.feeds.journald.doorbell import Doorbell
 from shipper.source.feeds.journald.lines import Lines
+from shipper.source.feeds.journald.obstacle import Obstacle
 
 logger = logging.getLogger(__name__)
 
 BACKOFF = Backoff(1.0, 60.0)
 ATTEMPTS_ONCE = 3  # with --once
+ATTEMPTS_PAST_OBSTACLE = 20  # with --once too
+LONG_RUN = 60.0  # seconds; when one ends that ran so long, the next is not delayed for what was before
 WITHOUT_ENTRIES = 10.0  # seconds in which it writes something, and not one entry, until that is a problem
 _SHOWN = 200  # bytes of a line
 NEVER = float("inf")
@@ -57,6 +60,9 @@ class Journalctl:
         self._has_output = self._has_words = self._stopped = False
         self._words = ""  # of its standard error, the last
         self._failures, self._next_start = 0, 0.0
+        self._obstacle, self._passed = Obstacle(), False
+        self._start_cursor, self._started = "", 0.0
+        self._came = self._new = False  # entries since the last start, new ones
         self._refused, self._first_refused = 0, b""  # lines that are no entries
         self._sample, self._refused_since = b"", NEVER  # the first of them after the last entry, and when it came
         self._throttle = Throttle(clock.monotonic)
@@ -103,11 +109,14 @@ class Journalctl:
             return max(self._next_start - self._clock.monotonic(), 0.0)
         return 0.0 if self._has_words or (reading and self._has_output) else NEVER
 
-    def works(self) -> None:
-        """It has given entries."""
+    def works(self, *, new: bool) -> None:
+        """It has given entries, maybe only the one that was given last."""
         if self.problem:
             logger.info("%s: journalctl reads again", self._settings.where, extra=EACH)
-        self.problem, self._failures = "", 0
+        self.problem, self._came = "", True
+        if new:
+            self._new, self._failures = True, 0
+            self._passed = self._passed or bool(self._obstacle.skipped)
         self._sample, self._refused_since = b"", NEVER
 
     def refused(self, count: int, first: bytes) -> None:
@@ -140,7 +149,20 @@ class Journalctl:
 
     def _start(self) -> None:
         settings = self._settings
-        line = command(settings.config, settings.path, self._start_at(), follow=not settings.once)
+        self._start_cursor, self._started = self._start_at(), self._clock.monotonic()
+        self._came = self._new = False
+        follow = not settings.once and self._obstacle.may_follow
+        start = self._obstacle.start(self._start_cursor)
+        if start != self._start_cursor:
+            logger.error(
+                "%s: journalctl ends each time at an entry behind %s, so that entry and what is damaged with it is "
+                "left out: the next %d numbers are skipped. A file of the journal is damaged (journalctl --verify)",
+                settings.where,
+                self._start_cursor,
+                self._obstacle.skipped,
+                extra=EACH,
+            )
+        line = command(settings.config, settings.path, start, follow=follow)
         self.lines, self._words = Lines(settings.longest), ""
         self._sample, self._refused_since = b"", NEVER
         try:
@@ -174,8 +196,13 @@ class Journalctl:
         code = child.exit_code()
         if code == 0 and (rest := self.lines.rest()):
             self.refused(1, rest)
-        if self._settings.once and code == 0:
+        followed = self._obstacle.may_follow
+        self._obstacle.ended(self._start_cursor, code, came=self._came, new=self._new)
+        if code == 0 and self._settings.once:
             self._finished(child)
+            return
+        if code == 0 and not followed:
+            self._end_child()
             return
         words = child.words() or self._words or (repr(self._sample) if self._sample else "")
         self._end_child()
@@ -191,6 +218,12 @@ class Journalctl:
                 f"of what journalctl wrote, lines that are not entries are left out: {self._refused}, the first of "
                 f"which is {self._first_refused!r}"
             )
+        elif self._passed:
+            self.problem = "entries at which journalctl ended each time are left out (the log has their cursors)"
+
+    @property
+    def _most_attempts(self) -> int:
+        return ATTEMPTS_PAST_OBSTACLE if self._obstacle.attempts else ATTEMPTS_ONCE
 
     def _end_child(self) -> None:
         child, self._child = self._child, None
@@ -200,14 +233,16 @@ class Journalctl:
             child.end()
 
     def _failed(self, problem: str) -> None:
+        if self._clock.monotonic() - self._started >= LONG_RUN:
+            self._failures = 0
         self._failures += 1
         self._metrics.journalctl_failures += 1
-        delay = BACKOFF.delay(self._failures)
+        delay = BACKOFF.init if self._obstacle.skipped else BACKOFF.delay(self._failures)
         self._next_start = self._clock.monotonic() + delay
         if problem != self.problem:
             logger.error("%s: %s; it is started again in %.0f s", self._settings.where, problem, delay, extra=EACH)
         self.problem = problem
-        self.ended = self._settings.once and self._failures >= ATTEMPTS_ONCE
+        self.ended = self._settings.once and self._failures >= self._most_attempts
 
 
 def _end_in_words(code: int | None) -> str:

@@ -97,6 +97,16 @@ def test_once_a_file_of_the_journal_that_may_not_be_read_is_a_problem(agent: Age
 
 
 @made
+def test_once_a_file_that_is_truncated_is_a_problem(agent: Agent) -> None:
+    agent.write("a.journal", "one")
+    path = agent.write("b.journal", "two", start=10)
+    os.truncate(path, 100_000)
+    assert agent.once() == 1
+    assert agent.messages == ["one"]
+    assert f"Journal file {path} is truncated, ignoring file" in agent.log.rpartition("not finished: ")[2]
+
+
+@made
 @pytest.mark.slow("journalctl ends and is started again, a second apart")
 def test_entries_at_which_journalctl_ends_are_left_out_and_what_follows_is_read(agent: Agent) -> None:
     path = agent.write("a.journal", *(f"line {number:03}" for number in range(100)))

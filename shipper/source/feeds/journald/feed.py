@@ -79,7 +79,7 @@ class JournaldFeed:
             problems={
                 f"journal {journal.position.state.path}": "; ".join(problems)
                 for journal, rights in zip(journals, self._rights, strict=True)
-                if (problems := [words for words in (journal.journalctl.problem, rights.problem) if words])
+                if (problems := _problems(journal, rights))
             },
         )
 
@@ -89,6 +89,10 @@ class JournaldFeed:
             for journal in self._journals:
                 journal.stop()
             self._bell.close()
+
+
+def _problems(journal: Journal, rights: Rights) -> list[str]:
+    return [words for words in (journal.journalctl.problem, journal.journalctl.left_out, rights.problem) if words]
 
 
 def new_state(entry_id: str, path: str, feed_input: FeedInput, config: JournaldConfig) -> FileState:

@@ -1,6 +1,7 @@
 """A journalctl that is started again whenever it ends, later each time that it has given nothing."""
 
 import logging
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -26,6 +27,7 @@ ATTEMPTS_PAST_OBSTACLE = 20  # with --once too
 LONG_RUN = 60.0  # seconds; when one ends that ran so long, the next is not delayed for what was before
 WITHOUT_ENTRIES = 10.0  # seconds in which it writes something, and not one entry, until that is a problem
 _SHOWN = 200  # bytes of a line
+_LEFT_OUT = re.compile("ignoring file|not seeing messages")  # it reports this, and ends with code 0 all the same
 NEVER = float("inf")
 
 
@@ -41,14 +43,14 @@ class ReadSettings:
 
 
 class Journalctl:
-    """Used by the reading thread only. `problem`: why nothing is read now, empty if it is. `ended`: with `once`, all
-    that there was is read, or it cannot be."""
+    """Used by the reading thread only. `problem`: why nothing is read now, empty if it is; `left_out`: why not all is.
+    `ended`: with `once`, all that there was is read, or it cannot be."""
 
     def __init__(
         self, settings: ReadSettings, start_at: Callable[[], str], bell: Doorbell, clock: Clock, metrics: Metrics
     ) -> None:
         """`start_at` is called before each start, and returns where to begin (arguments.py)."""
-        self.problem = ""
+        self.problem = self.left_out = ""
         self.ended = False
         self.lines = Lines(settings.longest)
         self._settings = settings
@@ -150,7 +152,7 @@ class Journalctl:
     def _start(self) -> None:
         settings = self._settings
         self._start_cursor, self._started = self._start_at(), self._clock.monotonic()
-        self._came = self._new = False
+        self._came, self._new, self.left_out = False, False, ""
         follow = not settings.once and self._obstacle.may_follow
         start = self._obstacle.start(self._start_cursor)
         if start != self._start_cursor:
@@ -189,6 +191,8 @@ class Journalctl:
 
     def _report(self, words: str | None) -> None:
         self._words = words or self._words
+        if words and _LEFT_OUT.search(words):
+            self.left_out = f"journalctl leaves out a part of the journal: {words}"
         if words and self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
 

@@ -113,6 +113,28 @@ def test_a_damaged_entry_is_counted_once(lab: JournalLab, tmp_path: Path) -> Non
     assert lab.metrics.journal_entries_lost == 3
 
 
+WORDS = "Journal file /j/a.journal is truncated, ignoring file."
+
+
+def test_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
+    lab.start(journalctl_path=program(tmp_path, f"echo '{WORDS}' >&2; {entry(1, 'one')}; exec sleep 60"))
+    lab.read("one")
+    lab.until(lambda: bool(lab.feed.status().problems))
+    assert problem(lab) == f"journalctl leaves out a part of the journal: {WORDS}"
+
+
+def test_once_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
+    lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; echo '{WORDS}' >&2"))
+    lab.until(lambda: lab.feed.status().reading == 0)
+    assert problem(lab) == f"journalctl leaves out a part of the journal: {WORDS}"
+
+
+def test_once_other_words_are_no_problem(lab: JournalLab, tmp_path: Path) -> None:
+    lab.start(once=True, journalctl_path=program(tmp_path, f"echo welcome >&2; {entry(1, 'one')}"))
+    lab.until(lambda: lab.feed.status().reading == 0)
+    assert not lab.feed.status().problems
+
+
 def test_one_that_closes_its_standard_error_does_not_keep_the_loop_awake(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(journalctl_path=program(tmp_path, f"exec 2>&-; {entry(1, 'one')}; exec sleep 60"))
     lab.read("one")

@@ -91,27 +91,27 @@ class Connections:
         """Read what the kernel has, while `may_read`, which waits for room."""
         end: float | None = None
         while may_read():
-            if self.take_turn():
+            if self.take_turn(may_read):
                 continue
             now = self._clock.monotonic()
             end = end or now + DRAIN_LONGEST
-            if not self._left_of or not self.take_turn(min(DRAIN_SECONDS, end - now)):
+            if not self._left_of or not self.take_turn(may_read, min(DRAIN_SECONDS, end - now)):
                 return
 
-    def take_turn(self, wait: float = 0.0) -> bool:
+    def take_turn(self, may_read: Callable[[], bool], wait: float = 0.0) -> bool:
         """Read once from each that has something, as the last that is read of them: who does not stop sending is not
         waited for. Nothing else may be registered at the selector. True if one of them had something within so many
         seconds."""
         ready = self._selector.select(wait)
         for key, _ in ready:
+            if not may_read():
+                return False
             connection = key.data
             left = self._left_of.setdefault(connection, 4 * buffer_of(connection.socket))
             if left < 0:
                 self.close(connection, is_ours=True)
             else:
                 self._left_of[connection] = left - self.read(connection)
-            if self._received.is_full:
-                break
         return bool(ready)
 
     def _read(self, connection: Connection) -> int:

@@ -225,7 +225,7 @@ class Receiver:
                 self._drain_datagrams(listener)
                 continue
             if self._secured.tls is None:  # else no more has come than the beginning of a handshake
-                while self._may_drain() and self._accept(listener) | self._connections.take_turn():
+                while self._may_drain() and self._accept(listener) | self._connections.take_turn(self._may_drain):
                     pass  # those that have ended, and were read, make room for others
             self._listeners.remove(listener)
             listener.close()

@@ -57,6 +57,7 @@ class Listening:
         place = self.source.addresses[0]
         if place.startswith("unix "):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.settimeout(timeout)
             connection.connect(place.removeprefix("unix "))
             return connection
         return socket.create_connection(("localhost" if "[" not in place else "::1", self.port), timeout)

@@ -90,7 +90,8 @@ class Loop:
         longest = min(longest, max(pipeline.next_step - self._clock.monotonic(), 0))
         if reading:
             longest = min(longest, self._source.next_wake(reading=can_read))
-        if pipeline.in_flight and (not can_read or pipeline.awaits_reports):
+        # What was written makes room, which wakes the loop, but not the output.
+        if pipeline.in_flight and (not can_read or pipeline.awaits_reports) and not pipeline.is_writing:
             pipeline.output.poll(min(longest, REPORTS_INTERVAL))
         elif longest > 0:
             self._wake.wait(min(longest, REPORTS_INTERVAL) if pipeline.in_flight else longest)

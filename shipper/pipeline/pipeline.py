@@ -38,6 +38,10 @@ class DiskStage(Protocol):
         """True if nothing waits here to be published."""
 
     @property
+    def is_writing(self) -> bool:
+        """True while something waits to be written, after which the loop is woken."""
+
+    @property
     def next_step(self) -> float:
         """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
 
@@ -92,6 +96,10 @@ class DiskOnDemand:
     @property
     def empty(self) -> bool:
         return self.made is None or self.made.empty
+
+    @property
+    def is_writing(self) -> bool:
+        return self.made is not None and self.made.is_writing
 
     @property
     def next_step(self) -> float:
@@ -151,6 +159,11 @@ class Pipeline:
     def awaits_reports(self) -> bool:
         """True if files are not read until more of what is in flight is delivered, which is expected soon."""
         return self.output.awaits_reports
+
+    @property
+    def is_writing(self) -> bool:
+        """True while something waits to be written to the queue on disk; the loop is woken once it is."""
+        return self.disk is not None and self.disk.is_writing
 
     @property
     def in_flight(self) -> bool:

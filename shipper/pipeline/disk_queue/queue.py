@@ -99,6 +99,10 @@ class DiskQueue:
         return not self._kept_back and not self.backlog.frames
 
     @property
+    def is_writing(self) -> bool:
+        return not self.writer.idle
+
+    @property
     def has_room(self) -> bool:
         """True if another batch may be put."""
         memory, options = self._memory, self._options

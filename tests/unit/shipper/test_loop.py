@@ -11,6 +11,7 @@ import pytest
 
 from config.shipper.processors.decoding import DecodeBase64FieldConfig, DecompressGzipFieldConfig, OneFieldConfig
 from config.shipper.processors.dns import DnsConfig
+from config.shipper.queues import DiskQueueConfig
 from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.reader.log_file import READ_SIZE
 from shipper.source.reading.scheduler import POLL_INTERVAL
@@ -35,6 +36,23 @@ def test_while_the_queue_is_full_a_hot_file_does_not_keep_the_loop_busy(lab: Lab
     assert lab.running.metrics.events_read < 60_000
     lab.step(seconds=10 * POLL_INTERVAL, wait=0.01)
     assert lab.destination.last_timeout == 0.01
+
+
+def test_while_the_queue_on_disk_is_written_to_the_loop_waits_for_that_and_not_for_the_output(lab: Lab) -> None:
+    lab.disk_queue, lab.queue_events = DiskQueueConfig(max_size=1), 10
+    lab.append("a.log", "one\n" * 100)
+    lab.append("b.log", "one\n" * 100)
+    lab.start()
+    lab.destination.holding = True
+    pipeline = lab.running.pipeline
+    assert pipeline.disk is not None
+    figures = pipeline.disk.figures  # the first batch is larger than the queue may be
+    lab.until(lambda: (now := figures()) is not None and now.is_full and not pipeline.has_room)
+    lab.step(wait=0.01)
+    assert (pipeline.is_writing, pipeline.in_flight) == (True, True)
+    assert lab.destination.last_timeout == 0
+    lab.destination.holding = False
+    lab.until(lambda: len(lab.records) == 200)
 
 
 def test_an_acknowledgement_is_taken_in_also_while_files_are_read(lab: Lab) -> None:

@@ -10,7 +10,7 @@ from confluent_kafka import Message
 
 from shipper.event import Source
 from shipper.pipeline.acks import Ledger, Stage
-from shipper.source.feeds.kafka.cuts import MOST_BYTES, metadata_of
+from shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
 
 RECORD_OVERHEAD = 400  # bytes of memory that a record takes beside its content
 
@@ -124,7 +124,7 @@ class Partition:
         thread: where there is no room for another cut, the position has to pass some first."""
         if end not in self.cuts:
             cuts = (*self.cuts, end)
-            if len(metadata_of(cuts)) > MOST_BYTES:
+            if len(OffsetMetadata(self.topic_id, cuts).text) > MOST_BYTES:
                 return False
             self.cuts = cuts
         return self._make_stage is not None or end in self.saved_cuts
@@ -137,7 +137,7 @@ class Partition:
 
     def metadata_at(self, position: int) -> str:
         """Return what the group is to keep beside this position."""
-        return metadata_of(cut for cut in self.cuts if cut > position)
+        return OffsetMetadata(self.topic_id, tuple(cut for cut in self.cuts if cut > position)).text
 
     def unsaved(self) -> tuple[int, tuple[int, ...]] | None:
         """Return the position and the cuts behind it; None if the group has them, or must not get them. Called by the

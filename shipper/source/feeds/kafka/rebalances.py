@@ -1,7 +1,7 @@
 """Which partitions this member reads: what a rebalance gives and takes, and where one is read on after a gap."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
@@ -10,7 +10,7 @@ from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.folding import EACH
 from shipper.clock import Clock
 from shipper.source.feeds.kafka.client import Consumer
-from shipper.source.feeds.kafka.cuts import metadata_of
+from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Partition, Place
 from shipper.source.feeds.kafka.problems import Problems
 from shipper.source.feeds.kafka.starts import Start, Starts, bounds
@@ -31,7 +31,8 @@ class Unsaved:
 
     @property
     def target(self) -> TopicPartition:
-        return TopicPartition(*self.partition.place, self.position, metadata_of(self.cuts))
+        metadata = OffsetMetadata(self.partition.topic_id, self.cuts)
+        return TopicPartition(*self.partition.place, self.position, metadata.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Rebalances:
 
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
+        self._report_recreated({start.place: start.previous for start in starts if start.previous is not None})
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.partitions = {**self.partitions, **added}
@@ -194,17 +196,21 @@ class Rebalances:
     def recreated(self, consumer: Consumer, topic: str) -> None:
         """The topic was deleted, and made again: the new one is read from its first record. Raises KafkaException."""
         before = [partition for partition in self.partitions.values() if partition.topic == topic]
-        positions = ", ".join(f"[{partition.number}] {partition.position}" for partition in before)
-        logger.error(
-            "input %s: the topic %s was deleted, and is another one now, which is read from its first record; what of "
-            "the former was not read is lost (acknowledged up to %s)",
-            self._config.id,
-            topic,
-            positions,
-            extra=EACH,
-        )
+        self._report_recreated({partition.place: partition.position for partition in before})
         topic_id = self._starts.topic_ids.of([topic])[topic]
         self._replace(consumer, [Start(partition.place, topic_id, None, committed=False) for partition in before])
+
+    def _report_recreated(self, positions: Mapping[Place, int | None]) -> None:
+        """`positions`: what was acknowledged of the former topic."""
+        for topic in sorted({topic for topic, _ in positions}):
+            logger.error(
+                "input %s: the topic %s was deleted, and is another one now, which is read from its first record; what "
+                "of the former was not read is lost (acknowledged up to %s)",
+                self._config.id,
+                topic,
+                ", ".join(f"[{number}] {end}" for (name, number), end in positions.items() if name == topic),
+                extra=EACH,
+            )
 
     def _replace(self, consumer: Consumer, starts: Sequence[Start]) -> None:
         """Begin these partitions elsewhere."""
@@ -243,7 +249,11 @@ class Rebalances:
             clock.sleep(RETRY)
 
     def _commit_starts(self, consumer: Consumer, starts: Sequence[Start]) -> None:
-        offsets = [TopicPartition(*start.place, start.offset) for start in starts if start.offset is not None]
+        offsets = [
+            TopicPartition(*start.place, start.offset, OffsetMetadata(start.topic_id).text)
+            for start in starts
+            if start.offset is not None
+        ]
         if offsets:
             try:
                 consumer.commit(offsets=offsets, asynchronous=False)

@@ -1,4 +1,5 @@
-"""Where partitions begin: at the group's offset, and where it has none, at `initial_offset`."""
+"""Where partitions begin: at the group's offset, and where it has none, at `initial_offset`; at the first record where
+the group's offset is one of a former topic of that name."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from config.shipper.feeds.kafka import InitialOffset
 from shipper.source.feeds.kafka.client import Consumer, TopicIds
-from shipper.source.feeds.kafka.cuts import cuts_in
+from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Place
 
 TIMEOUT = 5.0  # seconds of a request
@@ -17,13 +18,14 @@ TIMEOUT = 5.0  # seconds of a request
 @dataclass(frozen=True, slots=True)
 class Start:
     """`offset`: None for the first record that there is. `committed`: False if the group has no offset yet. `cuts`: as
-    a partition has them."""
+    a partition has them. `previous`: the group's offset, if that is of a topic that had this name before."""
 
     place: Place
     topic_id: str
     offset: int | None
     committed: bool = True
     cuts: tuple[int, ...] = ()
+    previous: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +38,17 @@ class Starts:
         if not places:
             return []
         ids = self.topic_ids.of(sorted({topic for topic, _ in places}))
-        committed, cuts = {}, {}
+        starts = {}
         for partition in _committed(consumer, places):
             if partition.error is not None:
                 raise KafkaException(partition.error)
             if partition.offset >= 0:
                 place = partition.topic, partition.partition
-                committed[place] = partition.offset
-                cuts[place] = cuts_in(partition.metadata, partition.offset)
-        new = [place for place in places if place not in committed]
+                starts[place] = _committed_start(place, ids[partition.topic], partition)
+        new = [place for place in places if place not in starts]
         initial = dict(self._initial(consumer, new))
         return [
-            Start(
-                place, ids[place[0]], committed.get(place, initial.get(place)), place in committed, cuts.get(place, ())
-            )
-            for place in places
+            starts.get(place) or Start(place, ids[place[0]], initial.get(place), committed=False) for place in places
         ]
 
     def _initial(self, consumer: Consumer, places: Sequence[Place]) -> Iterator[tuple[Place, int]]:
@@ -69,6 +67,13 @@ class Starts:
                     by_time[partition.topic, partition.partition] = partition.offset
         for place in places:
             yield place, by_time[place] if place in by_time else bounds(consumer, place)[1]
+
+
+def _committed_start(place: Place, topic_id: str, committed: TopicPartition) -> Start:
+    metadata = OffsetMetadata.read(committed.metadata, committed.offset)
+    if topic_id and metadata.topic_id and metadata.topic_id != topic_id:
+        return Start(place, topic_id, None, committed=False, previous=committed.offset)
+    return Start(place, topic_id, committed.offset, cuts=metadata.cuts)
 
 
 def _committed(consumer: Consumer, places: Sequence[Place]) -> list[TopicPartition]:

@@ -9,12 +9,13 @@ from confluent_kafka import KafkaError, KafkaException
 from config.shipper.multiline import MultilineConfig
 from config.shipper.parsers import ContainerConfig
 from shipper.event import TRUNCATED, Batch, together
-from shipper.source.feeds.kafka.cuts import MOST_BYTES, cuts_in, metadata_of
 from shipper.source.feeds.kafka.feed import group_offset
+from shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
 from shipper.source.reading.staging import Staging
 from tests.fakes import ManualClock
 from tests.member_desk import PLACE, Desk
 
+TOPIC = "shipper 1: topic id-logs"  # beside each offset of it
 TIMEOUT = 5.0
 INDENTED = MultilineConfig(pattern="^ ")
 
@@ -90,7 +91,7 @@ def test_gaps_in_a_message_are_none_of_it_and_its_end_passes_those_behind_it(des
     assert (batch.messages.texts, batch.messages.lengths) == (["one\n more"], [3])
     batch.resolve()
     desk.step(2)
-    assert (desk.topics.committed, desk.topics.metadata) == ({PLACE: 5}, {PLACE: ""})
+    assert (desk.topics.committed, desk.topics.metadata) == ({PLACE: 5}, {PLACE: TOPIC})
 
 
 def test_a_message_that_ends_by_time_is_sent_once_the_group_has_its_end(desk: Desk) -> None:
@@ -104,12 +105,12 @@ def test_a_message_that_ends_by_time_is_sent_once_the_group_has_its_end(desk: De
     assert desk.topics.committed == {PLACE: 0}
     assert desk.read() == []  # it was not answered yet
     desk.step()
-    assert desk.topics.metadata == {PLACE: "shipper cuts 1: 2"}
+    assert desk.topics.metadata == {PLACE: f"{TOPIC} cuts 2"}
     (batch,) = desk.read()
     assert batch.messages.texts == ["one\n more"]
     batch.resolve()
     desk.step(2)
-    assert (desk.topics.committed, desk.topics.metadata) == ({PLACE: 2}, {PLACE: ""})
+    assert (desk.topics.committed, desk.topics.metadata) == ({PLACE: 2}, {PLACE: TOPIC})
     assert (desk.partition.is_done, desk.partition.cuts) == (True, ())
 
 
@@ -174,7 +175,7 @@ def test_of_a_partition_that_is_taken_a_message_that_waits_for_the_group_is_not_
     getattr(desk.consumer, taken)(PLACE)
     desk.step(3)  # nothing is in flight, so nothing is waited for
     assert (partition.is_lost, reading.read(), reading.is_ready) == (True, ([], 0), False)
-    assert desk.topics.metadata == ({PLACE: "shipper cuts 1: 2"} if taken == "take" else {})
+    assert desk.topics.metadata == ({PLACE: f"{TOPIC} cuts 2"} if taken == "take" else {})
     after = kill(desk)
     assert texts(after.read()) == (["one\n more"] if taken == "take" else [])
 
@@ -195,16 +196,21 @@ def test_a_cut_stays_until_the_position_passes_it(desk: Desk) -> None:
     desk.topics.write(PLACE, b" apart")
     desk.step(2)
     assert texts(end_by_time(desk)) == [" apart"]
-    assert desk.topics.metadata == {PLACE: "shipper cuts 1: 1,2"}
+    assert desk.topics.metadata == {PLACE: f"{TOPIC} cuts 1,2"}
     first.resolve()
     desk.step(2)
-    assert (desk.topics.committed, desk.topics.metadata) == ({PLACE: 1}, {PLACE: "shipper cuts 1: 2"})
+    assert (desk.topics.committed, desk.topics.metadata) == ({PLACE: 1}, {PLACE: f"{TOPIC} cuts 2"})
     assert texts(kill(desk).read()) == [" apart"]
 
 
+def kept(count: int) -> str:
+    """Return what the group keeps with so many cuts."""
+    return OffsetMetadata("id-logs", tuple(range(1, count + 1))).text
+
+
 def test_where_the_group_has_no_room_for_another_cut_the_position_has_to_pass_some(desk: Desk) -> None:
-    cuts = next(count for count in range(1, MOST_BYTES) if len(metadata_of(range(1, count + 2))) > MOST_BYTES)
-    desk.topics.metadata[PLACE] = metadata_of(range(1, cuts + 1))
+    cuts = next(count for count in range(1, MOST_BYTES) if len(kept(count + 1)) > MOST_BYTES)
+    desk.topics.metadata[PLACE] = kept(cuts)
     begin(desk, *[b" one"] * cuts, b" last")
     batches = desk.read()
     assert (len(batches), len(desk.partition.cuts)) == (cuts, cuts)
@@ -217,7 +223,7 @@ def test_where_the_group_has_no_room_for_another_cut_the_position_has_to_pass_so
 
 
 @pytest.mark.parametrize(
-    "foreign", ["consumer-1 at 12:00", "1", "shipper cuts 1: ", "shipper cuts 1: x,2", "shipper cuts 2: 1"]
+    "foreign", ["consumer-1 at 12:00", "1", "shipper 1: cuts ", "shipper 1: cuts x,2", "shipper 2: cuts 1"]
 )
 def test_what_another_tool_has_committed_beside_an_offset_is_ignored(desk: Desk, foreign: str) -> None:
     desk.topics.metadata[PLACE] = foreign
@@ -225,9 +231,19 @@ def test_what_another_tool_has_committed_beside_an_offset_is_ignored(desk: Desk,
     assert texts(desk.read()) == ["one\n more"]
 
 
-def test_cuts_are_read_as_they_were_written_but_for_those_that_were_passed() -> None:
-    assert cuts_in(metadata_of((3, 5, 10**15)), 3) == (5, 10**15)
-    assert (metadata_of(()), cuts_in("", 0), cuts_in(None, 0)) == ("", (), ())
+@pytest.mark.parametrize("topic_id", ["", "AbC-_7w"])
+@pytest.mark.parametrize("cuts", [(), (5, 10**15)])
+def test_what_is_kept_is_read_as_it_was_written(topic_id: str, cuts: tuple[int, ...]) -> None:
+    metadata = OffsetMetadata(topic_id, cuts)
+    assert OffsetMetadata.read(metadata.text, 3) == metadata
+
+
+def test_cuts_that_the_offset_has_passed_are_not_read() -> None:
+    assert OffsetMetadata.read("shipper 1: cuts 7,3,5", 3) == OffsetMetadata(cuts=(5, 7))
+
+
+def test_nothing_is_kept_as_no_text() -> None:
+    assert (OffsetMetadata().text, OffsetMetadata.read(None, 0)) == ("", OffsetMetadata())
 
 
 def test_with_once_the_last_message_ends_where_the_partition_does(desk: Desk) -> None:
@@ -327,8 +343,8 @@ def test_a_transaction_commits_the_cuts_behind_its_offset_with_the_messages(desk
     desk.clock.advance(TIMEOUT)
     (second,) = desk.read()  # without waiting: what it is sent with has its end
     assert second.messages.texts == ["two\n more"]
-    assert offsets(staging, second) == [(0, "shipper cuts 1: 3")]
-    assert offsets(staging, first) == [(3, "")]
+    assert offsets(staging, second) == [(0, f"{TOPIC} cuts 3")]
+    assert offsets(staging, first) == [(3, TOPIC)]
     desk.step(2)
     assert desk.consumer.commit_calls == []
 
@@ -345,6 +361,6 @@ def test_a_transaction_with_some_messages_of_a_batch_has_the_cut_on_which_they_d
     assert batch.messages.texts == ["one", "other"]
     first, second = together(batch.resolve, 2)
     batch.resolve = first
-    assert offsets(staging, batch) == [(0, "shipper cuts 1: 2")]
+    assert offsets(staging, batch) == [(0, f"{TOPIC} cuts 2")]
     batch.resolve = second
-    assert offsets(staging, batch) == [(2, "")]
+    assert offsets(staging, batch) == [(2, TOPIC)]

@@ -95,7 +95,7 @@ def test_a_partition_of_which_too_much_waits_is_asked_for_again_soon(room: Room)
 
 
 def test_who_stops_at_a_batch_is_given_the_others_the_next_time(room: Room) -> None:
-    room.desk.topics.metadata[PLACE] = "shipper cuts 1: 1,2"
+    room.desk.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
     room.desk.consumer.lose(PLACE)
     room.step()
     room.desk.consumer.give(PLACE)
@@ -107,7 +107,7 @@ def test_who_stops_at_a_batch_is_given_the_others_the_next_time(room: Room) -> N
 
 
 def test_what_was_made_of_a_partition_that_is_lost_is_not_given(room: Room) -> None:
-    room.desk.topics.metadata[PLACE] = "shipper cuts 1: 1,2"
+    room.desk.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
     room.desk.consumer.lose(PLACE)
     room.step()
     room.desk.consumer.give(PLACE)

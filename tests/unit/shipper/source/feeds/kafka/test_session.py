@@ -284,6 +284,41 @@ def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_re
     assert (before.is_lost, desk.partition.topic_id != before.topic_id) == (True, True)
 
 
+@pytest.mark.parametrize("initial", ["earliest", "latest"])
+def test_an_offset_of_a_former_topic_is_none_of_the_one_that_has_its_name_now(
+    desk: Desk, initial: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.options["initial_offset"] = initial
+    desk.topics.recreate("logs")
+    desk.topics.write(PLACE, b"new", b"newer", b"newest")
+    # Committed by a member that did not know yet, after the brokers had removed the offsets of the former.
+    desk.topics.committed[PLACE], desk.topics.metadata[PLACE] = 2, "shipper 1: topic id-logs cuts 3"
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert "the topic logs was deleted, and is another one now" in caplog.text
+    assert "(acknowledged up to [0] 2)" in caplog.text
+    (batch,) = desk.read()
+    assert (batch.messages.texts, desk.partition.cuts) == (["new", "newer", "newest"], ())
+    batch.resolve()
+    desk.step(2)
+    assert desk.topics.committed[PLACE] == 3
+    assert desk.topics.metadata[PLACE] == f"shipper 1: topic {desk.partition.topic_id}"
+
+
+@pytest.mark.parametrize("brokers_know_ids", [False, True])
+def test_an_offset_of_a_topic_whose_id_is_not_known_is_taken(desk: Desk, brokers_know_ids: bool) -> None:
+    desk.topics.write(PLACE, b"one", b"two", b"three")
+    desk.topics.committed[PLACE] = 2
+    if not brokers_know_ids:
+        desk.topics.ids["logs"] = ""
+        desk.topics.metadata[PLACE] = "shipper 1: topic id-logs"
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.texts() == ["three"]
+
+
 def desk_rebalance(strategy: str) -> object:
     from config.shipper.feeds.kafka import RebalanceConfig
 

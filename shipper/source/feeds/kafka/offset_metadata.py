@@ -1,0 +1,42 @@
+"""What the group keeps beside an offset, as a text: of which topic the offset is, and where messages behind it end.
+
+- *The topic*, by Kafka's id: one that is deleted and made again has the name, but another id. An offset of the former
+  may be committed after that, and none of it is one of the new topic.
+- *Cuts*: a message that ended by time ends there in each reading, whichever member reads. A cut is in Kafka before its
+  message is sent, and leaves with the position that passes it.
+
+Who commits with another tool leaves a text that is not ours, or none: then neither is known.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+MOST_BYTES = 2048  # of a text: brokers take 4096, unless offset.metadata.max.bytes says otherwise
+_FORM = re.compile(r"shipper 1:(?: topic (\S+))?(?: cuts ([0-9]+(?:,[0-9]+)*))?")  # the number is that of the form
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetMetadata:
+    """`topic_id`: empty if it is not known. `cuts`: ascending."""
+
+    topic_id: str = ""
+    cuts: tuple[int, ...] = ()
+
+    @classmethod
+    def read(cls, text: str | None, offset: int) -> Self:
+        """Return what a text says beside an offset, without the cuts that it has passed."""
+        match = _FORM.fullmatch(text or "")
+        if match is None:
+            return cls()
+        numbers = (match[2] or "").split(",")
+        return cls(
+            match[1] or "", tuple(sorted({cut for number in numbers if number and (cut := int(number)) > offset}))
+        )
+
+    @property
+    def text(self) -> str:
+        """Return the text, which is empty if there is nothing to keep."""
+        topic = f" topic {self.topic_id}" if self.topic_id else ""
+        cuts = f" cuts {','.join(map(str, self.cuts))}" if self.cuts else ""
+        return f"shipper 1:{topic}{cuts}" if topic or cuts else ""

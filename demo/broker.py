@@ -132,6 +132,13 @@ class Broker:
         while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
             time.sleep(0.02)
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic, and return when another one may have its name. Raises KafkaException."""
+        admin = self.admin()
+        admin.delete_topics([name])[name].result(30)
+        while name in admin.list_topics(timeout=10).topics:
+            time.sleep(0.02)
+
     def admin(self) -> AdminClient:
         """Return a new client, which does not log that the broker is down (or not up yet)."""
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200}

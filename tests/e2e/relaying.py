@@ -82,17 +82,22 @@ class Numbers:
         self.indented = False
         self.seen: Counter[int] = Counter()
         self.records: dict[tuple[str, int], dict[str, Any]] = {}
-        self._source = source
-        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5, "log_level": 0})
+        self.source = source
+        self._settings = {"bootstrap.servers": broker.bootstrap, "linger.ms": 5, "log_level": 0}
+        self.renew_producer()
         settings = {"bootstrap.servers": broker.bootstrap, "group.id": f"{target}-reader", "log_level": 0}
         self._consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})
         self._consumer.assign([TopicPartition(target, number, 0) for number in range(PARTITIONS)])
+
+    def renew_producer(self) -> None:
+        """One that has written to a topic remembers it after it is deleted."""
+        self._producer = Producer(self._settings)
 
     def write(self, count: int) -> None:
         numbers = range(self.written, self.written + count)
         for number in numbers:
             value = f" {number}" if self.indented and number % 3 else f"{number}"
-            self._producer.produce(self._source, value, f"key-{number % 100}", on_delivery=_must_arrive)
+            self._producer.produce(self.source, value, f"key-{number % 100}", on_delivery=_must_arrive)
             if not number % 1000:
                 self._producer.poll(0)
         self._producer.flush(PATIENCE)

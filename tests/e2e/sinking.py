@@ -124,9 +124,7 @@ class SinkLab(SinkProcess):
         self._broker.create_topic(self.topic, PARTITIONS)
 
     def recreate_topic(self) -> None:
-        admin = self._broker.admin()
-        admin.delete_topics([self.topic])[self.topic].result(PATIENCE)
-        await_true(lambda: self.topic not in admin.list_topics(timeout=10).topics, "the topic is deleted", PATIENCE)
+        self._broker.delete_topic(self.topic)
         self.make_topic()
         self._producer = self._new_producer()  # the old one remembers the old topic
 

@@ -115,6 +115,25 @@ def test_a_broker_that_is_killed_while_records_flow_stops_nothing_for_good(
     assert relay.stop() == 0
 
 
+@pytest.mark.slow("kills the broker")
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_topic_that_is_made_again_when_its_broker_is_back_is_read_from_its_first_record(
+    relays: list[Relay], numbers: Numbers, kafka_broker: Broker, strategy: str
+) -> None:
+    relay, topic = relays[0], numbers.source
+    relay.options["rebalance.strategy"] = strategy
+    relay.start()
+    numbers.write(4000)
+    numbers.await_all()
+    kafka_broker.kill()  # with offsets that are not committed yet
+    kafka_broker.start()
+    kafka_broker.delete_topic(topic)
+    kafka_broker.create_topic(topic, PARTITIONS)
+    numbers.renew_producer()
+    numbers.write(4000)
+    numbers.await_all()
+
+
 @pytest.mark.slow("three members, twenty kills")
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_each_record_is_committed_once_by_members_that_are_killed(

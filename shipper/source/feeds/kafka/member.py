@@ -83,13 +83,13 @@ class Member:
         self._context.wake()
 
     def _hold_session(self) -> None:
-        """Read by one consumer, until the input stops, the consumer has failed permanently, or has old certificates."""
+        """Read by one consumer, until the input stops, the consumer is of no more use, or has old certificates."""
         session = Session(self._clients, self._context, self._is_stopping)
         lost = self.records_lost
         self._session, self._records_lost = session, lost
         try:
             session.begin()
-            while not (self._is_stopping() or session.failure or self._are_renewed()):
+            while not (self._is_stopping() or session.is_over or self._are_renewed()):
                 session.step()
                 if session.has_assignment:
                     self._attempts = 0

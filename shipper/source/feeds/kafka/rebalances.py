@@ -64,11 +64,16 @@ class Rebalances:
         self.metadata: object = None
         self.has_assignment = False
         self.is_closing = False
+        self.is_outdated = False  # a topic was made again: the consumer may go on looking for the former one
+        self._topic_ids: dict[str, str] = {}  # of the topics that the consumer has read
         self.records_lost = 0
 
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
         self._report_recreated({start.place: start.previous for start in starts if start.previous is not None})
+        for start in starts:
+            if start.topic_id:
+                self.is_outdated |= self._topic_ids.setdefault(start.place[0], start.topic_id) != start.topic_id
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.partitions = {**self.partitions, **added}
@@ -160,7 +165,7 @@ class Rebalances:
             return
         first, end = bounds(consumer, place)
         if self.changed_topics(topic=partition.topic):
-            self.recreated(consumer, partition.topic)
+            self.recreated(partition.topic)
             return
         wanted = partition.next or 0
         words = f"offset {wanted} of {place[0]}[{place[1]}] is not in Kafka any more, which has {first} to {end - 1}"
@@ -193,12 +198,14 @@ class Rebalances:
         now = self._starts.topic_ids.of(asked) if asked else {}
         return [name for name, topic_id in now.items() if topic_id and topic_id != before[name]]
 
-    def recreated(self, consumer: Consumer, topic: str) -> None:
-        """The topic was deleted, and made again: the new one is read from its first record. Raises KafkaException."""
+    def recreated(self, topic: str) -> None:
+        """The topic was deleted, and made again: the new one is read from its first record, by another consumer."""
         before = [partition for partition in self.partitions.values() if partition.topic == topic]
         self._report_recreated({partition.place: partition.position for partition in before})
-        topic_id = self._starts.topic_ids.of([topic])[topic]
-        self._replace(consumer, [Start(partition.place, topic_id, None, committed=False) for partition in before])
+        for partition in before:
+            partition.end_reading()
+            partition.is_lost = True
+        self.is_outdated = True
 
     def _report_recreated(self, positions: Mapping[Place, int | None]) -> None:
         """`positions`: what was acknowledged of the former topic."""

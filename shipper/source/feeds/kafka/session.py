@@ -62,6 +62,11 @@ class Session:
         return self.rebalances.has_assignment
 
     @property
+    def is_over(self) -> bool:
+        """True if another consumer is to read on: this one has failed permanently, or is outdated."""
+        return bool(self.failure) or self.rebalances.is_outdated
+
+    @property
     def has_nothing(self) -> bool:
         """True if none of the topics exists, so that the group gives nothing to read. Any thread may ask."""
         return not self.rebalances.partitions and self._unknown >= set(self._context.config.topics)
@@ -275,7 +280,7 @@ class Session:
         try:
             self._look_for_unknown()
             for topic in self.rebalances.changed_topics():
-                self.rebalances.recreated(self._consumer, topic)
+                self.rebalances.recreated(topic)
         except KafkaException as error:
             logger.debug("the ids of topics cannot be looked up: %s", error.args[0].str())
 

@@ -275,13 +275,33 @@ def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_re
     desk.topics.recreate("logs")
     desk.topics.write(PLACE, b"new", b"newer", b"newest")
     desk.clock.advance(60)
+    assert not desk.session.is_over
     desk.step(3)
     assert "the topic logs was deleted, and is another one now" in caplog.text
-    assert desk.texts() == ["new", "newer", "newest"]
+    assert desk.session.is_over
     old.resolve()
-    desk.step(2)
+    desk.session.finish()
+    desk.session.close()
     assert desk.topics.committed == {PLACE: 0}
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.texts() == ["new", "newer", "newest"]
     assert (before.is_lost, desk.partition.topic_id != before.topic_id) == (True, True)
+    assert not desk.session.is_over
+
+
+def test_a_consumer_that_gets_a_topic_again_which_is_another_one_by_now_is_of_no_more_use(desk: Desk) -> None:
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    desk.consumer.lose(PLACE)
+    desk.step()
+    assert not desk.session.is_over
+    desk.topics.recreate("logs")
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.session.is_over
 
 
 @pytest.mark.parametrize("initial", ["earliest", "latest"])

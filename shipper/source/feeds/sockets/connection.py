@@ -1,8 +1,11 @@
 """One connection of a peer, and what is known of who sends."""
 
+import fcntl
 import socket
 import ssl
 import struct
+import sys
+import termios
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -37,6 +40,13 @@ class Connection:
     @property
     def is_encrypted(self) -> bool:
         return isinstance(self.socket, ssl.SSLSocket)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many bytes the kernel has that were not read."""
+        size = bytearray(4)
+        fcntl.ioctl(self.socket.fileno(), termios.FIONREAD, size)
+        return int.from_bytes(size, sys.byteorder)
 
     def handshake(self) -> None:
         """Continue the handshake. Raises SSLWantReadError and SSLWantWriteError while it is not done, and OSError."""

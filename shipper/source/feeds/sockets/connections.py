@@ -9,7 +9,6 @@ from shipper.source.feeds import server_tls
 from shipper.source.feeds.sockets.accepting import Limits
 from shipper.source.feeds.sockets.connection import Connection
 from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.listening import buffer_of
 from shipper.source.feeds.sockets.received import Received, end_of, of_connection
 from shipper.source.feeds.sockets.system_calls import StreamReader
 
@@ -18,6 +17,7 @@ HANDSHAKE_SECONDS = 10.0
 RECORDS_AT_ONCE = 8
 DRAIN_SECONDS = 0.3  # at the end, without a byte: for what peers could not send before, as their windows were full
 DRAIN_LONGEST = 1.0  # for that, also where bytes come
+PEER_BYTES = 4 * 1024**2  # that a peer's system keeps at most until they are sent (net.ipv4.tcp_wmem)
 
 
 class Connections:
@@ -107,11 +107,12 @@ class Connections:
             if not may_read():
                 return False
             connection = key.data
-            left = self._left_of.setdefault(connection, 4 * buffer_of(connection.socket))
-            if left < 0:
+            if connection not in self._left_of:
+                self._left_of[connection] = connection.waiting + PEER_BYTES
+            if self._left_of[connection] < 0:
                 self.close(connection, is_ours=True)
             else:
-                self._left_of[connection] = left - self.read(connection)
+                self._left_of[connection] -= self.read(connection)
         return bool(ready)
 
     def _read(self, connection: Connection) -> int:

@@ -12,7 +12,8 @@ import pytest
 from tests.certificates import CertificateDirectory
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen, Listening
 
-FULL = b"x" * 200_000  # an unfinished message, with more bytes than may wait
+FULL = b"f" * 200_000  # an unfinished message, with more bytes than may wait
+LINE = b"x" * 99 + b"\n"
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_many_small_records_of_tls_are_read_at_a_stop(listen: Listen, certificat
         listening.await_full()
         for number in range(300):
             connection.sendall(b"%d\n" % number)
-        assert [text for text in texts(listening) if text[0] != "x"] == [str(number) for number in range(300)]
+        assert [text for text in texts(listening) if text[0] != "f"] == [str(number) for number in range(300)]
 
 
 def test_what_came_right_behind_a_handshake_is_read_at_a_stop(
@@ -99,6 +100,21 @@ def test_connections_that_wait_are_taken_at_a_stop_also_where_few_may_be_open_at
         for number in range(1000):
             listening.send_all(b"%d\n" % number)
         assert sorted(texts(listening)) == sorted(map(str, range(1000)))
+
+
+def test_all_that_a_peer_has_sent_before_it_closed_is_read_at_a_stop(listen: Listen) -> None:
+    listening = listen('type: tcp, host: "127.0.0.1:0", pending_bytes: 64KiB')
+    with listening.connect() as other, listening.connect() as connection:
+        other.sendall(FULL)
+        listening.await_full()
+        connection.setblocking(False)
+        sent = 0
+        with suppress(BlockingIOError):  # as much as both systems keep
+            while sent < 4_000_000:
+                sent += connection.send(LINE[sent % len(LINE) :])
+    received = "\n".join(text for text in texts(listening) if text[0] != "f")
+    assert sent > 1_000_000
+    assert len(received) in (sent, sent - 1)
 
 
 def test_a_peer_that_never_stops_sending_does_not_keep_a_stop(listen: Listen) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from demo.broker import Broker
@@ -259,6 +260,20 @@ def stopped(broker: Broker) -> Iterator[None]:
         yield
     finally:
         broker.start()
+
+
+@contextmanager
+def unless_kafka_lost_an_end(broker: Broker) -> Iterator[None]:
+    """Skip the test if it fails and the broker has left a transaction open for good, which it does now and then where
+    it was killed in the instant of a commit (docs/operating.md, "Exactly once in the topic")."""
+    before = broker.log_file.stat().st_size
+    try:
+        yield
+    except AssertionError:
+        log = broker.log_file.read_bytes()[before:]
+        if b"likely deleted already and hence can be skipped" in log:
+            pytest.skip("the broker has lost the end of a transaction, as its log says")
+        raise
 
 
 @contextmanager

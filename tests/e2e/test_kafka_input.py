@@ -4,14 +4,13 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from demo.broker import Broker
 from tests.e2e.relaying import PARTITIONS, Numbers, Relay
-from tests.e2e.running import PATIENCE
+from tests.e2e.running import PATIENCE, unless_kafka_lost_an_end
 
 pytestmark = pytest.mark.kafka
 
@@ -64,20 +63,6 @@ def test_no_record_is_missing_after_kills_of_members(
     for relay in relays:
         relay.options["rebalance.strategy"] = strategy
     provoke(relays, numbers, seed)
-
-
-@contextmanager
-def unless_kafka_lost_an_end(broker: Broker) -> Iterator[None]:
-    """Skip the test if it fails and the broker has left a transaction open for good, which it does now and then where
-    it was killed in the instant of a commit (docs/kafka-input.md, "Transactions that never end")."""
-    before = broker.log_file.stat().st_size
-    try:
-        yield
-    except AssertionError:
-        log = broker.log_file.read_bytes()[before:]
-        if b"likely deleted already and hence can be skipped" in log:
-            pytest.skip("the broker has lost the end of a transaction, as its log says")
-        raise
 
 
 @pytest.mark.slow("kills the broker")

@@ -1,5 +1,6 @@
 """The desk: a session of a member in a memory cluster, and what the reading thread does."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,13 +33,15 @@ class Desk:
     stage: Any = None
     _readings: dict[Partition, PartitionReading] = field(default_factory=dict)
 
-    def begin(self) -> Session:
+    def context(self, wake: Callable[[], None] = lambda: None) -> MemberContext:
         self.config = KafkaInputConfig(id="k", hosts=("a:9092",), group_id="g", **{"topics": ("logs",), **self.options})
         self.problems = Problems(self.config, self.clock.monotonic)
-        context = MemberContext(
-            self.config, self._partition, self.problems, self.clock, commits=self.commits, once=self.once
+        return MemberContext(
+            self.config, self._partition, self.problems, self.clock, commits=self.commits, once=self.once, wake=wake
         )
-        self.session = Session(self.topics.clients, context, lambda: False)
+
+    def begin(self) -> Session:
+        self.session = Session(self.topics.clients, self.context(), lambda: False)
         self.session.begin()
         return self.session
 

@@ -85,8 +85,7 @@ class Member:
     def _hold_session(self) -> None:
         """Read by one consumer, until the input stops, the consumer is of no more use, or has old certificates."""
         session = Session(self._clients, self._context, self._is_stopping)
-        lost = self.records_lost
-        self._session, self._records_lost = session, lost
+        self._session = session
         try:
             session.begin()
             while not (self._is_stopping() or session.is_over or self._are_renewed()):
@@ -96,6 +95,8 @@ class Member:
             session.finish()
         finally:
             session.close()
+            # Until there is another one, it is not known what there is to read: with --once that is not the end.
+            self._session, self._records_lost = None, self.records_lost
         if session.failure and not self._is_stopping():
             # Not soon: two members with one group_instance_id would take the partitions from each other all the time.
             self._retry_later(session.failure, FAILED_RETRY)

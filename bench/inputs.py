@@ -8,6 +8,7 @@ import multiprocessing
 import shutil
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -89,18 +90,18 @@ CASES = (
 
 
 class Places:
-    """What the inputs read that do not listen: made when the first case needs it."""
+    """What the inputs read that do not listen: made when the first case needs it, and ended with `stack`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, stack: ExitStack) -> None:
         self._directory = directory
+        self._stack = stack
         self._broker: Broker | None = None
         self._journal: RealJournal | None = None
 
     def kafka(self) -> Broker:
         """Return a broker with a topic `bench`."""
         if self._broker is None:
-            self._broker = broker(self._directory)
-            self._broker.__enter__()
+            self._broker = self._stack.enter_context(broker(self._directory))
             report("filling a topic")
             self._broker.create_topic("bench", PARTITIONS)
             _produce(self._broker.bootstrap, "bench", LINES)
@@ -109,31 +110,24 @@ class Places:
     def journal(self) -> RealJournal:
         if self._journal is None:
             report("filling a journal")
-            self._journal = RealJournal()
+            self._journal = self._stack.enter_context(closing(RealJournal()))
             fields = {"PRIORITY": 6, "SYSLOG_IDENTIFIER": "bench", "CODE_FILE": "bench.c", "REQUEST": "0" * 32}
             self._journal.log(*(f"{number:06} {'x' * 193}" for number in range(ENTRIES)), **fields)
         return self._journal
-
-    def close(self) -> None:
-        if self._broker is not None:
-            self._broker.__exit__(None, None, None)
-        if self._journal is not None:
-            self._journal.close()
 
 
 def table(directory: Path, rounds: int, words: Iterable[str]) -> str:
     """Measure the cases with one of these words in their names, or all."""
     chosen = [case for case in CASES if not words or any(word in case.name for word in words)]
-    sheet, places = Sheet(AIMS), Places(directory / "broker")
+    sheet = Sheet(AIMS)
     with_rsyslog = shutil.which("rsyslogd", path="/usr/sbin") is not None
-    try:
+    with ExitStack() as stack:
+        places = Places(directory / "broker", stack)
         for number in range(rounds):
             for case in chosen:
                 for name in ("shipper", "rsyslog") if with_rsyslog and case.rsyslog is not None else ("shipper",):
                     report(f"{case.name}, {name}, round {number + 1}")
                     _measure(case, name, directory / f"{number}-{CASES.index(case)}-{name}", places, sheet)
-    finally:
-        places.close()
     return sheet.show("through an input, to a pipe")
 
 

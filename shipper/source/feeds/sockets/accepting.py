@@ -32,8 +32,8 @@ class Secured:
 
 
 class Acceptor:
-    """Used by the receiver's thread only. `takes_last`: also the descriptors are used that the rest of the agent may
-    need, because it stops."""
+    """Used by the receiver's thread only. `takes_last`: the descriptors that are kept for the rest of the agent are
+    used too, because it stops. `more_may_wait`: the last call may not have taken all connections that waited."""
 
     def __init__(self, limits: Limits, secured: Secured, counts: SocketCounts, report: Reporter, clock: Clock) -> None:
         self._most = limits.connections
@@ -43,12 +43,15 @@ class Acceptor:
         self._clock = clock
         self._turns_full = 0
         self.takes_last = False
+        self.more_may_wait = False
 
     def accept(self, listener: Listener, existing: Collection[Connection]) -> Iterator[Connection]:
         """Yield some of the connections that wait; the caller adds each to the existing ones. Raises OSError if
         there is no descriptor for another one."""
+        self.more_may_wait = True
         for _ in range(AT_ONCE):
-            if self._most and len(existing) >= self._most and self._may_end_soon():
+            is_full = bool(self._most) and len(existing) >= self._most
+            if is_full and self._puts_off_refusing():
                 return
             if not self.takes_last:
                 check_free(listener.socket)
@@ -56,10 +59,11 @@ class Acceptor:
                 accepted, address = listener.socket.accept()
             except BlockingIOError:
                 self._turns_full = 0
+                self.more_may_wait = False
                 return
             except ConnectionError:  # it has left already
                 continue
-            if self._most and len(existing) >= self._most:
+            if is_full:
                 accepted.close()
                 self._counts.connections_refused += 1
                 message = "%s: a connection was refused, as max_connections (%d) are open"
@@ -75,8 +79,8 @@ class Acceptor:
             except OSError:  # it has left already
                 accepted.close()
 
-    def _may_end_soon(self) -> bool:
-        """True if it was not seen often enough that too many are open. Their peers may have closed them, which is known
-        once they were read: the first time gives their lines, the next one the end."""
+    def _puts_off_refusing(self) -> bool:
+        """Count a turn in which too many are open. True for the first ones: peers may have closed some of these, which
+        is known once they were read. One read gives the last lines, the next one the end."""
         self._turns_full = min(self._turns_full + 1, TURNS_UNTIL_REFUSED)
         return self._turns_full < TURNS_UNTIL_REFUSED

@@ -179,15 +179,14 @@ class Receiver:
         return piece.cost
 
     def _accept(self, listener: Listener) -> bool:
-        """Return True if there may be more."""
-        accepted = False
+        """Return True if more may wait to be accepted."""
         try:
             for connection in self._acceptor.accept(listener, self._connections.open):
                 self._connections.add(connection)
-                accepted = True
         except OSError as error:
             self._leave_alone(listener, error)
-        return accepted
+            return False
+        return self._acceptor.more_may_wait
 
     def _leave_alone(self, listener: Listener, error: OSError) -> None:
         """Accept no connections for a moment: without a free descriptor, the same would be tried again and again."""
@@ -225,11 +224,18 @@ class Receiver:
                 self._drain_datagrams(listener)
                 continue
             if self._secured.tls is None:  # else no more has come than the beginning of a handshake
-                while self._may_drain() and self._accept(listener) | self._connections.take_turn(self._may_drain):
-                    pass  # those that have ended, and were read, make room for others
+                self._accept_all(listener)
             self._listeners.remove(listener)
             listener.close()
         self._connections.drain(self._may_drain)
+
+    def _accept_all(self, listener: Listener) -> None:
+        """Accept the connections that wait. All are read in between, because those that have ended make room."""
+        while self._may_drain():
+            more_may_wait = self._accept(listener)
+            something_came = self._connections.take_turn(self._may_drain)
+            if not (more_may_wait or something_came):
+                return
 
     def _drain_datagrams(self, listener: Listener) -> None:
         left = 4 * buffer_of(listener.socket)  # more than the kernel has room for

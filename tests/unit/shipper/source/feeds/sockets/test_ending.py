@@ -168,3 +168,14 @@ def test_datagrams_at_a_path_are_read_at_a_stop_and_their_senders_wait_no_longer
     for sender in senders:
         sender.join()
     assert sorted(received) == sorted(sent)
+
+
+def test_connections_that_are_too_many_are_counted_at_a_stop_where_no_one_leaves(listen: Listen) -> None:
+    listening = listen('type: tcp, host: "127.0.0.1:0", pending_bytes: 64KiB, max_connections: 1')
+    with listening.connect() as other:
+        other.sendall(FULL[: 64 * 1024])
+        listening.await_full()
+        for _ in range(100):
+            listening.send_all(b"refused\n")
+        assert "refused" not in texts(listening)
+    assert listening.metrics.connections_refused == 100

@@ -15,8 +15,8 @@ from shipper.source.feeds.sockets.system_calls import StreamReader
 READ_SIZE = 128 * 1024
 HANDSHAKE_SECONDS = 10.0
 RECORDS_AT_ONCE = 8
-DRAIN_SECONDS = 0.3  # at the end, without a byte: for what peers could not send before, as their windows were full
-DRAIN_LONGEST = 1.0  # for that, also where bytes come
+DRAIN_SECONDS = 0.3  # how long more is awaited at the end: peers could not send it before, as their windows were full
+DRAIN_LONGEST = 1.0  # the same where more keeps coming
 PEER_BYTES = 4 * 1024**2  # that a peer's system keeps at most until they are sent (net.ipv4.tcp_wmem)
 
 
@@ -41,7 +41,7 @@ class Connections:
         self._report = report
         self._clock = clock
         self._stream = StreamReader(READ_SIZE)
-        self._left_of: dict[Connection, int] = {}  # bytes that are read at the end
+        self._left_of: dict[Connection, int] = {}  # how many bytes more are read of each, at the end
 
     def add(self, connection: Connection) -> None:
         self.open[connection] = None
@@ -88,20 +88,22 @@ class Connections:
                     self._close_silent(connection, now - connection.active)
 
     def drain(self, may_read: Callable[[], bool]) -> None:
-        """Read what the kernel has, while `may_read`, which waits for room."""
+        """Read what the kernel has, and what peers could not send before, while `may_read`, which waits for room."""
         end: float | None = None
         while may_read():
             if self.take_turn(may_read):
                 continue
             now = self._clock.monotonic()
             end = end or now + DRAIN_LONGEST
-            if not self._left_of or not self.take_turn(may_read, min(DRAIN_SECONDS, end - now)):
+            if self.open.keys().isdisjoint(self._left_of) or not self.take_turn(
+                may_read, min(DRAIN_SECONDS, end - now)
+            ):
                 return
 
     def take_turn(self, may_read: Callable[[], bool], wait: float = 0.0) -> bool:
-        """Read once from each that has something, as the last that is read of them: who does not stop sending is not
-        waited for. Nothing else may be registered at the selector. True if one of them had something within so many
-        seconds."""
+        """Read once from each that has something; close it once it has sent more than can have been on the way when the
+        end began, so that a peer that does not stop sending is not waited for. Return True if one had something within
+        `wait` seconds. Only connections may be registered at the selector."""
         ready = self._selector.select(wait)
         for key, _ in ready:
             if not may_read():

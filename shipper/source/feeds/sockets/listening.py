@@ -44,8 +44,8 @@ CAPABILITY = (
 
 @dataclass(slots=True, eq=False)
 class Listener:
-    """`place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses. `takes_no_more`: what it has
-    is all that will come."""
+    """`place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses. `takes_no_more`: nothing
+    comes beside what the kernel has already."""
 
     socket: socket.socket
     place: str
@@ -56,7 +56,8 @@ class Listener:
     takes_no_more: bool = False
 
     def refuse_more(self) -> None:
-        """Have the kernel take nothing more for it, while what it has can be received still. Of UDP it goes on to."""
+        """Have the kernel take nothing more for it; what it has can still be received. A UDP socket keeps taking
+        datagrams, which no one would send again."""
         self._remove_file()
         if self.named and self.is_stream:
             program = ctypes.create_string_buffer(IGNORE_NEW)

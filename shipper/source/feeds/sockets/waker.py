@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 class Waker:
-    """`fd` is readable once it was called. Any thread may `wake`; one thread waits."""
+    """`fd` is readable after `wake`, which any thread may call; one thread waits."""
 
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -20,7 +20,7 @@ class Waker:
             os.eventfd_read(self.fd)
 
     def wait(self, seconds: float) -> None:
-        """Wait until it is called, for at most so long."""
+        """Wait until `wake` is called, for at most so many seconds."""
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
         if poll.poll(max(seconds, 0.0) * 1000):

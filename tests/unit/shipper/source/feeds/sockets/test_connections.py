@@ -1,11 +1,13 @@
-"""When a connection is closed because nothing comes."""
+"""When a connection is closed because nothing comes, and how long more is awaited at the end."""
 
 import selectors
 import socket
 
+import pytest
+
 from shipper.source.feeds.sockets.accepting import Limits
 from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.connections import Connections
+from shipper.source.feeds.sockets.connections import DRAIN_SECONDS, Connections
 from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
 from shipper.source.feeds.sockets.framing import DelimiterFraming
 from shipper.source.feeds.sockets.listening import Listener
@@ -13,14 +15,21 @@ from shipper.source.feeds.sockets.received import Received
 from tests.fakes import ManualClock
 
 
+def made(
+    selector: selectors.BaseSelector, here: socket.socket, clock: ManualClock, received: Received, counts: SocketCounts
+) -> Connections:
+    """Return the connections, which are one: this end of a pair."""
+    connections = Connections(selector, received, Limits(1000, 300), counts, Reporter("in", clock.monotonic), clock)
+    listener = Listener(here, "unix x", is_stream=True, named=False)
+    connections.add(Connection(here, ("", 0), listener, DelimiterFraming("\n", 1000), clock.monotonic()))
+    return connections
+
+
 def test_a_connection_is_not_silent_while_what_it_has_sent_was_not_read() -> None:
     clock, counts, received = ManualClock(), SocketCounts(), Received(64 * 1024, lambda: None)
     here, there = socket.socketpair()
     with here, there, selectors.DefaultSelector() as selector:
-        report = Reporter("in", clock.monotonic)
-        connections = Connections(selector, received, Limits(1000, 300), counts, report, clock)
-        listener = Listener(here, "unix x", is_stream=True, named=False)
-        connections.add(Connection(here, ("", 0), listener, DelimiterFraming("\n", 1000), clock.monotonic()))
+        connections = made(selector, here, clock, received, counts)
         there.sendall(b"one\n")
         clock.advance(301)
         connections.close_silent(clock.monotonic())
@@ -30,3 +39,28 @@ def test_a_connection_is_not_silent_while_what_it_has_sent_was_not_read() -> Non
         assert (len(connections.open), counts.connections_timed_out) == (0, 1)
     pieces = [received.take(), received.take()]
     assert [piece.data for piece in pieces if piece is not None] == [b"one\n", None]
+
+
+class Waits(selectors.SelectSelector):
+    """Keeps for how long it was asked to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.seconds.append(timeout)
+        return super().select(0)
+
+
+@pytest.mark.parametrize(("closes", "longest"), [(True, 0.0), (False, DRAIN_SECONDS)])
+def test_at_the_end_more_is_awaited_of_connections_that_are_open_only(closes: bool, longest: float) -> None:
+    here, there = socket.socketpair()
+    with here, there, Waits() as selector:
+        connections = made(selector, here, ManualClock(), Received(64 * 1024, lambda: None), SocketCounts())
+        there.sendall(b"one\n")
+        if closes:
+            there.close()
+        connections.drain(lambda: True)
+        assert max(seconds or 0.0 for seconds in selector.seconds) == longest
+        assert len(connections.open) == (0 if closes else 1)

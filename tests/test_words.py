@@ -143,3 +143,10 @@ def test_a_variable_is_a_noun(package: str) -> None:
                 case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in BANNED_VARIABLES:
                     wrong.append(f"{name_of(path)}:{node.lineno}: {name}")
     assert wrong == []
+
+
+def test_the_glossary_names_modules_that_exist() -> None:
+    rows = [line for line in (ROOT / "GLOSSARY.md").read_text().splitlines() if line.startswith("| ")][1:]
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row.rstrip("| ").rpartition(" | ")[2])]
+    assert len(named) >= len(rows)
+    assert [name for name in named if not ((ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file())] == []

@@ -1,11 +1,11 @@
 """What the group keeps beside an offset, as a text: of which topic the offset is, and where messages behind it end.
 
-- *The topic*, by Kafka's id: one that is deleted and made again has the name, but another id. An offset of the former
-  may be committed after that, and none of it is one of the new topic.
+- *The topic*, by Kafka's id: one that is deleted and made again has the same name, but another id. An offset of the
+  former may be committed after that, and means nothing in the new topic.
 - *Cuts*: a message that ended by time ends there in each reading, whichever member reads. A cut is in Kafka before its
   message is sent, and leaves with the position that passes it.
 
-Who commits with another tool leaves a text that is not ours, or none: then neither is known.
+Another tool that commits leaves a text that is not ours, or none: then neither is known.
 """
 
 import re

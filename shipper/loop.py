@@ -90,7 +90,7 @@ class Loop:
         longest = min(longest, max(pipeline.next_step - self._clock.monotonic(), 0))
         if reading:
             longest = min(longest, self._source.next_wake(reading=can_read))
-        # What was written makes room, which wakes the loop, but not the output.
+        # Not while something is written to disk: that makes room and wakes the loop, which a poll would not notice.
         if pipeline.in_flight and (not can_read or pipeline.awaits_reports) and not pipeline.is_writing:
             pipeline.output.poll(min(longest, REPORTS_INTERVAL))
         elif longest > 0:

@@ -67,7 +67,8 @@ def disk_stage(config: ShipperConfig, environment: Any, parts: QueueParts) -> Di
 
 
 def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str, FileState]) -> Path:
-    """Return the directory of the queue. Where none is configured any more, it is the one that was used last."""
+    """Return the directory of the queue. Where none is named, because the section was
+    removed or turned off, it is the one that was used last: something may be left in it."""
     if section is not None and section.path is not None:
         return Path(section.path)
     if section is None or not section.enabled:

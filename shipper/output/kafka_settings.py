@@ -84,8 +84,8 @@ def latest(config: KafkaOutputConfig) -> Callable[[], dict[str, Any]]:
 
 def transactional(configured: dict[str, Any], transactional_id: str, *, relays: bool = False) -> dict[str, Any]:
     """Return the settings of a producer with transactions. `relays`: they may have the offsets of consumer groups."""
-    # Where no broker answers, librdkafka 2.16 begins anew with bootstrap.servers, but keeps the coordinator of a group:
-    # a call with offsets then waits for a broker that it connects to no more (its issue 5511).
+    # Where no broker answers, librdkafka 2.16 starts over with bootstrap.servers, but keeps the coordinator of a group:
+    # a call with offsets then waits for a broker to which it does not connect any more (its issue 5511).
     recovery: dict[str, Any] = {"metadata.recovery.strategy": "none"} if relays else {}
     return recovery | configured | {"transactional.id": transactional_id, "delivery.report.only.error": True}
 

@@ -182,7 +182,7 @@ class JournaldConfig(FeedConfig):
         return "/usr/bin/journalctl" if self.chroot and self.journalctl_path == "journalctl" else self.journalctl_path
 
     @property
-    def is_program_ours(self) -> bool:
+    def has_default_program(self) -> bool:
         """False if another program was named, which may have rights of its own."""
         return self.journalctl_path == "journalctl"
 

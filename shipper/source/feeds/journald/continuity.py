@@ -1,4 +1,4 @@
-"""Looks whether entries follow one another, and reports what was deleted in between."""
+"""Checks whether entries follow one another, and reports what was deleted in between."""
 
 import logging
 
@@ -22,11 +22,11 @@ class Continuity:
         self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
         self._is_given = True  # that entry, already
         self._before: tuple[str, int] | None = None  # sequence and number of the last entry
-        self._counted = 0  # those of the missing entries that were refused
+        self._refused = 0  # entries that are counted already; their numbers will be missing
 
     def starts_at(self, start: str) -> None:
-        """A journalctl begins with that entry, which was given already, if it is not the first of all."""
-        self._counted = 0
+        """A journalctl begins there (arguments.py). The entry was given already, unless it is marked as the first."""
+        self._refused = 0
         self._is_given = not start.startswith(FIRST)
         self._expected = None if not start or start.startswith(SINCE) else number_of(start.removeprefix(FIRST))
 
@@ -47,7 +47,7 @@ class Continuity:
     def damaged(self, count: int) -> None:
         """So many entries were refused. Their numbers are missing, and are not to be counted again."""
         self._metrics.journal_entries_lost += count
-        self._counted += count
+        self._refused += count
 
     def skipped(self, cursor: str, size: int) -> None:
         """An entry was too large to be read."""
@@ -92,7 +92,7 @@ class Continuity:
 
     def _report_lost(self, last: int, first: int) -> None:
         missing = first - last - 1
-        counted, self._counted = min(self._counted, missing), max(self._counted - missing, 0)
+        counted, self._refused = min(self._refused, missing), max(self._refused - missing, 0)
         if missing == counted:
             return
         self._metrics.journal_entries_lost += missing - counted

@@ -1,7 +1,6 @@
 """A journalctl that is started again whenever it ends, later each time that it has given nothing."""
 
 import logging
-import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -27,7 +26,10 @@ ATTEMPTS_PAST_OBSTACLE = 20  # with --once too
 LONG_RUN = 60.0  # seconds; when one ends that ran so long, the next is not delayed for what was before
 WITHOUT_ENTRIES = 10.0  # seconds in which it writes something, and not one entry, until that is a problem
 _SHOWN = 200  # bytes of a line
-_LEFT_OUT = re.compile("ignoring file|not seeing messages")  # it reports this, and ends with code 0 all the same
+_LEFT_OUT = {  # it reports this, and ends with code 0 all the same
+    "ignoring file": "move that file away, or update journalctl if the file is of a newer systemd",
+    "not seeing messages": "give the shipper's user the group systemd-journal, and restart the agent",
+}
 NEVER = float("inf")
 
 
@@ -62,7 +64,7 @@ class Journalctl:
         self._has_output = self._has_words = self._stopped = False
         self._words = ""  # of its standard error, the last
         self._failures, self._next_start = 0, 0.0
-        self._obstacle, self._passed = Obstacle(), False
+        self._obstacle, self._has_skipped = Obstacle(), False
         self._start_cursor, self._started = "", 0.0
         self._came = self._new = False  # entries since the last start, new ones
         self._refused, self._first_refused = 0, b""  # lines that are no entries
@@ -112,13 +114,13 @@ class Journalctl:
         return 0.0 if self._has_words or (reading and self._has_output) else NEVER
 
     def works(self, *, new: bool) -> None:
-        """It has given entries, maybe only the one that was given last."""
+        """It has given entries, perhaps only the one that was given last."""
         if self.problem:
             logger.info("%s: journalctl reads again", self._settings.where, extra=EACH)
         self.problem, self._came = "", True
         if new:
             self._new, self._failures = True, 0
-            self._passed = self._passed or bool(self._obstacle.skipped)
+            self._has_skipped = self._has_skipped or bool(self._obstacle.skipped)
         self._sample, self._refused_since = b"", NEVER
 
     def refused(self, count: int, first: bytes) -> None:
@@ -157,8 +159,8 @@ class Journalctl:
         start = self._obstacle.start(self._start_cursor)
         if start != self._start_cursor:
             logger.error(
-                "%s: journalctl ends each time at an entry behind %s, so that entry and what is damaged with it is "
-                "left out: the next %d numbers are skipped. A file of the journal is damaged (journalctl --verify)",
+                "%s: journalctl ends each time at an entry behind %s, so the entries with the next %d numbers are left "
+                "out. A file of the journal is damaged: journalctl --verify shows which; move it away",
                 settings.where,
                 self._start_cursor,
                 self._obstacle.skipped,
@@ -191,9 +193,12 @@ class Journalctl:
 
     def _report(self, words: str | None) -> None:
         self._words = words or self._words
-        if words and _LEFT_OUT.search(words):
-            self.left_out = f"journalctl leaves out a part of the journal: {words}"
-        if words and self._throttle.is_due():
+        if not words:
+            return
+        for phrase, advice in _LEFT_OUT.items():
+            if phrase in words:
+                self.left_out = f"journalctl leaves out a part of the journal: {words.rstrip('.')}; {advice}"
+        if self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
 
     def _child_ended(self, child: Child) -> None:
@@ -222,7 +227,7 @@ class Journalctl:
                 f"of what journalctl wrote, lines that are not entries are left out: {self._refused}, the first of "
                 f"which is {self._first_refused!r}"
             )
-        elif self._passed:
+        elif self._has_skipped:
             self.problem = "entries at which journalctl ended each time are left out (the log has their cursors)"
 
     @property

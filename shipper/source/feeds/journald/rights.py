@@ -1,5 +1,5 @@
-"""Looks which files of a journal the shipper's user may not read: journalctl leaves them out without a word, as long as
-it may read one."""
+"""Finds the files of a journal that the shipper's user may not read: journalctl leaves them out without a word, as long
+as it may read one."""
 
 import glob
 import logging
@@ -40,7 +40,7 @@ class Rights:
         self._next = 0.0
 
     def step(self) -> None:
-        if not self._config.is_program_ours or self._clock.monotonic() < self._next:
+        if not self._config.has_default_program or self._clock.monotonic() < self._next:
             return
         self._next = self._clock.monotonic() + INTERVAL
         files = list(self._files())

@@ -195,10 +195,11 @@ class Journalctl:
         self._words = words or self._words
         if not words:
             return
-        for phrase, advice in _LEFT_OUT.items():
-            if phrase in words:
-                self.left_out = f"journalctl leaves out a part of the journal: {words.rstrip('.')}; {advice}"
-        if self._throttle.is_due():
+        advice = next((advice for phrase, advice in _LEFT_OUT.items() if phrase in words), "")
+        if advice and not self.left_out:
+            self.left_out = f"journalctl leaves out a part of the journal: {words.rstrip('.')}; {advice}"
+            logger.error("%s: %s", self._settings.where, self.left_out)
+        elif self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
 
     def _child_ended(self, child: Child) -> None:

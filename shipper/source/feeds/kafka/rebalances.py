@@ -192,7 +192,8 @@ class Rebalances:
         self._replace(consumer, [Start(place, partition.topic_id, start, committed=False, cuts=cuts)])
 
     def changed_topics(self, topic: str | None = None) -> list[str]:
-        """Return the topics that are not those any more that were assigned. Blocks, and raises KafkaException."""
+        """Return the topics that were deleted, and made again, after they were assigned. Blocks, and raises
+        KafkaException."""
         before = {partition.topic: partition.topic_id for partition in self.partitions.values() if partition.topic_id}
         asked = sorted(before) if topic is None else [name for name in before if name == topic]
         now = self._starts.topic_ids.of(asked) if asked else {}

@@ -130,6 +130,18 @@ def test_once_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_p
     assert problem(lab).startswith(PROBLEM)
 
 
+def test_a_file_that_is_ignored_is_logged_also_right_after_other_words(
+    lab: JournalLab, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mark = tmp_path / "mark"
+    script = f"echo welcome >&2; while ! [ -e {mark} ]; do sleep 0.01; done; echo '{WORDS}' >&2; exec sleep 60"
+    lab.start(journalctl_path=program(tmp_path, script))
+    lab.until(lambda: "journalctl reports: welcome" in caplog.text)
+    mark.touch()
+    lab.until(lambda: bool(lab.feed.status().problems))
+    assert PROBLEM in caplog.text
+
+
 def test_entries_of_others_that_are_not_seen_are_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     words = "Hint: You are currently not seeing messages from other users and the system."
     lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; echo '{words}' >&2"))

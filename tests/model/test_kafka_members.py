@@ -16,6 +16,7 @@ from config.shipper.multiline import MultilineConfig
 from config.shipper.parsers import ContainerConfig, ParserConfig
 from shipper.event import Batch, together
 from shipper.source.feeds.kafka.feed import group_offset
+from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Partition, Place
 from shipper.source.feeds.kafka.starts import Start
 from shipper.source.reading.staging import Staging
@@ -261,7 +262,7 @@ class Group:
                 assert [line for text in arrived for line in text.split("\n")] == lines
             if not self._transactions:  # these leave out what has no record behind the last one
                 assert self.topics.committed.get(place, 0) == self.topics.end(place)
-            assert not self.topics.metadata.get(place)
+            assert not OffsetMetadata.read(self.topics.metadata.get(place), 0).cuts
 
 
 @pytest.mark.parametrize("transactions", [False, True], ids=["commits", "transactions"])

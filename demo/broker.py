@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from demo.broker_config import log4j, server_properties
 from demo.jars import broker_class_path
@@ -129,6 +129,14 @@ class Broker:
         """Create a topic, and return when it can be written to. Raises KafkaException, also if the topic exists."""
         admin = self.admin()
         admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+        while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
+            time.sleep(0.02)
+
+    def add_partitions(self, name: str, partitions: int) -> None:
+        """Have a topic have so many partitions from now on, and return when they can be written to. Raises
+        KafkaException."""
+        admin = self.admin()
+        admin.create_partitions([NewPartitions(name, partitions)])[name].result(30)
         while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
             time.sleep(0.02)
 

@@ -40,8 +40,10 @@ class Desk:
             self.config, self._partition, self.problems, self.clock, commits=self.commits, once=self.once, wake=wake
         )
 
-    def begin(self) -> Session:
-        self.session = Session(self.topics.clients, self.context(), lambda: False)
+    def begin(self, context: MemberContext | None = None) -> Session:
+        """Begin a session, of the member whose context this is, or of another one."""
+        self.made = context or self.context()
+        self.session = Session(self.topics.clients, self.made, lambda: False)
         self.session.begin()
         return self.session
 
@@ -56,7 +58,7 @@ class Desk:
             return made
 
         made = stage_of if self.stage else None
-        return Partition(start.place, start.topic_id, start.offset, source_of, made, start.cuts)
+        return Partition(start.place, start.kept, start.offset, source_of, made)
 
     @property
     def consumer(self) -> FakeConsumer:

@@ -12,7 +12,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
-from shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions
+from shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions, Topic
 from shipper.source.feeds.kafka.partition import Place
 
 CREATE_TIME = 1
@@ -62,7 +62,8 @@ class FakeMessage:
 class MemoryTopics:
     """A cluster. `records` are those of each partition, `first` the first offset that it still has; `committed` are the
     offsets of the group, `metadata` what it keeps beside them, of which at most `most_metadata` bytes; `ids` are those
-    of topics. `failing` are raised by the next calls of that name; "on_commit": the answers to commits."""
+    of topics, `partitions` how many they have, as far as brokers tell. `failing` are raised by the next calls of that
+    name; "on_commit": the answers to commits."""
 
     records: dict[Place, list[FakeMessage]] = field(default_factory=dict)
     first: dict[Place, int] = field(default_factory=dict)
@@ -70,6 +71,8 @@ class MemoryTopics:
     metadata: dict[Place, str] = field(default_factory=dict)
     most_metadata: int = 4096
     ids: dict[str, str] = field(default_factory=dict)
+    partitions: dict[str, int] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
     failing: dict[str, list[KafkaException]] = field(default_factory=dict)
     consumers: list[FakeConsumer] = field(default_factory=list)
 
@@ -102,9 +105,14 @@ class MemoryTopics:
             self.committed.pop(place, None)
             self.metadata.pop(place, None)
 
-    def of(self, topics: Sequence[str]) -> dict[str, str]:
+    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
         self.raise_planned("topic_ids")
-        return {topic: self.ids.get(topic, f"id-{topic}") for topic in topics}
+        return {topic: self._topic(topic) for topic in topics}
+
+    def _topic(self, name: str) -> Topic:
+        if name in self.deleted:
+            return Topic(exists=False)
+        return Topic(self.ids.get(name, f"id-{name}"), self.partitions.get(name))
 
     def close(self) -> None: ...
 

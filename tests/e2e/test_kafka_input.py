@@ -119,6 +119,36 @@ def test_a_topic_that_is_made_again_when_its_broker_is_back_is_read_from_its_fir
     numbers.await_all()
 
 
+@pytest.mark.slow("waits for the client to find partitions and topics")
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize("is_made_again", [False, True], ids=["added", "made again"])
+def test_a_group_that_begins_at_the_end_reads_new_partitions_from_their_first_record(
+    relays: list[Relay], numbers: Numbers, kafka_broker: Broker, delivery: str, is_made_again: bool
+) -> None:
+    relay, topic = relays[0], numbers.source
+    relay.options |= {
+        "initial_offset": "newest",
+        "isolation_level": "read_committed",
+        "librdkafka": {"topic.metadata.refresh.interval.ms": 3000},
+    }
+    relay.output = {"delivery": delivery}
+    relay.start()
+    relay.await_log("gives it partitions")
+    numbers.write(1000)
+    numbers.await_all()
+    if is_made_again:
+        numbers.read_for(2)  # all is committed, and the broker removes that with the topic
+        kafka_broker.delete_topic(topic)
+        kafka_broker.create_topic(topic, PARTITIONS)
+    else:
+        kafka_broker.add_partitions(topic, 2 * PARTITIONS)
+    numbers.renew_producer()
+    numbers.write(1000)
+    numbers.await_all()
+    numbers.read_for(3)
+    assert set(numbers.landed.values()) == {1}
+
+
 @pytest.mark.slow("three members, twenty kills")
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_each_record_is_committed_once_by_members_that_are_killed(

@@ -157,7 +157,8 @@ class KafkaInputConfig(FeedConfig):
         default="earliest",
         metadata={
             "doc": "Where a partition begins of which the group has committed nothing: `oldest` (earliest), `newest` "
-            "(latest), or a time (RFC 3339)."
+            "(latest), or a time (RFC 3339). With newest, partitions that are added later are read from their first "
+            "record."
         },
     )
     out_of_range: Literal["earliest", "latest", "fail"] = field(

@@ -66,9 +66,18 @@ class Consumer(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """`id`: Kafka's, "" where it gives none. `partitions`: how many it has, None if that is not known."""
+
+    id: str = ""
+    partitions: int | None = None
+    exists: bool = True
+
+
 class TopicIds(Protocol):
-    def of(self, topics: Sequence[str]) -> dict[str, str]:
-        """Return Kafka's id of each topic, "" where it gives none. Blocks, and raises KafkaException."""
+    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
+        """Return what each topic is now. Blocks, and raises KafkaException."""
 
     def close(self) -> None:
         """End the client's threads and connections. Calling it again does nothing."""
@@ -144,20 +153,21 @@ class _Admin:
         # The client has no such method: it ends with its last reference, and what keeps this object is in cycles.
         self._admin = None
 
-    def of(self, topics: Sequence[str]) -> dict[str, str]:
+    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
         from confluent_kafka import TopicCollection
 
         assert self._admin is not None, "it is not closed"
         described = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
-        ids = {}
+        topics_now = {}
         for topic, future in described.items():
             try:
-                ids[topic] = topic_id(future.result())
+                description = future.result()
+                topics_now[topic] = Topic(topic_id(description), len(description.partitions))
             except KafkaException as error:
                 if error.args[0].code() not in NO_IDS:
                     raise
-                ids[topic] = ""
-        return ids
+                topics_now[topic] = Topic(exists=error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART)
+        return topics_now
 
 
 # Answers of brokers that have no ids, or that must not give them to this user.

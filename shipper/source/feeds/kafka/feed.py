@@ -98,12 +98,12 @@ class KafkaFeed:
             return stage(partial(group_offset, self._member, partition))
 
         made = None if stage is None else stage_of
-        return Partition(start.place, start.topic_id, start.offset, source_of, made, start.cuts)
+        return Partition(start.place, start.kept, start.offset, source_of, made)
 
 
 def group_offset(group: Group, partition: Partition, position: int) -> GroupOffset:
     """Return what the group is to have of a partition once all before `position` is delivered."""
-    metadata = partition.metadata_at(position)
+    metadata = partition.kept.behind(position).text
     return GroupOffset(group, *partition.place, position, partition.source.is_lost, metadata)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confluent_kafka import Message
 
@@ -31,20 +31,19 @@ Place = tuple[str, int]  # topic and number
 
 class Partition:
     """It begins at `start`, None for its first record. `source` is that of its events; `stage` makes the stage of its
-    ledger, where the output commits transactions. `cuts`: where messages behind the start were ended by time."""
+    ledger, where the output commits transactions. `kept`: what the group keeps beside the start, or is to keep."""
 
     def __init__(
         self,
         place: Place,
-        topic_id: str,
+        kept: OffsetMetadata,
         start: int | None,
         source: Callable[["Partition"], Source],
         stage: Callable[["Partition"], Stage] | None = None,
-        cuts: tuple[int, ...] = (),
     ) -> None:
         self.place = place
         self.topic, self.number = place
-        self.topic_id = topic_id
+        self.topic_id = kept.topic_id
         # Of the member's thread.
         self.next = start  # the next offset to be received
         self.end = 0  # of the partition, as far as it is known
@@ -62,13 +61,18 @@ class Partition:
         self.is_ending = False  # it goes to another member, or the input stops
         self.is_lost = False  # it belongs to another member
         self.settled = threading.Event()  # set when a position moved while it is ending
-        # Of the reading thread; the other one reads `position` and `cuts`, which is replaced as a whole.
+        # Of the reading thread; the other one reads `position` and `kept`, which is replaced as a whole.
         self.position = start
-        self.cuts = cuts  # behind the position, ascending
+        self.kept = kept  # its cuts are behind the position
         self.is_pending = False  # some of what was taken belongs to a message that is pending, or parked
         self.ledger: Ledger | None = None
         self._make_stage = stage
         self.source = source(self)
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """Return where messages behind the position were ended by time, ascending."""
+        return self.kept.cuts
 
     @property
     def waiting_bytes(self) -> int:
@@ -123,10 +127,10 @@ class Partition:
         sent; at once if the output commits the offsets with what it sends. Called again and again by the reading
         thread: where there is no room for another cut, the position has to pass some first."""
         if end not in self.cuts:
-            cuts = (*self.cuts, end)
-            if len(OffsetMetadata(self.topic_id, cuts).text) > MOST_BYTES:
+            kept = replace(self.kept, cuts=(*self.cuts, end))
+            if len(kept.text) > MOST_BYTES:
                 return False
-            self.cuts = cuts
+            self.kept = kept
         return self._make_stage is not None or end in self.saved_cuts
 
     def staged(self) -> None:
@@ -135,19 +139,15 @@ class Partition:
         if self.cuts and self.ledger is not None:
             self.ledger.track(self.ledger.tracked)()
 
-    def metadata_at(self, position: int) -> str:
-        """Return what the group is to keep beside this position."""
-        return OffsetMetadata(self.topic_id, tuple(cut for cut in self.cuts if cut > position)).text
-
-    def unsaved(self) -> tuple[int, tuple[int, ...]] | None:
-        """Return the position and the cuts behind it; None if the group has them, or must not get them. Called by the
-        member's thread."""
-        cuts = self.cuts  # before the position, which removes those that it passes
+    def unsaved(self) -> tuple[int, OffsetMetadata] | None:
+        """Return the position and what the group is to keep beside it; None if the group has both, or must not get
+        them. Called by the member's thread."""
+        kept = self.kept  # before the position, which removes the cuts that it passes
         position = self.position
         if position is None or self.is_lost:
             return None
-        behind = tuple(cut for cut in cuts if cut > position)
-        return None if position == self.committed and self.saved_cuts.issuperset(behind) else (position, behind)
+        kept = kept.behind(position)
+        return None if position == self.committed and self.saved_cuts.issuperset(kept.cuts) else (position, kept)
 
     def end_reading(self) -> None:
         """Give no more of it: what was received and not taken is dropped. Called by the member's thread."""
@@ -182,7 +182,7 @@ class Partition:
     def _advanced(self, position: int) -> None:
         self.position = position
         if self.cuts and self.cuts[0] <= position:
-            self.cuts = tuple(cut for cut in self.cuts if cut > position)
+            self.kept = self.kept.behind(position)
         if self.is_ending:
             self.settled.set()
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
 
@@ -23,23 +23,22 @@ RETRY = 1.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Unsaved:
-    """What the group is to have of a partition: the position, and the cuts behind it."""
+    """What the group is to have of a partition: the position, and what is kept beside it."""
 
     partition: Partition
     position: int
-    cuts: tuple[int, ...]
+    kept: OffsetMetadata
 
     @property
     def target(self) -> TopicPartition:
-        metadata = OffsetMetadata(self.partition.topic_id, self.cuts)
-        return TopicPartition(*self.partition.place, self.position, metadata.text)
+        return TopicPartition(*self.partition.place, self.position, self.kept.text)
 
 
 @dataclass(frozen=True, slots=True)
 class MemberContext:
     """What the member's thread needs beside its clients. `make_partition` makes what is read of a partition. `commits`:
     False where the offsets are committed by the output's transactions. `once`: what is there now is read. `wake` wakes
-    the reading thread."""
+    the reading thread. `new_topics`: what was made, or made again, after this member looked for it."""
 
     config: KafkaInputConfig
     make_partition: Callable[[Start], Partition]
@@ -48,6 +47,7 @@ class MemberContext:
     commits: bool = True
     once: bool = False
     wake: Callable[[], None] = lambda: None
+    new_topics: set[str] = field(default_factory=set)
 
 
 class Rebalances:
@@ -72,8 +72,9 @@ class Rebalances:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
         self._report_recreated({start.place: start.previous for start in starts if start.previous is not None})
         for start in starts:
-            if start.topic_id:
-                self.is_outdated |= self._topic_ids.setdefault(start.place[0], start.topic_id) != start.topic_id
+            topic_id = start.kept.topic_id
+            if topic_id:
+                self.is_outdated |= self._topic_ids.setdefault(start.place[0], topic_id) != topic_id
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.partitions = {**self.partitions, **added}
@@ -188,8 +189,7 @@ class Rebalances:
             policy,
             extra=EACH,
         )
-        cuts = tuple(cut for cut in partition.cuts if cut > start)
-        self._replace(consumer, [Start(place, partition.topic_id, start, committed=False, cuts=cuts)])
+        self._replace(consumer, [Start(place, partition.kept.behind(start), start, committed=False)])
 
     def changed_topics(self, topic: str | None = None) -> list[str]:
         """Return the topics that were deleted, and made again, after they were assigned. Blocks, and raises
@@ -197,7 +197,7 @@ class Rebalances:
         before = {partition.topic: partition.topic_id for partition in self.partitions.values() if partition.topic_id}
         asked = sorted(before) if topic is None else [name for name in before if name == topic]
         now = self._starts.topic_ids.of(asked) if asked else {}
-        return [name for name, topic_id in now.items() if topic_id and topic_id != before[name]]
+        return [name for name, topic in now.items() if topic.id and topic.id != before[name]]
 
     def recreated(self, topic: str) -> None:
         """The topic was deleted, and made again: the new one is read from its first record, by another consumer."""
@@ -206,6 +206,7 @@ class Rebalances:
         for partition in before:
             partition.end_reading()
             partition.is_lost = True
+        self._context.new_topics.add(topic)
         self.is_outdated = True
 
     def _report_recreated(self, positions: Mapping[Place, int | None]) -> None:
@@ -240,7 +241,7 @@ class Rebalances:
     def _made(self, start: Start) -> Partition:
         partition = self._context.make_partition(start)
         if start.committed:
-            partition.committed, partition.saved_cuts = start.offset, frozenset(start.cuts)
+            partition.committed, partition.saved_cuts = start.offset, frozenset(start.kept.cuts)
         return partition
 
     def _starts_of(self, consumer: Consumer, places: Sequence[Place]) -> list[Start]:
@@ -258,9 +259,7 @@ class Rebalances:
 
     def _commit_starts(self, consumer: Consumer, starts: Sequence[Start]) -> None:
         offsets = [
-            TopicPartition(*start.place, start.offset, OffsetMetadata(start.topic_id).text)
-            for start in starts
-            if start.offset is not None
+            TopicPartition(*start.place, start.offset, start.kept.text) for start in starts if start.offset is not None
         ]
         if offsets:
             try:

@@ -54,7 +54,7 @@ class Session:
         self.failure = ""  # why its consumer does nothing more, and what to do
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
         self._topic_ids = clients.topic_ids()
-        starts = Starts(context.config.initial_offset, self._topic_ids)
+        starts = Starts(context.config.initial_offset, self._topic_ids, context.new_topics)
         self.rebalances = Rebalances(context, starts, is_stopping)
 
     @property
@@ -225,6 +225,7 @@ class Session:
             self._problems.report(error, place[0])
             if code in UNKNOWN:
                 self._unknown |= {place[0]}
+                self._context.new_topics.add(place[0])
                 self._due_topics = 0.0
 
     def _at_end(self, partition: Partition | None, offset: int | None) -> None:
@@ -262,8 +263,8 @@ class Session:
                 self._problems.report(reason, place[0])
         for item in committing:
             if item.partition.place not in refused:
-                item.partition.committed, item.partition.saved_cuts = item.position, frozenset(item.cuts)
-        if any(item.cuts for item in committing):
+                item.partition.committed, item.partition.saved_cuts = item.position, frozenset(item.kept.cuts)
+        if any(item.kept.cuts for item in committing):
             self._context.wake()  # what was parked until then may be given
 
     def _on_error(self, error: KafkaError) -> None:
@@ -290,7 +291,7 @@ class Session:
         names = sorted(name for name in self._unknown & self._unknown_before if not name.startswith("^"))
         self._unknown_before = self._unknown
         ids = self._topic_ids.of(names) if names else {}
-        for name in (name for name, topic_id in ids.items() if topic_id):
+        for name in (name for name, topic in ids.items() if topic.id):
             self._unknown -= {name}
             self._problems.recovered(name)
 

@@ -205,7 +205,7 @@ def test_a_cut_stays_until_the_position_passes_it(desk: Desk) -> None:
 
 def kept(count: int) -> str:
     """Return what the group keeps with so many cuts."""
-    return OffsetMetadata("id-logs", tuple(range(1, count + 1))).text
+    return OffsetMetadata("id-logs", cuts=tuple(range(1, count + 1))).text
 
 
 def test_where_the_group_has_no_room_for_another_cut_the_position_has_to_pass_some(desk: Desk) -> None:
@@ -231,10 +231,11 @@ def test_what_another_tool_has_committed_beside_an_offset_is_ignored(desk: Desk,
     assert texts(desk.read()) == ["one\n more"]
 
 
+@pytest.mark.parametrize("partitions", [None, 0, 12])
 @pytest.mark.parametrize("topic_id", ["", "AbC-_7w"])
 @pytest.mark.parametrize("cuts", [(), (5, 10**15)])
-def test_what_is_kept_is_read_as_it_was_written(topic_id: str, cuts: tuple[int, ...]) -> None:
-    metadata = OffsetMetadata(topic_id, cuts)
+def test_what_is_kept_is_read_as_it_was_written(topic_id: str, partitions: int | None, cuts: tuple[int, ...]) -> None:
+    metadata = OffsetMetadata(topic_id, partitions, cuts)
     assert OffsetMetadata.read(metadata.text, 3) == metadata
 
 

@@ -323,7 +323,7 @@ def test_an_offset_of_a_former_topic_is_none_of_the_one_that_has_its_name_now(
     batch.resolve()
     desk.step(2)
     assert desk.topics.committed[PLACE] == 3
-    assert desk.topics.metadata[PLACE] == f"shipper 1: topic {desk.partition.topic_id}"
+    assert desk.topics.metadata[PLACE] == f"shipper 1: topic {desk.partition.topic_id} of 0"
 
 
 @pytest.mark.parametrize("brokers_know_ids", [False, True])

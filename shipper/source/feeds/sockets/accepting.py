@@ -65,9 +65,9 @@ class Acceptor:
                 continue
             if is_full:
                 accepted.close()
-                self._counts.connections_refused += 1
                 message = "%s: a connection was refused, as max_connections (%d) are open"
                 self._report.warn("refused", message, listener.place, self._most)
+                self._counts.connections_refused += 1
                 continue
             accepted.setblocking(False)
             try:

@@ -150,8 +150,8 @@ class Connections:
         return 0
 
     def _fail_handshake(self, connection: Connection, reason: str) -> None:
-        self._counts.handshakes_failed += 1
         self._report.warn("handshake", "%s: no TLS with %s: %s", connection.place, connection.peer, reason)
+        self._counts.handshakes_failed += 1
         self.close(connection)
 
     def _is_silent(self, connection: Connection, now: float) -> bool:
@@ -162,7 +162,7 @@ class Connections:
         if not connection.is_secured:
             self._fail_handshake(connection, f"no handshake within {seconds:.0f} seconds")
             return
-        self._counts.connections_timed_out += 1
         message = "%s: the connection of %s was closed, as nothing came for %.0f seconds (timeout)"
         self._report.warn("timeout", message, connection.place, connection.peer, seconds)
+        self._counts.connections_timed_out += 1
         self.close(connection, is_ours=True)

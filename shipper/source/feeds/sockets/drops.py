@@ -27,12 +27,12 @@ class Drops:
             now = self._counted[listener] = _dropped(listener.socket)
             new = (now - before) % 2**32
             if new:
-                self._counts.datagrams_dropped += new
                 message = (
                     "%s: the kernel has dropped %d datagrams, as its buffer of %d bytes was full; raise read_buffer, "
                     "and net.core.rmem_max with it (sysctl), or find out why the output is slow"
                 )
                 self._report.warn("dropped", message, listener.place, new, buffer_of(listener.socket))
+                self._counts.datagrams_dropped += new
 
 
 def _dropped(listening: socket.socket) -> int:

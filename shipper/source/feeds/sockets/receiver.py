@@ -190,13 +190,13 @@ class Receiver:
 
     def _leave_alone(self, listener: Listener, error: OSError) -> None:
         """Accept no connections for a moment: without a free descriptor, the same would be tried again and again."""
-        self.counts.connections_refused += 1
         words = NO_MORE.format(error.strerror)
         self.problems = {**self.problems, listener.place: words}
         self._report.warn("accept", "%s: %s", listener.place, words)
         if listener not in self._retry:  # a stop tries those again that are left alone
             self._selector.unregister(listener.socket)
         self._retry[listener] = self._clock.monotonic() + RETRY_SECONDS
+        self.counts.connections_refused += 1  # last: who sees it finds the problem, too
 
     def _look(self, now: float) -> None:
         """Look at what no event shows: time that has passed, datagrams that were dropped, renewed certificates."""

@@ -1,8 +1,6 @@
 """The input as a whole: a real client over a real socket. The test is the reading thread."""
 
 import http.client
-import os
-import resource
 import select
 import socket
 import ssl
@@ -30,8 +28,9 @@ from shipper.source.reading.file_reader import MakeStage
 from shipper.source.reading.staging import Staging
 from shipper.wake import Wake
 from tests.builders import AGENT
+from tests.descriptors import few_descriptors
 
-SECONDS = 10.0  # for what takes microseconds
+SECONDS = 60.0  # for what takes microseconds
 
 
 class Site:
@@ -88,6 +87,7 @@ class Site:
 
     def until(self, done: Callable[[], bool]) -> None:
         for _ in range(1000):
+            self.wake.clear()  # or the looks would follow each other at once
             if done():
                 return
             self.wake.wait(0.02)
@@ -118,20 +118,10 @@ def has_answer(client: http.client.HTTPConnection) -> bool:
     return bool(select.select([client.sock], [], [], 0)[0])
 
 
-@contextmanager
-def few_descriptors(count: int) -> Iterator[None]:
-    """Leave only so many."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    probe = os.dup(0)
-    os.close(probe)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (probe + count, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
 def test_clients_do_not_take_the_last_descriptors(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     clients = [site.client() for _ in range(2)]
-    with few_descriptors(4):
+    with few_descriptors() as leave:
+        leave(4)
         for client in clients:
             client.connect()
         site.until(lambda: site.source.status().problems != {})

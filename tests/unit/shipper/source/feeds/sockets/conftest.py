@@ -22,7 +22,8 @@ from shipper.source.feeds.sockets.source import SocketSource
 from tests.builders import AGENT, encoder
 
 PATIENCE = 60.0  # seconds
-LOOKS = 2000  # and no time: others may have the processors
+LOOKS = 2000  # in vain, and no time: others may have the processors
+LOOK_WITH_SUCCESS = 0.01  # of one in vain, as what comes piece by piece may take thousands
 BUDGET = 128 * 1024
 
 
@@ -122,7 +123,8 @@ class Listening:
             batch.resolve()
 
     def _until(self, done: Callable[[], bool], events: list[dict[str, Any]]) -> None:
-        for _ in range(LOOKS):
+        left = float(LOOKS)
+        while left > 0:
             if done():
                 return
             self._woken.clear()
@@ -130,8 +132,8 @@ class Listening:
             for batch in self.source.read(BUDGET):
                 self._batches.append(batch)
                 events += map(json.loads, encoder().encode(batch))
-            if not done() and self.source.next_wake(reading=True):
-                self._woken.wait(0.02)
+            waits = not done() and self.source.next_wake(reading=True) > 0
+            left -= LOOK_WITH_SUCCESS if not waits or self._woken.wait(0.02) else 1
         raise AssertionError(f"only {len(events)} events came")
 
     def _await_waiting(self, size: int) -> None:
@@ -139,6 +141,7 @@ class Listening:
 
     def _await(self, done: Callable[[], bool]) -> None:
         for _ in range(LOOKS):
+            self._woken.clear()  # or the looks would follow each other at once
             if done():
                 return
             self._woken.wait(0.005)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from shipper.errors import StartError
+from shipper.source.feeds.sockets.receiver import RETRY_SECONDS
+from tests.descriptors import few_descriptors
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen, Listening
@@ -216,42 +218,35 @@ def test_a_thousand_connections_send_at_once(listen: Listen) -> None:
 
 
 @pytest.fixture
-def few_descriptors() -> Iterator[Callable[[int], None]]:
-    """Leave only so many descriptors."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-
-    def leave(count: int) -> None:
-        probe = os.dup(0)
-        os.close(probe)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (probe + count, before[1]))
-
-    yield leave
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+def leave_descriptors() -> Iterator[Callable[[int], None]]:
+    with few_descriptors() as leave:
+        yield leave
 
 
 def test_peers_do_not_take_the_last_descriptors(
-    listen: Listen, few_descriptors: Callable[[int], None], caplog: pytest.LogCaptureFixture
+    listen: Listen, leave_descriptors: Callable[[int], None], clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    listening = listen(TCP)
-    few_descriptors(3)
+    listening = listen(TCP, clock)
+    leave_descriptors(3)
     with listening.connect() as connection:
         connection.sendall(b"one\n")
         listening.await_count("connections_refused", 1)
         words = "no connection can be accepted: Too many open files; raise LimitNOFILE, or lower max_connections"
         assert list(listening.source.status().problems.values()) == [words]
         assert words in caplog.text
-        few_descriptors(1000)
+        leave_descriptors(1000)
+        clock.advance(RETRY_SECONDS)
         assert listening.texts(1) == ["one"]
     assert listening.source.status().problems == {}
 
 
 def test_a_stop_without_a_free_descriptor_receives_what_has_come_over_connections(
-    listen: Listen, few_descriptors: Callable[[int], None], caplog: pytest.LogCaptureFixture
+    listen: Listen, leave_descriptors: Callable[[int], None], clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    listening = listen(TCP)
+    listening = listen(TCP, clock)  # which stands still: what is refused is not tried again
     with listening.connect() as connection, socket.socket() as waiting:
         listening.await_sockets(2)
-        few_descriptors(0)
+        leave_descriptors(0)
         waiting.connect(("127.0.0.1", listening.port))
         listening.await_count("connections_refused", 1)
         connection.sendall(b"one\n")

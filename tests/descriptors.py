@@ -1,4 +1,8 @@
-"""How many file descriptors this process may still open, for tests of what happens without a free one."""
+"""The file descriptors of this process: those that are open, and how many it may still open.
+
+What earlier tests left behind is collected first. Otherwise that happens in the midst of a test, whenever the collector
+runs, and closes some.
+"""
 
 import gc
 import os
@@ -7,16 +11,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
+def open_descriptors() -> set[str]:
+    """Return those that are open, and the one of this look."""
+    return set(os.listdir("/proc/self/fd"))
+
+
+def descriptors_before() -> set[str]:
+    """Return those that are open, as a test begins that will compare."""
+    gc.collect()
+    return open_descriptors()
+
+
 @contextmanager
 def few_descriptors() -> Iterator[Callable[[int], None]]:
     """Yield a function that leaves only so many, from then on."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def leave(count: int) -> None:
-        gc.collect()  # what earlier tests left behind would be closed in the midst of this one, and free some
-        probe = os.dup(0)
-        os.close(probe)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (probe + count, before[1]))
+        gc.collect()
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        free = [os.dup(0) for _ in range(count + 1)]  # the lowest, and not one behind the other where some were closed
+        for descriptor in free:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free[-1], before[1]))
 
     try:
         yield leave

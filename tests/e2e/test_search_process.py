@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.unit.spark_sink.search.search_lab import Table, line, lines
@@ -17,9 +19,14 @@ sys.exit(main(sys.argv[1:]))
 PATIENCE = 60
 
 
-def start(table: Table, *arguments: str) -> "subprocess.Popen[str]":
+@contextmanager
+def start(table: Table, *arguments: str) -> "Iterator[subprocess.Popen[str]]":
     command = [sys.executable, "-c", PROGRAM, "search", "--table", str(table.path), *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # does nothing to one that has ended; another would be awaited forever
 
 
 def test_it_needs_no_spark_and_ends_as_a_filter_does(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The whole agent with a queue on disk: what its files had is delivered, although they and the agent are gone."""
 
-import os
 import random
 import shutil
 from contextlib import suppress
@@ -15,6 +14,7 @@ from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.wake import Wake
 from tests.builders import batch
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.lab import Lab
 from tests.model.seeds import seeds
 
@@ -117,11 +117,11 @@ def test_a_queue_that_could_not_be_made_is_made_later_and_leaves_no_descriptor_o
     lab.start()
     lab.destination.holding = True
     (lab.data / "diskqueue" / "id").mkdir(parents=True)  # in the way of a file, behind the lock
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(descriptors_before())
     for text in ("one", "two", "three"):
         lab.running.pipeline.put(received(lab, text, resolved))
         stand_still(lab)
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(open_descriptors()) == before
     assert "in use by" not in caplog.text
     (lab.data / "diskqueue" / "id").rmdir()
     lab.running.pipeline.put(received(lab, "four", resolved))

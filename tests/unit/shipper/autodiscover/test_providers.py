@@ -18,7 +18,7 @@ from tests.containers import Rules
 from tests.docker_api import DockerApi
 from tests.kubernetes_api import KubernetesApi, kubeconfig, namespace, node, pod
 
-SECONDS = 5.0  # that a report may take
+SECONDS = 30.0  # that a report may take
 Make = Callable[[str], tuple[object, ProviderContext]]
 
 

@@ -60,7 +60,7 @@ def test_a_stream_is_interrupted_by_another_thread(tmp_path: Path) -> None:
         thread = threading.Thread(target=read)
         thread.start()
         stream.interrupt()
-        assert ended.wait(5)
+        assert ended.wait(30)
         thread.join()
         stream.close()
 

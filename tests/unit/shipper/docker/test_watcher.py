@@ -15,6 +15,7 @@ from shipper.docker.watcher import Watcher
 from tests.docker_api import DockerApi
 from tests.fakes import ManualClock
 
+SECONDS = 30.0  # that a change may take
 ID, OTHER, BRIEF = "ab" * 32, "cd" * 32, "ef" * 32
 
 
@@ -35,7 +36,7 @@ class Notes:
         self.looks.put(None)
 
     def next(self) -> tuple[str, str]:
-        return self.notes.get(timeout=5)
+        return self.notes.get(timeout=SECONDS)
 
     def none(self) -> bool:
         return self.notes.empty()
@@ -57,12 +58,12 @@ class Host:
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
-            self.listener.looks.get(timeout=5)
+            self.listener.looks.get(timeout=SECONDS)
 
     def await_attempts(self, count: int) -> None:
         """Wait for attempts that fail: each of them is a look."""
         for _ in range(count):
-            self.listener.looks.get(timeout=5)
+            self.listener.looks.get(timeout=SECONDS)
 
     def name(self, identity: str) -> str | None:
         container = self.watcher.container(identity)
@@ -211,5 +212,5 @@ def test_a_watcher_that_no_one_has_ends(host: Host) -> None:
     host.start()
     thread = host.watcher._thread
     host.watcher = Watcher(host.client, host.clock)
-    thread.join(5)
+    thread.join(SECONDS)
     assert not thread.is_alive()

@@ -23,6 +23,7 @@ from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
 from tests.builders import AGENT, input_config
 from tests.crashing_files import CrashingFiles
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
 from tests.reading_room import entry_of, read_all
 from tests.watches import Watches
@@ -351,7 +352,7 @@ def test_a_file_whose_start_cannot_be_read_is_logged_once_and_tried_again(
         replace(input_config(paths=(f"{logs}/b.log",)), id="good"), AGENT, {}, 1000, desk.clock, desk.registrar.note
     )
     crawler = desk.crawler_of(bad, good)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(descriptors_before())
     for _ in range(3):
         desk.clock.advance(CHECK_INTERVAL)
         crawler.step()
@@ -359,7 +360,7 @@ def test_a_file_whose_start_cannot_be_read_is_logged_once_and_tried_again(
         f"{logs}/a.log: cannot be read: Input/output error"
     ]
     assert [harvester.state.path for harvester in crawler.running.values()] == [f"{logs}/b.log"]
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert len(open_descriptors()) == before + 1
 
     mended = Input(bad.config, AGENT, {}, 1000, desk.clock, desk.registrar.note)
     crawler.replace_inputs([mended, good])

@@ -49,7 +49,7 @@ class Host:
 
     def wait_until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
-            assert self.woken.acquire(timeout=5), "nothing has changed"
+            assert self.woken.acquire(timeout=30), "nothing has changed"
 
     def write_file(self, identity: str, name: str) -> None:
         directory = self.root / "var/lib/docker/containers" / identity

@@ -23,7 +23,7 @@ from shipper.source.discovery.watch import Inotify, Watcher
 from shipper.wake import Wake
 from tests.capabilities import without_capabilities
 
-PATIENCE = 5.0  # seconds; what is awaited comes within milliseconds
+PATIENCE = 30.0  # seconds; what is awaited comes within milliseconds
 
 
 class Desk:

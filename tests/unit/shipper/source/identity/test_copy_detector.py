@@ -11,6 +11,7 @@ from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.copy_detector import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_SUSPECTS, CopyDetector
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.unclaimed import UnclaimedEntries
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, proof_of
 
 MakeRoom = Callable[..., Room]
@@ -225,9 +226,9 @@ def test_who_took_over_the_entry_of_an_original_is_the_original_now(store: Store
 def test_to_compare_leaves_no_file_open(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
-    before = os.listdir("/proc/self/fd")
+    before = descriptors_before()
     store.must_wait(opened)
-    assert os.listdir("/proc/self/fd") == before
+    assert open_descriptors() == before
 
 
 def test_a_copy_of_a_deleted_file_waits_until_that_is_finished(store: Store) -> None:

@@ -19,6 +19,7 @@ from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.resolver import FileResolver
 from shipper.source.reading.harvester import Harvester
 from tests.capabilities import without_capabilities
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, finish, is_open, proof_of
 
 MakeRoom = Callable[..., Room]
@@ -65,7 +66,7 @@ def door(room: Room) -> Door:
 
 
 def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(open_descriptors())
 
 
 # Opening.
@@ -97,7 +98,7 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
     door.room.write("other", b"two\n")
     wanted = door.wanted("app.log")
     door.room.path("other").rename(door.room.path("app.log"))
-    before = open_files()
+    before = len(descriptors_before())
     assert door.resolver.open([wanted]) == []
     assert open_files() == before
 
@@ -121,7 +122,7 @@ def test_a_link_to_a_secret_that_took_the_path_is_not_read(make_room: MakeRoom) 
     wanted = door.wanted("app.log")
     door.room.path("app.log").unlink()
     door.room.path("app.log").symlink_to("secret")
-    before = open_files()
+    before = len(descriptors_before())
     assert door.resolver.open([wanted]) == []
     assert open_files() == before
 
@@ -148,7 +149,7 @@ def test_one_that_cannot_be_opened_does_not_keep_the_others(door: Door) -> None:
 def test_a_missing_marker_file_is_reported(make_room: MakeRoom) -> None:
     door = Door(make_room(file_identity=FileIdentityConfig(name="inode_marker", marker="/nowhere/marker")))
     door.room.write("app.log", b"one\n")
-    before = open_files()
+    before = len(descriptors_before())
     assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == (
         "cannot be read: No such file or directory: /nowhere/marker, the marker file of file_identity.inode_marker"
@@ -165,7 +166,7 @@ def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: Ma
         )
     )
     door.room.write("app.log", b"x" * 63)
-    before = open_files()
+    before = len(descriptors_before())
     assert door.resolver.open([door.wanted("app.log")]) == []
     assert open_files() == before
     problem = door.problem("app.log")
@@ -180,7 +181,7 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
     door = Door(make_room(file_identity=FileIdentityConfig(name="fingerprint", length=64)))
     for name in ("a.log", "b.log"):
         door.room.write(name, b"x" * 64 + name.encode())
-    before = open_files()
+    before = len(descriptors_before())
     for _ in range(2):
         (first,) = door.resolver.open([door.wanted("a.log"), door.wanted("b.log")])
         assert first.scanned.path == str(door.room.path("a.log"))
@@ -294,7 +295,7 @@ def test_a_file_that_was_truncated_in_place_is_once_not_suspected(door: Door) ->
 
 def test_a_file_that_cannot_be_read_is_reported_and_closed(door: Door) -> None:
     door.room.path("app.log").mkdir()
-    before = open_files()
+    before = len(descriptors_before())
     assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == "cannot be read: Is a directory"
     assert open_files() == before
@@ -303,7 +304,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_closed(door: Door) -> None:
 def test_so_is_what_turns_out_to_be_unreadable_later(make_room: MakeRoom) -> None:
     door = Door(make_room(compression="gzip"))  # nothing is read to find that out
     door.room.path("app.log").mkdir()
-    before = open_files()
+    before = len(descriptors_before())
     (opened,) = door.resolver.open([door.wanted("app.log")])
     assert door.identify(opened) == {}
     assert door.problem("app.log") == "cannot be read: Is a directory"

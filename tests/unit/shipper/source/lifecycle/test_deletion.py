@@ -11,6 +11,7 @@ from registry.state import FileState
 from shipper.metrics import Metrics
 from shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
 from tests.capabilities import without_capabilities
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
 from tests.reading_room import Books, entry_of
 
@@ -225,11 +226,11 @@ def test_what_is_written_between_the_last_look_and_the_end_is_read_by_the_open_d
     bin_.deletions.read_on = read_on
     bin_.last_words = b"three\n"
     state = bin_.plan()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(descriptors_before())
     bin_.after(GRACE)
     bin_.save()
     assert (bin_.path.exists(), rescued) == (False, [(b"three\n", state)])
-    assert (bin_.metrics.bytes_lost, len(os.listdir("/proc/self/fd"))) == (0, before)
+    assert (bin_.metrics.bytes_lost, len(open_descriptors())) == (0, before)
 
 
 def test_where_no_input_can_read_it_that_is_counted_and_logged(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,3 @@
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from shipper.source.identity.fingerprint import digest
 from shipper.source.identity.prefix import Prefix, Trail
 from shipper.source.reading.continued_file import ContinuedFile
 from tests.builders import multiline
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, acknowledge, entry_of, proof_of, read_all
 
 MakeRoom = Callable[..., Room]
@@ -175,9 +175,9 @@ def test_what_was_written_to_the_successor_instead_is_not_passed_over(join: Make
 
 def test_closing_the_first_file_closes_what_it_read_in_the_next(join: MakePair) -> None:
     pair = join(b"one\n", b" +\n")
-    before = set(os.listdir("/proc/self/fd"))
+    before = descriptors_before()
     pair.old.close()
-    assert len(before - set(os.listdir("/proc/self/fd"))) == 2
+    assert len(before - open_descriptors()) == 2
 
 
 def test_a_line_without_end_in_the_first_file_is_kept_when_time_ends_the_message(

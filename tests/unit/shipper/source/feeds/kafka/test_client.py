@@ -1,6 +1,7 @@
 """Librdkafka's clients of the input, without a broker."""
 
 import os
+import time
 
 from config.shipper.feeds.kafka import KafkaInputConfig
 from shipper.clock import SystemClock
@@ -25,4 +26,6 @@ def test_a_session_that_is_closed_leaves_no_thread_of_its_clients() -> None:
     session.begin()
     assert set(os.listdir("/proc/self/task")) - before
     session.close()
-    assert not set(os.listdir("/proc/self/task")) - before
+    deadline = time.monotonic() + 30  # the system lists a thread for a moment after it was joined
+    while left := set(os.listdir("/proc/self/task")) - before:
+        assert time.monotonic() < deadline, left

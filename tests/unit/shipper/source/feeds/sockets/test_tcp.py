@@ -1,6 +1,5 @@
 """Connections, from real peers of this machine."""
 
-import os
 import random
 import resource
 import socket
@@ -11,7 +10,7 @@ import pytest
 
 from shipper.errors import StartError
 from shipper.source.feeds.sockets.receiver import RETRY_SECONDS
-from tests.descriptors import few_descriptors
+from tests.descriptors import descriptors_before, few_descriptors, open_descriptors
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen, Listening
@@ -234,7 +233,7 @@ def test_peers_do_not_take_the_last_descriptors(
         words = "no connection can be accepted: Too many open files; raise LimitNOFILE, or lower max_connections"
         assert list(listening.source.status().problems.values()) == [words]
         assert words in caplog.text
-        leave_descriptors(1000)
+        leave_descriptors(100)
         clock.advance(RETRY_SECONDS)
         assert listening.texts(1) == ["one"]
     assert listening.source.status().problems == {}
@@ -313,14 +312,14 @@ def test_what_a_reload_ends_may_be_delivered_later_and_is_not_lost(listen: Liste
 
 
 def test_a_stop_leaves_no_descriptor_open(listen: Listen) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(descriptors_before())
     listening = listen(TCP)
     with listening.connect() as connection:
         connection.sendall(b"one\n")
         listening.events(1)
         listening.source.stop()
         listening.source.stop()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_an_input_that_listens_has_no_end(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from shipper.errors import StartError
 from tests.certificates import CertificateDirectory
+from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen, Listening
 
@@ -156,10 +157,10 @@ def test_a_pair_that_does_not_match_is_a_mistake_and_leaves_no_port_open(
 ) -> None:
     certificate, _ = certificates.issue("one")
     _, key = certificates.issue("two")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(descriptors_before())
     with pytest.raises(StartError, match=r"input in: ssl\.key: .* is not the key of the certificate"):
         listen(f'type: tcp, host: "127.0.0.1:0", ssl: {{certificate: {certificate}, key: {key}}}')
-    assert len(os.listdir("/proc/self/fd")) <= before
+    assert len(open_descriptors()) <= before
 
 
 def test_a_peer_that_breaks_off_its_handshake_is_counted(listen: Listen, certificates: CertificateDirectory) -> None:

@@ -32,11 +32,26 @@ class Relay:
         self._stderr = directory / "stderr.log"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, *arguments: str) -> None:
+    def start(self, *arguments: str, without_input: bool = False) -> None:
+        """`without_input`: only `other_inputs` are read, until `reload`."""
+        file = self._configure([] if without_input else [self._input()])
+        command = [sys.executable, "-m", "shipper", "run", "-c", str(file), *arguments]
+        with self._stderr.open("ab") as stderr:
+            self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
+
+    def reload(self) -> None:
+        """Have the agent read the options as they are now."""
+        self._configure([self._input()])
+        self.process.send_signal(signal.SIGHUP)
+
+    def _input(self) -> dict[str, Any]:
         given = {"type": "kafka", "hosts": [self._bootstrap], "topics": [self._source], "group_id": self._target}
+        return given | self.options
+
+    def _configure(self, inputs: list[dict[str, Any]]) -> Path:
         written = {"hosts": [self._bootstrap], "topic": self._target, "backoff.max": "2s"}
         config = {
-            "shipper.inputs": [{**given, **self.options}, *self.other_inputs],
+            "shipper.inputs": [*inputs, *self.other_inputs],
             "path.data": str(self._directory / "data"),
             "output.kafka": {**written, **self.output},
             **self.settings,
@@ -44,9 +59,7 @@ class Relay:
         file = self._directory / "shipper.yml"
         file.write_bytes(orjson.dumps(config))
         file.chmod(0o600)
-        command = [sys.executable, "-m", "shipper", "run", "-c", str(file), *arguments]
-        with self._stderr.open("ab") as stderr:
-            self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
+        return file
 
     @property
     def process(self) -> subprocess.Popen[bytes]:

@@ -101,6 +101,28 @@ def test_a_broker_that_is_killed_while_records_flow_stops_nothing_for_good(
 
 
 @pytest.mark.slow("kills the broker")
+def test_an_input_that_a_reload_adds_has_a_producer_that_outlives_the_broker(
+    relays: list[Relay], numbers: Numbers, kafka_broker: Broker, tmp_path: Path
+) -> None:
+    relay = relays[0]
+    relay.options["isolation_level"] = "read_committed"
+    relay.output = {"delivery": "exactly_once"}
+    relay.other_inputs = [{"type": "filestream", "id": "app", "paths": [str(tmp_path / "app.log")]}]
+    relay.start(without_input=True)
+    relay.await_log("started")
+    numbers.write(1000)
+    relay.reload()
+    numbers.await_all()
+    relay.await_log("the Kafka producer was replaced")
+    with unless_kafka_lost_an_end(kafka_broker):
+        kafka_broker.kill()
+        kafka_broker.start()
+        numbers.write(1000)
+        numbers.await_all()
+    assert relay.stop() == 0
+
+
+@pytest.mark.slow("kills the broker")
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_a_topic_that_is_made_again_when_its_broker_is_back_is_read_from_its_first_record(
     relays: list[Relay], numbers: Numbers, kafka_broker: Broker, strategy: str

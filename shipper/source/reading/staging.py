@@ -47,9 +47,11 @@ StateAt = Callable[[int], FileState | GroupOffset | None]
 
 
 class Staging:
-    """Used by the reading thread only, but for `add_offsets`."""
+    """Used by the reading thread only, but for `add_offsets` and `has_groups`: True once a transaction has had offsets
+    of groups, or if it is known that there will be some."""
 
     def __init__(self) -> None:
+        self.has_groups = False
         self._is_staging = False
         self._staged: dict[Ledger, tuple[list[Node], StateAt]] = {}
         self._offsets: dict[Ledger, GroupOffset] = {}  # replaced as a whole: another thread reads it
@@ -81,6 +83,7 @@ class Staging:
             elif state is not None:
                 entries[state.id] = form.entry(state)
         self._offsets = offsets
+        self.has_groups |= bool(offsets)
         return entries
 
     def add_offsets(self, producer: OffsetSender) -> None:

@@ -10,6 +10,7 @@ from registry.state import FileState
 from shipper.event import together
 from shipper.pipeline.acks import Ledger
 from shipper.source.reading.staging import GroupOffset, Staging
+from shipper.transactional_output import or_groups_began
 from tests.builders import batch
 
 
@@ -125,6 +126,22 @@ def test_a_partition_that_is_lost_is_not_committed_and_forgotten_when_its_batche
     assert [position.partition for positions, _ in producer.sent for position in positions] == [1]
     staging.commit()
     assert (lost_ledger.position, ledger.position) == (0, 8)
+
+
+def test_a_producer_is_replaced_once_where_the_offsets_of_a_group_come_that_none_was_made_for() -> None:
+    staging, certificates = Staging(), [False, False, False, True, False]
+    are_renewed = or_groups_began(lambda: certificates.pop(0), staging)
+    assert not are_renewed()
+    staging.prepare([batch([], resolve=Member().ledger(staging, 0).track(7))])
+    assert [are_renewed() for _ in range(4)] == [True, False, True, False]
+
+
+def test_a_producer_that_was_made_for_the_offsets_of_groups_is_not_replaced() -> None:
+    staging = Staging()
+    staging.has_groups = True
+    are_renewed = or_groups_began(lambda: False, staging)
+    staging.prepare([batch([], resolve=Member().ledger(staging, 0).track(7))])
+    assert not are_renewed()
 
 
 def test_an_open_transaction_of_files_needs_no_group() -> None:

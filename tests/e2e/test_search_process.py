@@ -11,7 +11,8 @@ from tests.unit.spark_sink.search.search_lab import Table, line, lines
 
 # Where pyspark, py4j and delta cannot be imported.
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored by what a shell runs in the background
 sys.modules.update(pyspark=None, py4j=None, delta=None)
 from spark_sink.__main__ import main
 sys.exit(main(sys.argv[1:]))

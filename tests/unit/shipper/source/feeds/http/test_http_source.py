@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -397,6 +398,26 @@ def test_requests_are_taken_by_tls(stack: ExitStack, tmp_path: Path) -> None:
         assert client.getresponse().status == 400
 
 
+def answer_over_tls(raw: socket.socket, context: ssl.SSLContext, request: bytes) -> bytes:
+    """Send the request together with the end of the handshake: a connection without one is closed within a moment."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+
+    def exchange(call: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return call()
+            except ssl.SSLWantReadError:
+                raw.sendall(outgoing.read())
+                incoming.write(raw.recv(65536))
+
+    exchange(tls.do_handshake)
+    tls.write(request)
+    raw.sendall(outgoing.read())
+    answer: bytes = exchange(lambda: tls.read(4096))
+    return answer
+
+
 def test_a_client_that_had_connected_before_a_reload_is_refused_when_it_sends_after_it(
     stack: ExitStack, tmp_path: Path
 ) -> None:
@@ -409,11 +430,9 @@ def test_a_client_that_had_connected_before_a_reload_is_refused_when_it_sends_af
         site.until(lambda: len(site.source._server._opening) == 1)
         site.source.stop()
         site.until(lambda: site.source._server.is_port_closed)
-        with context.wrap_socket(raw, server_hostname="localhost") as second:
-            second.sendall(
-                b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-            )
-            assert second.recv(4096).startswith(b"HTTP/1.1 503 ")
+        request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        with raw:
+            assert answer_over_tls(raw, context, request).startswith(b"HTTP/1.1 503 ")
         batch.resolve()
         assert first.getresponse().status == 200
 

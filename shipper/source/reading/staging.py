@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from registry import form
 from registry.state import FileState
-from shipper.event import Batch
+from shipper.event import Batch, never
 from shipper.pipeline.acks import Ledger, Node, Stage
 
 SEND_TIMEOUT = 10.0  # seconds
@@ -27,13 +27,14 @@ class Group(Protocol):
 @dataclass(frozen=True, slots=True)
 class GroupOffset:
     """A position that a consumer group has, and what it keeps beside it. `is_lost`: True once another member has the
-    partition."""
+    partition; `is_deleted`: once its topic does not exist any more, so that no group can have an offset of it."""
 
     group: Group
     topic: str
     partition: int
     offset: int
     is_lost: Callable[[], bool]
+    is_deleted: Callable[[], bool] = never
     metadata: str = ""
 
 
@@ -118,6 +119,9 @@ def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) 
     # First the metadata, then the look: what is taken from a member is marked as lost before it gets new metadata, and
     # the broker refuses the old.
     metadata = group.metadata()
+    offsets = [offset for offset in offsets if not offset.is_deleted()]  # their records are sent without them
+    if not offsets:
+        return
     lost = [offset for offset in offsets if offset.is_lost()]
     if lost or metadata is None:
         words = f"another member of the group has {lost[0].topic}[{lost[0].partition}] now" if lost else "no member"

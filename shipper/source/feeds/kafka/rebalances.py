@@ -1,7 +1,7 @@
 """Which partitions this member reads: what a rebalance gives and takes, and where one is read on after a gap."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
@@ -9,7 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
 from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.folding import EACH
 from shipper.clock import Clock
-from shipper.source.feeds.kafka.client import Consumer
+from shipper.source.feeds.kafka.client import Consumer, Topic
 from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Partition, Place
 from shipper.source.feeds.kafka.problems import Problems
@@ -66,6 +66,7 @@ class Rebalances:
         self.is_closing = False
         self.is_outdated = False  # a topic was made again: the consumer may go on looking for the former one
         self._topic_ids: dict[str, str] = {}  # of the topics that the consumer has read
+        self._missing: set[str] = set()  # topics that did not exist when they were looked at last
         self.records_lost = 0
 
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
@@ -165,7 +166,7 @@ class Rebalances:
         if partition is None or partition.is_ending:
             return
         first, end = bounds(consumer, place)
-        if self.changed_topics(topic=partition.topic):
+        if self._changed(self._topics_now([partition.topic])):
             self.recreated(partition.topic)
             return
         wanted = partition.next or 0
@@ -191,13 +192,23 @@ class Rebalances:
         )
         self._replace(consumer, [Start(place, partition.kept.behind(start), start, committed=False)])
 
-    def changed_topics(self, topic: str | None = None) -> list[str]:
-        """Return the topics that were deleted, and made again, after they were assigned. Blocks, and raises
-        KafkaException."""
+    def look_at_topics(self) -> None:
+        """Notice which topics were deleted, and which were made again. Blocks, and raises KafkaException."""
+        now = self._topics_now({partition.topic for partition in self.partitions.values() if partition.topic_id})
+        missing = {name for name, topic in now.items() if not topic.exists}
+        for partition in self.partitions.values():  # at the second look: a broker may be behind the others
+            partition.is_deleted = partition.topic in missing & self._missing
+        self._missing = missing
+        for name in self._changed(now):
+            self.recreated(name)
+
+    def _topics_now(self, names: Collection[str]) -> dict[str, Topic]:
+        return self._starts.topic_ids.of(sorted(names)) if names else {}
+
+    def _changed(self, now: Mapping[str, Topic]) -> list[str]:
+        """Return the topics that were deleted, and made again, after they were assigned."""
         before = {partition.topic: partition.topic_id for partition in self.partitions.values() if partition.topic_id}
-        asked = sorted(before) if topic is None else [name for name in before if name == topic]
-        now = self._starts.topic_ids.of(asked) if asked else {}
-        return [name for name, topic in now.items() if topic.id and topic.id != before[name]]
+        return [name for name, topic in now.items() if topic.id and topic.id != before.get(name, topic.id)]
 
     def recreated(self, topic: str) -> None:
         """The topic was deleted, and made again: the new one is read from its first record, by another consumer."""
@@ -280,7 +291,7 @@ class Rebalances:
         removed = set(partitions)
         for partition in removed:
             partition.end_reading()
-            partition.is_lost = True
+            partition.is_lost = not partition.is_deleted  # else no other member can send what is in flight
             self._context.problems.forget(_name(partition))
         self.partitions = {place: other for place, other in self.partitions.items() if other not in removed}
 

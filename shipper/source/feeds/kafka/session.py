@@ -280,8 +280,7 @@ class Session:
     def _look_at_topics(self) -> None:
         try:
             self._look_for_unknown()
-            for topic in self.rebalances.changed_topics():
-                self.rebalances.recreated(topic)
+            self.rebalances.look_at_topics()
         except KafkaException as error:
             logger.debug("the ids of topics cannot be looked up: %s", error.args[0].str())
 

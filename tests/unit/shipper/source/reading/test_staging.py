@@ -87,14 +87,14 @@ class Producer:
 
 class Member:
     def __init__(self) -> None:
-        self.is_lost = False
+        self.is_lost = self.is_deleted = False
 
     def metadata(self) -> object:
         return "generation 1"
 
     def ledger(self, staging: Staging, partition: int) -> Ledger:
         def offset_at(position: int) -> GroupOffset:
-            return GroupOffset(self, "logs", partition, position, lambda: self.is_lost)
+            return GroupOffset(self, "logs", partition, position, lambda: self.is_lost, lambda: self.is_deleted)
 
         return Ledger(0, None, staging.of(offset_at))
 
@@ -142,6 +142,17 @@ def test_a_producer_that_was_made_for_the_offsets_of_groups_is_not_replaced() ->
     are_renewed = or_groups_began(lambda: False, staging)
     staging.prepare([batch([], resolve=Member().ledger(staging, 0).track(7))])
     assert not are_renewed()
+
+
+def test_of_a_deleted_topic_the_records_are_sent_and_no_offset() -> None:
+    staging, producer, member, kept = Staging(), Producer(), Member(), Member()
+    deleted, ledger = member.ledger(staging, 0), kept.ledger(staging, 1)
+    staging.prepare(batch([], resolve=resolve) for resolve in (deleted.track(7), ledger.track(8)))
+    member.is_deleted = True
+    staging.add_offsets(producer)
+    assert [position.partition for positions, _ in producer.sent for position in positions] == [1]
+    staging.commit()
+    assert (deleted.position, ledger.position) == (7, 8)
 
 
 def test_an_open_transaction_of_files_needs_no_group() -> None:

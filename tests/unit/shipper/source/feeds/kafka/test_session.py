@@ -452,6 +452,34 @@ def test_a_topic_that_exists_now_is_no_problem_where_other_members_read_it(desk:
     assert desk.problems.now == {}
 
 
+def test_what_is_in_flight_of_a_deleted_topic_is_not_left_to_another_member(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,), partition = desk.read(), desk.partition
+    desk.topics.deleted.add("logs")
+    desk.step(10)
+    assert not partition.is_deleted  # it may be that a broker is behind the others
+    desk.step(10)
+    assert partition.is_deleted
+    desk.consumer.lose(PLACE)
+    desk.step()
+    assert (desk.session.rebalances.partitions, batch.source.is_lost()) == ({}, False)
+
+
+def test_a_topic_that_one_broker_did_not_know_is_not_deleted(desk: Desk) -> None:
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    for _ in range(3):
+        desk.topics.deleted = {"logs"}
+        desk.step(10)
+        desk.topics.deleted = set()
+        desk.step(10)
+        assert not desk.partition.is_deleted
+
+
 def test_a_transaction_gets_the_offsets_of_what_it_has(desk: Desk) -> None:
     staged: list[Node] = []
 

@@ -27,14 +27,14 @@ class Group(Protocol):
 @dataclass(frozen=True, slots=True)
 class GroupOffset:
     """A position that a consumer group has, and what it keeps beside it. `is_lost`: True once another member has the
-    partition; `is_deleted`: once its topic does not exist any more, so that no group can have an offset of it."""
+    partition; `is_void`: once the group is to have no offset of it, because nobody can read again what it has."""
 
     group: Group
     topic: str
     partition: int
     offset: int
     is_lost: Callable[[], bool]
-    is_deleted: Callable[[], bool] = never
+    is_void: Callable[[], bool] = never
     metadata: str = ""
 
 
@@ -119,7 +119,7 @@ def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) 
     # First the metadata, then the look: what is taken from a member is marked as lost before it gets new metadata, and
     # the broker refuses the old.
     metadata = group.metadata()
-    offsets = [offset for offset in offsets if not offset.is_deleted()]  # their records are sent without them
+    offsets = [offset for offset in offsets if not offset.is_void()]  # their records are sent without them
     if not offsets:
         return
     lost = [offset for offset in offsets if offset.is_lost()]

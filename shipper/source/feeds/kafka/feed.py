@@ -104,8 +104,8 @@ class KafkaFeed:
 def group_offset(group: Group, partition: Partition, position: int) -> GroupOffset:
     """Return what the group is to have of a partition once all before `position` is delivered."""
     metadata = partition.kept.behind(position).text
-    is_lost, is_deleted = partition.source.is_lost, lambda: partition.is_deleted
-    return GroupOffset(group, *partition.place, position, is_lost, is_deleted, metadata)
+    is_lost, is_void = partition.source.is_lost, lambda: partition.is_void
+    return GroupOffset(group, *partition.place, position, is_lost, is_void, metadata)
 
 
 def make(feed_input: FeedInput, context: SourceContext, wake: Callable[[], None]) -> KafkaFeed:

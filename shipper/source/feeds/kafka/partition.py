@@ -60,7 +60,7 @@ class Partition:
         self._is_taking = False
         self.is_ending = False  # it goes to another member, or the input stops
         self.is_lost = False  # it belongs to another member
-        self.is_deleted = False  # with its topic: the group can have no offset of it
+        self.is_void = False  # the group is to have no offset of it: what is in flight is sent without one
         self.settled = threading.Event()  # set when a position moved while it is ending
         # Of the reading thread; the other one reads `position` and `kept`, which is replaced as a whole.
         self.position = start

@@ -171,6 +171,9 @@ class Rebalances:
             return
         wanted = partition.next or 0
         words = f"offset {wanted} of {place[0]}[{place[1]}] is not in Kafka any more, which has {first} to {end - 1}"
+        if first <= wanted <= end:  # the client reported it twice, and it is read on already
+            self._read_on(consumer, [place])
+            return
         lost = max(first - wanted, 0)
         policy = self._config.out_of_range
         if policy == "fail":
@@ -197,7 +200,7 @@ class Rebalances:
         now = self._topics_now({partition.topic for partition in self.partitions.values() if partition.topic_id})
         missing = {name for name, topic in now.items() if not topic.exists}
         for partition in self.partitions.values():  # at the second look: a broker may be behind the others
-            partition.is_deleted = partition.topic in missing & self._missing
+            partition.is_void = partition.topic in missing & self._missing
         self._missing = missing
         for name in self._changed(now):
             self.recreated(name)
@@ -237,13 +240,17 @@ class Rebalances:
         before = [self.partitions[start.place] for start in starts]
         for partition in before:
             partition.end_reading()
-            partition.is_lost = True
+            partition.is_void = True  # and not lost: nobody reads again what is in flight
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.partitions = {**self.partitions, **added}
+        self._read_on(consumer, list(added))
+
+    def _read_on(self, consumer: Consumer, places: Sequence[Place]) -> None:
+        """Have the client read these partitions from the next offset on."""
         if self._is_cooperative:
-            consumer.incremental_unassign([TopicPartition(*place) for place in added])
-            consumer.incremental_assign([_target(partition) for partition in added.values()])
+            consumer.incremental_unassign([TopicPartition(*place) for place in places])
+            consumer.incremental_assign([_target(self.partitions[place]) for place in places])
         else:
             for partition in self.partitions.values():
                 partition.paused = False
@@ -291,7 +298,7 @@ class Rebalances:
         removed = set(partitions)
         for partition in removed:
             partition.end_reading()
-            partition.is_lost = not partition.is_deleted  # else no other member can send what is in flight
+            partition.is_lost = not partition.is_void  # else no other member can send what is in flight
             self._context.problems.forget(_name(partition))
         self.partitions = {place: other for place, other in self.partitions.items() if other not in removed}
 

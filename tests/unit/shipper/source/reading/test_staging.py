@@ -87,14 +87,14 @@ class Producer:
 
 class Member:
     def __init__(self) -> None:
-        self.is_lost = self.is_deleted = False
+        self.is_lost = self.is_void = False
 
     def metadata(self) -> object:
         return "generation 1"
 
     def ledger(self, staging: Staging, partition: int) -> Ledger:
         def offset_at(position: int) -> GroupOffset:
-            return GroupOffset(self, "logs", partition, position, lambda: self.is_lost, lambda: self.is_deleted)
+            return GroupOffset(self, "logs", partition, position, lambda: self.is_lost, lambda: self.is_void)
 
         return Ledger(0, None, staging.of(offset_at))
 
@@ -148,7 +148,7 @@ def test_of_a_deleted_topic_the_records_are_sent_and_no_offset() -> None:
     staging, producer, member, kept = Staging(), Producer(), Member(), Member()
     deleted, ledger = member.ledger(staging, 0), kept.ledger(staging, 1)
     staging.prepare(batch([], resolve=resolve) for resolve in (deleted.track(7), ledger.track(8)))
-    member.is_deleted = True
+    member.is_void = True
     staging.add_offsets(producer)
     assert [position.partition for positions, _ in producer.sent for position in positions] == [1]
     staging.commit()

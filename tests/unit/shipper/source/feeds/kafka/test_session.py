@@ -246,6 +246,36 @@ def test_lost_records_are_logged_counted_and_read_past(desk: Desk, caplog: pytes
     assert "offset 2 of logs[0] is not in Kafka any more, which has 7 to 9: it is read on from 7" in caplog.text
 
 
+def test_what_is_in_flight_when_records_are_lost_is_sent_without_an_offset(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,), before = desk.read(), desk.partition
+    desk.topics.write(PLACE, *[b"x"] * 9)
+    desk.topics.delete_before(PLACE, 7)
+    desk.step(2)
+    assert desk.partition is not before
+    assert (batch.source.is_lost(), before.is_void, desk.partition.is_void) == (False, True, False)
+    assert desk.session.rebalances.records_lost == 6
+
+
+def test_lost_records_that_the_client_reports_twice_are_read_past_once(desk: Desk) -> None:
+    desk.topics.write(PLACE, *[b"x"] * 10)
+    desk.topics.committed[PLACE] = 2
+    desk.topics.delete_before(PLACE, 7)
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step(2)
+    (batch,), before = desk.read(), desk.partition
+    desk.topics.write(PLACE, b"later")
+    desk.session.rebalances.out_of_range(desk.consumer, PLACE)
+    desk.step(2)
+    assert desk.partition is before
+    assert (batch.messages.offsets, desk.texts()) == ([7, 8, 9], ["later"])
+    assert desk.session.rebalances.records_lost == 5
+
+
 def test_with_fail_the_partition_stops_with_a_problem_and_others_do_not(desk: Desk) -> None:
     desk.options["out_of_range"] = "fail"
     desk.topics.write(PLACE, *[b"x"] * 10)
@@ -460,9 +490,9 @@ def test_what_is_in_flight_of_a_deleted_topic_is_not_left_to_another_member(desk
     (batch,), partition = desk.read(), desk.partition
     desk.topics.deleted.add("logs")
     desk.step(10)
-    assert not partition.is_deleted  # it may be that a broker is behind the others
+    assert not partition.is_void  # it may be that a broker is behind the others
     desk.step(10)
-    assert partition.is_deleted
+    assert partition.is_void
     desk.consumer.lose(PLACE)
     desk.step()
     assert (desk.session.rebalances.partitions, batch.source.is_lost()) == ({}, False)
@@ -477,7 +507,7 @@ def test_a_topic_that_one_broker_did_not_know_is_not_deleted(desk: Desk) -> None
         desk.step(10)
         desk.topics.deleted = set()
         desk.step(10)
-        assert not desk.partition.is_deleted
+        assert not desk.partition.is_void
 
 
 def test_a_transaction_gets_the_offsets_of_what_it_has(desk: Desk) -> None:

@@ -123,12 +123,13 @@ def test_an_input_that_a_reload_adds_has_a_producer_that_outlives_the_broker(
 
 
 @pytest.mark.slow("kills the broker")
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("strategy, delivery", [("range", "exactly_once"), ("cooperative-sticky", "at_least_once")])
 def test_a_topic_that_is_made_again_when_its_broker_is_back_is_read_from_its_first_record(
-    relays: list[Relay], numbers: Numbers, kafka_broker: Broker, strategy: str
+    relays: list[Relay], numbers: Numbers, kafka_broker: Broker, strategy: str, delivery: str
 ) -> None:
     relay, topic = relays[0], numbers.source
-    relay.options["rebalance.strategy"] = strategy
+    relay.options |= {"rebalance.strategy": strategy, "isolation_level": "read_committed"}
+    relay.output = {"delivery": delivery}
     relay.start()
     numbers.write(4000)
     numbers.await_all()

@@ -145,7 +145,7 @@ class Partition:
         them. Called by the member's thread."""
         kept = self.kept  # before the position, which removes the cuts that it passes
         position = self.position
-        if position is None or self.is_lost:
+        if position is None or self.is_lost or self.is_void:
             return None
         kept = kept.behind(position)
         return None if position == self.committed and self.saved_cuts.issuperset(kept.cuts) else (position, kept)

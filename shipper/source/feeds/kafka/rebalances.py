@@ -219,7 +219,7 @@ class Rebalances:
         self._report_recreated({partition.place: partition.position for partition in before})
         for partition in before:
             partition.end_reading()
-            partition.is_lost = True
+            partition.is_void = True  # and not lost: nobody reads again what is in flight
         self._context.new_topics.add(topic)
         self.is_outdated = True
 

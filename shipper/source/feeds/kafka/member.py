@@ -73,9 +73,10 @@ class Member:
         while not self._is_stopping():
             try:
                 self._hold_session()
-            except (KafkaException, StartError) as error:
-                is_kafka = isinstance(error, KafkaException)
-                self._retry_later(self._context.problems.words(error.args[0]) if is_kafka else str(error))
+            except KafkaException as error:
+                self._retry_later(self._context.problems.words(error.args[0]))
+            except StartError as error:
+                self._retry_later(str(error))
             except Exception as error:
                 logger.exception("input %s: the thread of its member failed", self._context.config.id)
                 self._retry_later(repr(error))

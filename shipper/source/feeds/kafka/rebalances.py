@@ -72,10 +72,7 @@ class Rebalances:
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
         self._report_recreated({start.place: start.previous for start in starts if start.previous is not None})
-        for start in starts:
-            topic_id = start.kept.topic_id
-            if topic_id:
-                self.is_outdated |= self._topic_ids.setdefault(start.place[0], topic_id) != topic_id
+        self._compare_ids({start.place[0]: start.kept.topic_id for start in starts})
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.partitions = {**self.partitions, **added}
@@ -94,6 +91,12 @@ class Rebalances:
         names = ", ".join(f"{topic}[{number}]" for topic, number in sorted(added)) or "none"
         logger.info("input %s: the group %s gives it partitions: %s", self._config.id, self._config.group_id, names)
         self._context.wake()
+
+    def _compare_ids(self, now: Mapping[str, str]) -> None:
+        known = {topic: topic_id for topic, topic_id in now.items() if topic_id}
+        if any(self._topic_ids.get(topic, topic_id) != topic_id for topic, topic_id in known.items()):
+            self.is_outdated = True
+        self._topic_ids |= known
 
     def revoked(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
         """Await what is in flight of them, and commit it, before another member may read on."""

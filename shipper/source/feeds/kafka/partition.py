@@ -156,6 +156,12 @@ class Partition:
             self.is_ending = True
             self._blocks.clear()
 
+    def void(self) -> None:
+        """Give no more of it, and let the group have no offset of it. It is not lost: nobody reads again what is in
+        flight. Called by the member's thread."""
+        self.end_reading()
+        self.is_void = True
+
     @property
     def is_settled(self) -> bool:
         """True if all that was taken is acknowledged."""

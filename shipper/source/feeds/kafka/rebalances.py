@@ -72,7 +72,9 @@ class Rebalances:
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
         self._report_recreated({start.place: start.previous for start in starts if start.previous is not None})
-        self._compare_ids({start.place[0]: start.kept.topic_id for start in starts})
+        ids = {start.place[0]: start.kept.topic_id for start in starts if start.kept.topic_id}
+        self.is_outdated |= bool(self._changed(ids))
+        self._topic_ids |= ids
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.partitions = {**self.partitions, **added}
@@ -91,12 +93,6 @@ class Rebalances:
         names = ", ".join(f"{topic}[{number}]" for topic, number in sorted(added)) or "none"
         logger.info("input %s: the group %s gives it partitions: %s", self._config.id, self._config.group_id, names)
         self._context.wake()
-
-    def _compare_ids(self, now: Mapping[str, str]) -> None:
-        known = {topic: topic_id for topic, topic_id in now.items() if topic_id}
-        if any(self._topic_ids.get(topic, topic_id) != topic_id for topic, topic_id in known.items()):
-            self.is_outdated = True
-        self._topic_ids |= known
 
     def revoked(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
         """Await what is in flight of them, and commit it, before another member may read on."""
@@ -169,13 +165,13 @@ class Rebalances:
         if partition is None or partition.is_ending:
             return
         first, end = bounds(consumer, place)
-        if self._changed(self._topics_now([partition.topic])):
+        if self._changed(_ids(self._topics_now([partition.topic]))):
             self.recreated(partition.topic)
             return
         wanted = partition.next or 0
         words = f"offset {wanted} of {place[0]}[{place[1]}] is not in Kafka any more, which has {first} to {end - 1}"
         if first <= wanted <= end:  # the client reported it twice, and it is read on already
-            self._read_on(consumer, [place])
+            self._read_on(consumer, partition)
             return
         lost = max(first - wanted, 0)
         policy = self._config.out_of_range
@@ -196,7 +192,7 @@ class Rebalances:
             policy,
             extra=EACH,
         )
-        self._replace(consumer, [Start(place, partition.kept.behind(start), start, committed=False)])
+        self._replace(consumer, Start(place, partition.kept.behind(start), start, committed=False))
 
     def look_at_topics(self) -> None:
         """Notice which topics were deleted, and which were made again. Blocks, and raises KafkaException."""
@@ -205,24 +201,22 @@ class Rebalances:
         for partition in self.partitions.values():  # at the second look: a broker may be behind the others
             partition.is_void = partition.topic in missing & self._missing
         self._missing = missing
-        for name in self._changed(now):
+        for name in self._changed(_ids(now)):
             self.recreated(name)
 
     def _topics_now(self, names: Collection[str]) -> dict[str, Topic]:
         return self._starts.topic_ids.of(sorted(names)) if names else {}
 
-    def _changed(self, now: Mapping[str, Topic]) -> list[str]:
+    def _changed(self, ids: Mapping[str, str]) -> list[str]:
         """Return the topics that were deleted, and made again, after they were assigned."""
-        before = {partition.topic: partition.topic_id for partition in self.partitions.values() if partition.topic_id}
-        return [name for name, topic in now.items() if topic.id and topic.id != before.get(name, topic.id)]
+        return [name for name, topic_id in ids.items() if self._topic_ids.get(name, topic_id) != topic_id]
 
     def recreated(self, topic: str) -> None:
         """The topic was deleted, and made again: the new one is read from its first record, by another consumer."""
         before = [partition for partition in self.partitions.values() if partition.topic == topic]
         self._report_recreated({partition.place: partition.position for partition in before})
         for partition in before:
-            partition.end_reading()
-            partition.is_void = True  # and not lost: nobody reads again what is in flight
+            partition.void()
         self._context.new_topics.add(topic)
         self.is_outdated = True
 
@@ -238,26 +232,23 @@ class Rebalances:
                 extra=EACH,
             )
 
-    def _replace(self, consumer: Consumer, starts: Sequence[Start]) -> None:
-        """Begin these partitions elsewhere."""
-        before = [self.partitions[start.place] for start in starts]
-        for partition in before:
-            partition.end_reading()
-            partition.is_void = True  # and not lost: nobody reads again what is in flight
-        added = {start.place: self._made(start) for start in starts}
-        self._mark_once_ends(consumer, added.values())
-        self.partitions = {**self.partitions, **added}
-        self._read_on(consumer, list(added))
+    def _replace(self, consumer: Consumer, start: Start) -> None:
+        """Begin a partition elsewhere."""
+        self.partitions[start.place].void()
+        partition = self._made(start)
+        self._mark_once_ends(consumer, [partition])
+        self.partitions = {**self.partitions, start.place: partition}
+        self._read_on(consumer, partition)
 
-    def _read_on(self, consumer: Consumer, places: Sequence[Place]) -> None:
-        """Have the client read these partitions from the next offset on."""
+    def _read_on(self, consumer: Consumer, partition: Partition) -> None:
+        """Have the client read this partition from the next offset on."""
         if self._is_cooperative:
-            consumer.incremental_unassign([TopicPartition(*place) for place in places])
-            consumer.incremental_assign([_target(self.partitions[place]) for place in places])
+            consumer.incremental_unassign([TopicPartition(*partition.place)])
+            consumer.incremental_assign([_target(partition)])
         else:
-            for partition in self.partitions.values():
-                partition.paused = False
-            consumer.assign([_target(partition) for partition in self.partitions.values() if not partition.stopped])
+            for other in self.partitions.values():
+                other.paused = False
+            consumer.assign([_target(other) for other in self.partitions.values() if not other.stopped])
 
     def _made(self, start: Start) -> Partition:
         partition = self._context.make_partition(start)
@@ -304,6 +295,11 @@ class Rebalances:
             partition.is_lost = not partition.is_void  # else no other member can send what is in flight
             self._context.problems.forget(_name(partition))
         self.partitions = {place: other for place, other in self.partitions.items() if other not in removed}
+
+
+def _ids(topics: Mapping[str, Topic]) -> dict[str, str]:
+    """Return the ids that are known."""
+    return {name: topic.id for name, topic in topics.items() if topic.id}
 
 
 def _name(partition: Partition) -> str:

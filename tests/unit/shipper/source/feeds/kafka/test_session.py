@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from shipper.event import Batch
 from shipper.pipeline.acks import Ledger, Node
+from shipper.source.feeds.kafka.partition import Partition
 from shipper.source.feeds.kafka.session import HANDED_OVER
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
@@ -246,12 +248,18 @@ def test_lost_records_are_logged_counted_and_read_past(desk: Desk, caplog: pytes
     assert "offset 2 of logs[0] is not in Kafka any more, which has 7 to 9: it is read on from 7" in caplog.text
 
 
-def test_what_is_in_flight_when_records_are_lost_is_sent_without_an_offset(desk: Desk) -> None:
+def in_flight(desk: Desk) -> tuple[Batch, Partition]:
+    """Return a batch that is in flight, of one record, and its partition."""
     desk.topics.write(PLACE, b"one")
     desk.begin()
     desk.consumer.give(PLACE)
     desk.step()
-    (batch,), before = desk.read(), desk.partition
+    (batch,) = desk.read()
+    return batch, desk.partition
+
+
+def test_what_is_in_flight_when_records_are_lost_is_sent_without_an_offset(desk: Desk) -> None:
+    batch, before = in_flight(desk)
     desk.topics.write(PLACE, *[b"x"] * 9)
     desk.topics.delete_before(PLACE, 7)
     desk.step(2)
@@ -483,11 +491,7 @@ def test_a_topic_that_exists_now_is_no_problem_where_other_members_read_it(desk:
 
 
 def test_what_is_in_flight_of_a_deleted_topic_is_not_left_to_another_member(desk: Desk) -> None:
-    desk.topics.write(PLACE, b"one")
-    desk.begin()
-    desk.consumer.give(PLACE)
-    desk.step()
-    (batch,), partition = desk.read(), desk.partition
+    batch, partition = in_flight(desk)
     desk.topics.deleted.add("logs")
     desk.step(10)
     assert not partition.is_void  # it may be that a broker is behind the others

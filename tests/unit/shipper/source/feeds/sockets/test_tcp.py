@@ -115,12 +115,17 @@ def test_connections_beyond_the_limit_are_closed_and_counted(listen: Listen, cap
     assert "max_connections (1) are open" in caplog.text
 
 
-def test_peers_that_have_left_do_not_count_as_connections(listen: Listen) -> None:
-    listening = listen(f"{TCP}, pending_bytes: 64KiB, max_connections: 3")
+def leave_waiting(listening: Listening) -> None:
+    """Have a full input, and 200 connections with a line each that wait to be accepted, and whose peers have left."""
     listening.send_all(b"x" * 200_000)
     listening.await_full()
     for number in range(200):
         listening.send_all(b"%d\n" % number)
+
+
+def test_peers_that_have_left_do_not_count_as_connections(listen: Listen) -> None:
+    listening = listen(f"{TCP}, pending_bytes: 64KiB, max_connections: 3")
+    leave_waiting(listening)
     assert sorted(listening.texts(201)[1:]) == sorted(map(str, range(200)))
     assert listening.metrics.connections_refused == 0
 
@@ -273,10 +278,7 @@ def test_what_the_kernel_has_is_given_out_at_a_stop_but_no_unfinished_line(liste
 
 def test_connections_that_were_not_accepted_yet_are_read_at_a_stop_too(listen: Listen) -> None:
     listening = listen(f"{TCP}, pending_bytes: 64KiB")
-    listening.send_all(b"x" * 200_000)
-    listening.await_full()
-    for number in range(200):
-        listening.send_all(b"%d\n" % number)
+    leave_waiting(listening)
     texts = [event["message"] for event in listening.rest()]
     assert sorted(text for text in texts if text[0] != "x") == sorted(map(str, range(200)))
 

@@ -15,6 +15,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from queue import SimpleQueue
@@ -214,7 +215,8 @@ class _Server(socketserver.ThreadingUnixStreamServer):
     def break_connections(self) -> None:
         """Let no client keep a thread: `server_close` waits for all of them."""
         for request in list(self._open):
-            request.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):  # its own thread has just closed it
+                request.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):

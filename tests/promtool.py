@@ -21,7 +21,7 @@ _CACHE = Path(os.environ.get("SHIPPER_CACHE", Path(__file__).parents[1] / ".cach
 PROMTOOL = shutil.which("promtool") or str(_CACHE / "tools" / "usr" / "bin" / "promtool")
 TARGET = {"job": "shipper", "instance": "web-1"}
 
-needs_promtool = pytest.mark.skipif(not Path(PROMTOOL).exists(), reason="no promtool: run script/tools")
+needs_promtool = pytest.mark.skipif(not Path(PROMTOOL).exists(), reason="no promtool: run script/tools --all")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 import socketserver
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -142,11 +142,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for piece in body:
-            if not piece:
-                return
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-        self.wfile.write(b"0\r\n\r\n")
+        with suppress(ConnectionError):  # a client leaves when it has seen enough
+            for piece in body:
+                if not piece:
+                    return
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.wfile.write(b"0\r\n\r\n")
 
     def address_string(self) -> str:
         return "a unix socket"

@@ -91,8 +91,9 @@ class JournalLab:
         raise AssertionError(f"read only {self.texts}; {self.feed.status()}")
 
     def rings(self, seconds: float) -> bool:
-        """True if the loop is woken within so many seconds."""
+        """Take a step; True if the loop is woken within so many seconds."""
         self._awake.clear()
+        self.step()
         return self._awake.wait(seconds)
 
     def read(self, *texts: str) -> None:

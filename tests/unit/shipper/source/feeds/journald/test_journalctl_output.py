@@ -158,10 +158,7 @@ def test_once_other_words_are_no_problem(lab: JournalLab, tmp_path: Path) -> Non
 def test_one_that_closes_its_standard_error_does_not_keep_the_loop_awake(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(journalctl_path=program(tmp_path, f"exec 2>&-; {entry(1, 'one')}; exec sleep 60"))
     lab.read("one")
-    lab.until(lambda: lab.feed.next_wake(reading=True) > 60)
-    for _ in range(3):
-        lab.step()
-        assert not lab.rings(0.1)
+    assert sum(lab.rings(0.1) for _ in range(5)) <= 2, "once for the entry, and once for the end"
 
 
 @pytest.mark.parametrize(

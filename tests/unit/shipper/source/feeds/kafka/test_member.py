@@ -49,7 +49,7 @@ def site(clock: ManualClock) -> Iterator[Site]:
 
 def test_a_consumer_that_has_failed_does_not_leave_the_member_with_nothing_to_read(site: Site) -> None:
     site.give(0)
-    assert site.member.has_assignment
+    site.until(lambda: site.member.has_assignment)
     site.topics.consumers[0].on_error(KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced", True))
     site.until(lambda: site.topics.consumers[0].is_closed)
     site.until(lambda: not site.member.partitions)

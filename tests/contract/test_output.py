@@ -148,31 +148,36 @@ def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Dest
 
 
 def read_topic(bootstrap: str, topic: str) -> list[bytes]:
-    """Return all values, partition by partition: a file's records are in one partition."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "unused",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-        }
-    )
+    """Return all values that are committed, partition by partition: a file's records are in one partition. Wait for
+    those of transactions that are about to end: the coordinator may answer a commit before it has told the partitions.
+    """
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": "unused",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+    }
+    everything = Consumer(settings | {"isolation.level": "read_uncommitted"})
+    consumer = Consumer(settings | {"isolation.level": "read_committed"})
     values: list[bytes] = []
-    for partition in range(PARTITIONS):
-        start, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=10)
-        consumer.assign([TopicPartition(topic, partition, start)])
-        while start < end:
+    for place in (TopicPartition(topic, partition) for partition in range(PARTITIONS)):
+        position, end = everything.get_watermark_offsets(place, timeout=10)
+        consumer.assign([TopicPartition(topic, place.partition, position)])
+        while position < end:
             message = consumer.poll(10)
             assert message is not None
+            offset = message.offset()
+            assert offset is not None
             if (error := message.error()) is not None:
                 assert error.code() == KafkaError._PARTITION_EOF
-                break  # a commit's marker is the last
-            value, offset = message.value(), message.offset()
+                position = offset  # behind the marker of a commit, or before an open transaction
+                continue
+            value = message.value()
             assert value is not None
-            assert offset is not None
             assert message.key() == json.loads(value)["log"]["file"]["id"].encode()
             values.append(value)
-            start = offset + 1
+            position = offset + 1
+    everything.close()
     consumer.close()
     return values
 

@@ -193,10 +193,14 @@ class Receiver:
         words = NO_MORE.format(error.strerror)
         self.problems = {**self.problems, listener.place: words}
         self._report.warn("accept", "%s: %s", listener.place, words)
-        if listener not in self._retry:  # a stop tries those again that are left alone
-            self._selector.unregister(listener.socket)
+        self._unwatch(listener)
         self._retry[listener] = self._clock.monotonic() + RETRY_SECONDS
         self.counts.connections_refused += 1  # last: who sees it finds the problem, too
+
+    def _unwatch(self, listener: Listener) -> None:
+        """Calling it again does nothing: a stop tries those again that are left alone."""
+        if listener.socket in self._selector.get_map():
+            self._selector.unregister(listener.socket)
 
     def _look(self, now: float) -> None:
         """Look at what no event shows: time that has passed, datagrams that were dropped, renewed certificates."""
@@ -216,9 +220,7 @@ class Receiver:
         self._acceptor.takes_last = True
         for listener in self._listeners:
             listener.refuse_more()
-            if listener not in self._retry:
-                self._selector.unregister(listener.socket)
-                self._retry[listener] = float("inf")
+            self._unwatch(listener)
         for listener in self._listeners.copy():
             if not listener.is_stream:
                 self._drain_datagrams(listener)

@@ -53,9 +53,10 @@ class KafkaFeed:
     def finished(self) -> bool:
         if self._member.has_ended:
             return True
-        if not (self._context.once and self._member.has_assignment):
+        assignment = self._member.assignment if self._context.once else None
+        if assignment is None:
             return False
-        return all(partition.stopped and partition.is_done for partition in self._member.partitions.values())
+        return all(partition.stopped and partition.is_done for partition in assignment.values())
 
     def step(self) -> None:
         lost = self._member.records_lost

@@ -20,8 +20,8 @@ FAILED_RETRY = 30.0  # seconds
 
 
 class Member:
-    """`partitions`, `has_ended`, `records_lost` and `metadata` may be asked for by any thread; the rest is for the
-    reading thread."""
+    """`partitions`, `assignment`, `has_ended`, `records_lost` and `metadata` may be asked for by any thread; the rest
+    is for the reading thread."""
 
     def __init__(self, clients: Clients, context: MemberContext, are_renewed: Callable[[], bool] = never) -> None:
         self._clients = clients
@@ -31,8 +31,8 @@ class Member:
         self._attempts = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"kafka {context.config.group_id}")
-        self._session: Session | None = None
-        self._records_lost = 0  # of former sessions
+        # The session, and how many records were lost in those before it: together, for what looks at them meanwhile.
+        self._now: tuple[Session | None, int] = None, 0
         self.has_ended = False
 
     def start(self) -> None:
@@ -45,25 +45,30 @@ class Member:
 
     def has_room(self) -> None:
         """Note that something was taken."""
-        if self._session is not None:
-            self._session.has_room()
+        session, _ = self._now
+        if session is not None:
+            session.has_room()
 
     @property
     def partitions(self) -> dict[Place, Partition]:
-        return self._session.rebalances.partitions if self._session is not None else {}
+        session, _ = self._now
+        return session.rebalances.partitions if session is not None else {}
 
     @property
-    def has_assignment(self) -> bool:
-        """True if it is known what there is to read."""
-        return self._session is not None and (self._session.has_assignment or self._session.has_nothing)
+    def assignment(self) -> dict[Place, Partition] | None:
+        """Return what there is to read; None while that is not known."""
+        session, _ = self._now
+        return session.assignment if session is not None else None
 
     @property
     def records_lost(self) -> int:
-        return self._records_lost + (self._session.rebalances.records_lost if self._session is not None else 0)
+        session, before = self._now
+        return before + (session.rebalances.records_lost if session is not None else 0)
 
     def metadata(self) -> object:
         """Return what a transaction proves by that this member still has its partitions."""
-        return self._session.rebalances.metadata if self._session is not None else None
+        session, _ = self._now
+        return session.rebalances.metadata if session is not None else None
 
     def _is_stopping(self) -> bool:
         # This thread outlives the main one only until it has committed and left the group.
@@ -86,18 +91,18 @@ class Member:
     def _hold_session(self) -> None:
         """Read by one consumer, until the input stops, the consumer is of no more use, or has old certificates."""
         session = Session(self._clients, self._context, self._is_stopping)
-        self._session = session
+        self._now = session, self.records_lost
         try:
             session.begin()
             while not (self._is_stopping() or session.is_over or self._are_renewed()):
                 session.step()
-                if session.has_assignment:
+                if session.rebalances.assignment is not None:
                     self._attempts = 0
             session.finish()
         finally:
             session.close()
             # Until there is another one, it is not known what there is to read: with --once that is not the end.
-            self._session, self._records_lost = None, self.records_lost
+            self._now = None, self.records_lost
         if session.failure and not self._is_stopping():
             # Not soon: two members with one group_instance_id would take the partitions from each other all the time.
             self._retry_later(session.failure, FAILED_RETRY)

@@ -51,8 +51,8 @@ class MemberContext:
 
 
 class Rebalances:
-    """Used by the member's thread, its callbacks within `poll`; any thread may read `partitions`, which is replaced as
-    a whole, and the numbers."""
+    """Used by the member's thread, its callbacks within `poll`; any thread may read `assignment` and `partitions`,
+    which are replaced as a whole, and the numbers."""
 
     def __init__(self, context: MemberContext, starts: Starts, is_stopping: Callable[[], bool]) -> None:
         self._context = context
@@ -60,14 +60,18 @@ class Rebalances:
         self._starts = starts
         self._is_stopping = is_stopping
         self._is_cooperative = context.config.rebalance.strategy == "cooperative-sticky"
-        self.partitions: dict[Place, Partition] = {}
+        # What the group has given; None while it is about to give something, and when the consumer is closed.
+        self.assignment: dict[Place, Partition] | None = None
         self.metadata: object = None
-        self.has_assignment = False
         self.is_closing = False
         self.is_outdated = False  # a topic was made again: the consumer may go on looking for the former one
         self._topic_ids: dict[str, str] = {}  # of the topics that the consumer has read
         self._missing: set[str] = set()  # topics that did not exist when they were looked at last
         self.records_lost = 0
+
+    @property
+    def partitions(self) -> dict[Place, Partition]:
+        return self.assignment or {}
 
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
@@ -77,7 +81,7 @@ class Rebalances:
         self._topic_ids |= ids
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
-        self.partitions = {**self.partitions, **added}
+        self.assignment = {**self.partitions, **added}
         targets = [_target(partition) for partition in added.values()]
         if self._is_cooperative:
             consumer.incremental_assign(targets)
@@ -86,7 +90,6 @@ class Rebalances:
         self._commit_starts(consumer, [start for start in starts if not start.committed])
         # After what was taken from this member was marked as lost: a transaction with this metadata has none of it.
         self.metadata = consumer.consumer_group_metadata()
-        self.has_assignment = True
         topics = {topic for topic, _ in added}
         for name in {"", *topics, *self._config.patterns_of(topics)}:
             self._context.problems.recovered(name)
@@ -100,7 +103,7 @@ class Rebalances:
         if not self.is_closing:
             self.settle(partitions)
             self.commit(consumer, partitions)
-        self._remove(partitions)
+        self._remove(partitions, is_rest_known=self._is_cooperative and not self.is_closing)
 
     def lost(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
         """They may belong to another member already: nothing is awaited or committed."""
@@ -237,7 +240,7 @@ class Rebalances:
         self.partitions[start.place].void()
         partition = self._made(start)
         self._mark_once_ends(consumer, [partition])
-        self.partitions = {**self.partitions, start.place: partition}
+        self.assignment = {**self.partitions, start.place: partition}
         self._read_on(consumer, partition)
 
     def _read_on(self, consumer: Consumer, partition: Partition) -> None:
@@ -288,13 +291,16 @@ class Rebalances:
         places = ((partition.topic, partition.partition) for partition in taken)
         return [self.partitions[place] for place in places if place in self.partitions]
 
-    def _remove(self, partitions: Iterable[Partition]) -> None:
+    def _remove(self, partitions: Iterable[Partition], *, is_rest_known: bool = False) -> None:
+        """`is_rest_known`: what is left is all that there is to read, also where that is nothing. Else the group is
+        about to give partitions again, or another consumer is: with --once nothing left is not the end of all."""
         removed = set(partitions)
         for partition in removed:
             partition.end_reading()
             partition.is_lost = not partition.is_void  # else no other member can send what is in flight
             self._context.problems.forget(_name(partition))
-        self.partitions = {place: other for place, other in self.partitions.items() if other not in removed}
+        rest = {place: other for place, other in self.partitions.items() if other not in removed}
+        self.assignment = rest if rest or is_rest_known else None
 
 
 def _ids(topics: Mapping[str, Topic]) -> dict[str, str]:

@@ -58,18 +58,16 @@ class Session:
         self.rebalances = Rebalances(context, starts, is_stopping)
 
     @property
-    def has_assignment(self) -> bool:
-        return self.rebalances.has_assignment
-
-    @property
     def is_over(self) -> bool:
         """True if another consumer is to read on: this one has failed permanently, or is outdated."""
         return bool(self.failure) or self.rebalances.is_outdated
 
     @property
-    def has_nothing(self) -> bool:
-        """True if none of the topics exists, so that the group gives nothing to read. Any thread may ask."""
-        return not self.rebalances.partitions and self._unknown >= set(self._context.config.topics)
+    def assignment(self) -> dict[Place, Partition] | None:
+        """Return what there is to read; None while that is not known. If none of the topics exists, that is nothing,
+        and the group never gives it. Any thread may ask."""
+        assignment = self.rebalances.assignment
+        return {} if assignment is None and self._unknown >= set(self._context.config.topics) else assignment
 
     def has_room(self) -> None:
         """Note that something was taken. Any thread may call it."""

@@ -49,11 +49,11 @@ def site(clock: ManualClock) -> Iterator[Site]:
 
 def test_a_consumer_that_has_failed_does_not_leave_the_member_with_nothing_to_read(site: Site) -> None:
     site.give(0)
-    site.until(lambda: site.member.has_assignment)
+    assert site.member.assignment == site.member.partitions
     site.topics.consumers[0].on_error(KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced", True))
     site.until(lambda: site.topics.consumers[0].is_closed)
     site.until(lambda: not site.member.partitions)
-    site.until(lambda: not site.member.has_assignment)
+    site.until(lambda: site.member.assignment is None)
     assert not site.member.has_ended
 
 

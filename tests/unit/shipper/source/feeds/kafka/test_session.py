@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from shipper.event import Batch
 from shipper.pipeline.acks import Ledger, Node
-from shipper.source.feeds.kafka.partition import Partition
+from shipper.source.feeds.kafka.partition import Partition, Place
 from shipper.source.feeds.kafka.session import HANDED_OVER
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
@@ -190,6 +190,42 @@ def test_of_a_lost_partition_nothing_is_committed_nor_handed_over(desk: Desk) ->
     assert desk.topics.committed in ({}, {PLACE: 0})
     assert partition.take() is None
     assert batch.source.is_lost()
+
+
+@pytest.mark.parametrize(("strategy", "rest"), [("range", None), ("cooperative-sticky", {})])
+def test_between_what_was_taken_and_what_is_given_then_it_is_not_known_what_there_is_to_read(
+    desk: Desk, strategy: str, rest: dict[Place, Partition] | None
+) -> None:
+    """With --once nothing would be the end of all. A group that takes only what others get leaves the rest."""
+    desk.options["rebalance"] = desk_rebalance(strategy)
+    desk.begin()
+    assert desk.session.assignment is None
+    for take, left in ((desk.consumer.take, rest), (desk.consumer.lose, None)):
+        desk.consumer.give(PLACE)
+        desk.step()
+        assert list(desk.session.assignment or ()) == [PLACE]
+        take(PLACE)
+        desk.step()
+        assert desk.session.assignment == left
+    desk.consumer.give(PLACE)
+    desk.step()
+    desk.session.close()
+    assert desk.session.assignment is None
+
+
+def test_a_consumer_that_leaves_the_group_takes_its_time_with_nothing_to_read(desk: Desk) -> None:
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    seen: list[object] = []
+
+    def leave() -> None:
+        desk.session.rebalances.revoked(desk.consumer, [TopicPartition(*PLACE)])
+        seen.append(desk.session.assignment)
+
+    desk.consumer.close = leave  # type: ignore[method-assign]  # as the client does, and takes seconds for it
+    desk.session.close()
+    assert seen == [None]
 
 
 def test_with_transactions_the_group_is_left_to_them(desk: Desk) -> None:
@@ -453,9 +489,9 @@ def test_where_no_topic_exists_there_is_nothing_to_wait_for(desk: Desk) -> None:
     unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
     desk.topics.records[PLACE] = [FakeMessage(PLACE, 0, failure=unknown)]
     desk.consumer.positions[PLACE] = 0
-    assert not desk.session.has_nothing
+    assert desk.session.assignment is None
     desk.step()
-    assert desk.session.has_nothing
+    assert desk.session.assignment == {}
     assert desk.problems.now["kafka topic logs"].startswith("the topic logs does not exist; create it")
 
 

@@ -176,6 +176,15 @@ class KubernetesApi:
     def watches(self, plural: str) -> list[Request]:
         return [request for request in self.requests if request.is_watch and request.path.endswith(plural)]
 
+    def at_handshake(self, call: Callable[[], object]) -> None:
+        """Have this called while a client waits for the server's part of the handshake."""
+
+        def begins(*_: object) -> None:
+            call()
+
+        assert isinstance(self._server.socket, ssl.SSLSocket)
+        self._server.socket.context.sni_callback = begins
+
     def note(self, request: Request) -> None:
         with self._changed:
             self.requests.append(request)

@@ -128,15 +128,20 @@ class Client:
 
     def _connected(self) -> "_Connection":
         with self._lock:
-            if self.is_closed:
-                raise ApiError("connection", "the client is closed")
+            self._check_open()
             if self._connection is None:
                 self._connection = _Connection(self._access, self._limits.timeout)
             connection = self._connection
         if connection.sock is None:
             connection.connect()
+            with self._lock:  # an interruption did not find the socket until now
+                self._check_open()
         connection.wait_at_most(self._limits.timeout)
         return connection
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise ApiError("connection", "the client is closed")
 
     def _disconnect(self) -> None:
         with self._lock:

@@ -1,5 +1,6 @@
 """Requests to a server that answers as API servers do, and as they should not."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -8,6 +9,8 @@ from typing import Any, Protocol
 
 import pytest
 
+from shipper.event import Doc
+from shipper.kubernetes.access import Access
 from shipper.kubernetes.api_error import ApiError
 from shipper.kubernetes.client import LIMITS, METADATA_ONLY, Client, Limits
 from tests.certificates import CertificateDirectory
@@ -126,10 +129,10 @@ def test_an_answer_that_comes_drop_by_drop_is_given_up(api: KubernetesApi, clien
     assert problem(client(api, Limits(longest=-1.0))).kind == "timeout"
 
 
-def test_a_port_without_a_server_is_a_connection_that_failed(client: MakeClient) -> None:
-    with KubernetesApi() as api:
-        asked = client(api)
-    error = problem(asked)
+def test_a_port_without_a_server_is_a_connection_that_failed() -> None:
+    with socket.socket() as bound:  # and does not listen; no one else can have the port
+        bound.bind(("127.0.0.1", 0))
+        error = problem(Client(Access(host="127.0.0.1", port=bound.getsockname()[1], source="the test"), ManualClock()))
     assert (error.kind, "Connection refused" in str(error)) == ("connection", True)
 
 
@@ -145,11 +148,31 @@ def test_an_event_of_any_size_is_bounded(api: KubernetesApi, client: MakeClient)
     assert raised.value.kind == "too_large"
 
 
+def first_event_after_a_silence(api: KubernetesApi, client: MakeClient) -> Doc | None:
+    """Return None where the answer did not begin in time: the machine was busy with something else."""
+    timers: list[threading.Timer] = []
+
+    def answered() -> None:
+        timers.append(threading.Timer(0.8, lambda: api.put("pods", pod("a"))))
+        timers[0].start()
+
+    events = client(api, Limits(timeout=0.5)).watch(PODS, {"watch": "true", "resourceVersion": "1"}, 60, answered)
+    try:
+        return next(events)
+    except ApiError:
+        if timers:
+            raise
+        return None
+    finally:
+        for timer in timers:
+            timer.join()
+
+
 def test_a_watch_may_be_silent_for_longer_than_an_answer(api: KubernetesApi, client: MakeClient) -> None:
-    asked = client(api, Limits(timeout=0.5))
-    events = asked.watch(PODS, {"watch": "true", "resourceVersion": "1"}, 60)
-    threading.Timer(0.8, lambda: api.put("pods", pod("a"))).start()
-    assert next(events)["type"] == "ADDED"
+    first = None
+    while first is None:
+        first = first_event_after_a_silence(api, client)
+    assert first["type"] == "ADDED"
     events = client(api).watch(PODS, {"watch": "true", "resourceVersion": "9"}, 0.05)
     with pytest.raises(ApiError) as raised:
         next(events)
@@ -195,6 +218,16 @@ class TestTls:
             assert (error.kind, "its certificate is not accepted" in str(error)) == ("tls", True)
             error = problem(client(api, authorities=Pem(file="/none.crt")))
             assert "/none.crt: No such file" in str(error)
+
+    def test_a_client_that_is_interrupted_within_the_handshake_asks_nothing(
+        self, files: CertificateDirectory, client: MakeClient
+    ) -> None:
+        """Else it would wait for minutes for what happens next, with no one to interrupt it."""
+        with KubernetesApi(certificate=files.issue_for("127.0.0.1")) as api:
+            asked = client(api, verifies=False)
+            api.at_handshake(asked.interrupt)
+            assert "the client is closed" in str(problem(asked))
+            assert api.requests == []
 
     def test_a_server_may_have_another_name_in_its_certificate(
         self, files: CertificateDirectory, client: MakeClient

@@ -196,6 +196,10 @@ class KubernetesApi:
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.requests) >= count, LONGEST_WAIT)
 
+    def wait_for_watches(self, plural: str, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.watches(plural)) >= count, LONGEST_WAIT)
+
     def _record(self, plural: str, event: Doc, before: Doc = _NONE) -> None:
         self._history.append((self._version, plural, event, before))
         self._changed.notify_all()

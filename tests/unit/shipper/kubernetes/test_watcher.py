@@ -88,12 +88,13 @@ def test_a_change_of_a_pod_is_not_one_of_what_belongs_to_pods(api: KubernetesApi
     assert len(changes) == 2
 
 
-def test_a_late_listener_learns_what_is_there(watched: Watched) -> None:
+def test_a_late_listener_learns_what_is_there(api: KubernetesApi, watched: Watched) -> None:
     watched.expect("added", "a")
     late: list[Change] = []
     stop = watched.watcher.listen(late.append)
     assert [(change.kind, change.pod.name) for change in late] == [("added", "a")]
     stop()
+    api.wait_for_watches("pods", 1)  # which begins once the list is counted
     assert watched.watcher.counts().lists >= 1
 
 
@@ -109,8 +110,7 @@ def test_the_scope_decides_what_is_asked_for(api: KubernetesApi) -> None:
 
 def test_closing_ends_the_threads_also_while_nothing_comes(api: KubernetesApi) -> None:
     made = Watched(api, WatchScope(node="n1"))
-    while len(api.watches("s")) < 3:
-        api.wait_for_requests(len(api.requests) + 1)
+    api.wait_for_watches("s", 3)  # of all kinds
     made.watcher.close(SECONDS)
     assert made.watcher.threads_alive == 0
 

@@ -17,8 +17,10 @@ from shipper.errors import StartError
 from shipper.running_agent import errors_in_words, socket_of
 from tests.status_documents import serving
 
+SECONDS = 30.0  # for what takes milliseconds
 
-def problem(place: Place, error: Exception | None = None, seconds: float = 0.2) -> str:
+
+def problem(place: Place, error: Exception | None = None, seconds: float = SECONDS) -> str:
     try:
         with errors_in_words(place):
             if error is not None:
@@ -62,7 +64,7 @@ def test_an_agent_that_does_not_answer(tmp_path: Path) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(str(tmp_path / "shipper.sock"))
         listener.listen()
-        assert "does not answer: the shipper is stopped (SIGSTOP)" in problem(socket_of(tmp_path))
+        assert "does not answer: the shipper is stopped (SIGSTOP)" in problem(socket_of(tmp_path), seconds=0.2)
 
 
 def test_a_socket_of_another_user(left_socket: Path) -> None:
@@ -146,12 +148,12 @@ TAKEN = f"another program has this port, or it speaks TLS (then write https://);
 def test_another_program_at_the_address(answer: bytes, words: str) -> None:
     with answering(answer) as port:
         place = Address("127.0.0.1", port)
-        assert problem(place, seconds=5) == f"{place}{'' if words.startswith(':') else ' '}{words}"
+        assert problem(place) == f"{place}{'' if words.startswith(':') else ' '}{words}"
 
 
 def test_a_program_that_does_not_speak_tls() -> None:
     with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-        words = problem(Address("127.0.0.1", port, is_secure=True), seconds=5)
+        words = problem(Address("127.0.0.1", port, is_secure=True))
     assert "): write http://, as shippers and sinks have no TLS of their own" in words
     assert words.startswith(f"https://127.0.0.1:{port}: TLS failed (")
     assert "_" not in words

@@ -160,6 +160,11 @@ class DockerApi:
             self._streams.clear()
 
     @property
+    def last_event(self) -> str:
+        """Return the time of the last event, as `since` has it."""
+        return f"{self._time // 10**9}.{self._time % 10**9:09}"
+
+    @property
     def streams(self) -> int:
         """Return how many streams of events are open."""
         return len(self._streams)
@@ -231,10 +236,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         api.await_answers()
         try:
-            if api.raw is not None:
-                self.wfile.write(api.raw)
-            elif api.refusal is not None:
-                self._answer(api.refusal[0], {"message": api.refusal[1]})
+            if (raw := api.raw) is not None:
+                self.wfile.write(raw)
+            elif (refusal := api.refusal) is not None:  # which a test may take back now
+                self._answer(refusal[0], {"message": refusal[1]})
             elif parts.path == "/containers/json":
                 self._answer(200, api.listing(query))
             elif parts.path == "/events":

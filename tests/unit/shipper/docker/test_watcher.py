@@ -65,6 +65,10 @@ class Host:
         for _ in range(count):
             self.listener.looks.get(timeout=SECONDS)
 
+    def has_followed(self) -> bool:
+        """True if all that was to be done for the last event is done."""
+        return self.watcher._following._since == self.docker.last_event
+
     def name(self, identity: str) -> str | None:
         container = self.watcher.container(identity)
         return None if container is None else container.name
@@ -148,7 +152,8 @@ def test_removed_ones_do_not_pile_up(host: Host) -> None:
 def come_and_go(host: Host, identity: str) -> None:
     host.docker.run(identity, "job")
     host.docker.remove(identity)
-    host.wait_until(lambda: host.name(identity) is not None and host.watcher.containers() == [])
+    host.wait_until(host.has_followed)  # to the end of what is done at a removal
+    assert (host.name(identity), host.watcher.containers()) == ("job", [])
     host.clock.advance(61)
 
 
@@ -174,7 +179,7 @@ def test_a_stream_continues_where_the_one_before_it_ended(host: Host) -> None:
     host.start()
     host.docker.run(ID, "web")
     assert host.listener.next() == ("started", "web")
-    host.wait_until(lambda: host.watcher._following._since == "1763000000.002000000")
+    host.wait_until(host.has_followed)
     host.docker.break_streams()
     host.wait_until(lambda: sum(path.startswith("/events?") for path in host.docker.asked) == 2)
     streams = [path for path in host.docker.asked if path.startswith("/events?")]

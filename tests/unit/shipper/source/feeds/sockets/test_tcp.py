@@ -2,6 +2,7 @@
 
 import random
 import resource
+import select
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shipper.errors import StartError
-from shipper.source.feeds.sockets.receiver import RETRY_SECONDS
+from shipper.source.feeds.sockets.receiver import RETRY_SECONDS, SHORTEST_INTERVAL
 from tests.descriptors import descriptors_before, few_descriptors, open_descriptors
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds
@@ -131,10 +132,13 @@ def test_peers_that_have_left_do_not_count_as_connections(listen: Listen) -> Non
 
 
 def test_a_connection_that_sends_nothing_is_closed_without_its_unfinished_line(listen: Listen) -> None:
-    listening = listen(f"{TCP}, timeout: 40ms")
+    clock = ManualClock()
+    listening = listen(f"{TCP}, timeout: 40ms", clock)
     with listening.connect() as connection:
         connection.sendall(b"one\nhalf")
         assert listening.texts(1) == ["one"]
+        while not select.select([connection], [], [], 0.05)[0]:
+            clock.advance(SHORTEST_INTERVAL)  # not much more at once: then the machine would have been busy
         assert connection.recv(1) == b""
     listening.await_count("connections_timed_out", 1)
     listening.await_count("messages_unfinished", 1)

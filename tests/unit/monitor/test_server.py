@@ -21,10 +21,10 @@ PATIENT = Limits(
     connections=4,
     streams=2,
     connections_a_second=10_000,
-    head_seconds=5,
-    write_seconds=5,
-    connection_seconds=10,
-    linger_seconds=5,
+    head_seconds=60,
+    write_seconds=60,
+    connection_seconds=60,
+    linger_seconds=60,
 )
 QUICK = replace(PATIENT, head_seconds=0.15, write_seconds=0.15, connection_seconds=0.5, linger_seconds=0.1)
 SECONDS = 30  # for what takes milliseconds
@@ -189,7 +189,7 @@ def test_a_path_may_end_with_a_slash(port: int, path: str, expected: int) -> Non
 def test_what_is_not_a_plain_request_is_refused_at_once(port: int, request_bytes: bytes, expected: int) -> None:
     began = time.monotonic()
     assert status(ask(port, request_bytes)) == expected
-    assert time.monotonic() - began < 5, "not after a time limit"
+    assert time.monotonic() - began < SECONDS, "not after a time limit"
 
 
 @pytest.mark.parametrize(
@@ -297,9 +297,11 @@ def serving() -> list[threading.Thread]:
 
 
 def test_a_client_that_does_not_finish_its_request_is_left_at_the_deadline(quick_port: int) -> None:
-    with connect(quick_port) as client:
-        client.sendall(b"GET / HT")
-        answer = read_all(client)
+    for _ in range(20):
+        with connect(quick_port) as client:
+            client.sendall(b"GET / HT")
+            if answer := read_all(client):  # else the machine was busy, and nothing was read before the deadline
+                break
     assert status(answer) == 408
 
 
@@ -319,13 +321,13 @@ def test_a_client_that_never_reads_is_left_at_the_deadline(quick_port: int) -> N
 
 
 def test_a_thousand_connections_are_answered_or_refused_and_the_server_lives(port: int) -> None:
-    clients = []
+    clients, others = [], serving()
     for _ in range(1000):
         client = socket.socket()
         client.setblocking(False)
         client.connect_ex(("127.0.0.1", port))
         clients.append(client)
-    assert len(serving()) <= PATIENT.connections
+    assert len([thread for thread in serving() if thread not in others]) <= PATIENT.connections
     for client in clients:
         client.close()
     deadline = time.monotonic() + SECONDS
@@ -341,7 +343,7 @@ def test_connections_that_come_too_fast_wait(serve: Serve) -> None:
 
 
 def test_it_closes_within_a_second_whatever_clients_do(site: Site) -> None:
-    server = HttpServer(site.routes())
+    server = HttpServer(site.routes(), PATIENT)
     server.listen_on("127.0.0.1", 0)
     server.start()
     site.endless = True
@@ -351,7 +353,7 @@ def test_it_closes_within_a_second_whatever_clients_do(site: Site) -> None:
     assert site.entered.wait(SECONDS)
     began = time.monotonic()
     server.close()
-    assert time.monotonic() - began < PATIENT.write_seconds - 1, "not after a time limit"
+    assert time.monotonic() - began < SECONDS, "not after a time limit"
     server.close()
     with pytest.raises(ConnectionRefusedError):
         connect(clients[0].getpeername()[1])
@@ -395,7 +397,7 @@ AtPath = Callable[[Path], HttpServer]
 
 def ask_at(path: Path, request: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(5)
+        client.settimeout(SECONDS)
         client.connect(str(path))
         client.sendall(request)
         return read_all(client)

@@ -1,6 +1,5 @@
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -240,8 +239,15 @@ def test_a_file_that_is_written_to_is_not_taken_before_it_was_written(desk: Desk
     desk.add("a")
     writing = AppendFile(desk.file.path)
     resending = desk.open()
-    threading.Timer(0.1, writing.close).start()
-    before = time.monotonic()
+    was_closed = threading.Event()
+
+    def end() -> None:
+        was_closed.set()
+        writing.close()
+
+    closing_later = threading.Timer(0.1, end)
+    closing_later.start()
     assert len(list(resending.files())) == 1
-    assert time.monotonic() - before >= 0.1
+    assert was_closed.is_set()
+    closing_later.join()
     resending.close()

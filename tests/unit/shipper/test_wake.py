@@ -7,7 +7,7 @@ import pytest
 
 from shipper.wake import Wake
 
-FOREVER = 10.0  # seconds; a wait that takes so long has failed
+FOREVER = 60.0  # seconds; a wait that takes so long has failed
 
 
 @pytest.fixture

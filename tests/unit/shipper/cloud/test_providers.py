@@ -31,6 +31,7 @@ from tests.metadata_services import (
     google,
 )
 
+SECONDS = 30  # for what takes milliseconds
 Fetch = Callable[[Service], Any]
 AWS_FIELDS = {
     "provider": "aws",
@@ -114,7 +115,7 @@ def fetch_of(name: str) -> Fetch:
 def fetched(name: str, cloud: Cloud) -> Any:
     clock = ManualClock()
     with MetadataServer(cloud) as server:
-        return fetch_of(name)(Service(server.address, clock.monotonic() + 5, clock))
+        return fetch_of(name)(Service(server.address, clock.monotonic() + SECONDS, clock))
 
 
 @pytest.mark.parametrize(("name", "cloud", "fields"), CLOUDS)
@@ -131,7 +132,7 @@ def test_one_cloud_is_not_taken_for_another(name: str) -> None:
             server.cloud = cloud
             if other != same:
                 with pytest.raises(NoMetadata):
-                    fetch_of(name)(Service(server.address, clock.monotonic() + 5, clock))
+                    fetch_of(name)(Service(server.address, clock.monotonic() + SECONDS, clock))
 
 
 def test_a_node_of_eks_has_its_cluster_and_the_tags_that_it_may_read() -> None:
@@ -169,11 +170,11 @@ def test_a_token_whose_answer_is_lost_on_its_way_is_done_without() -> None:
 
     def before(request: str) -> None:
         if request.startswith("PUT"):
-            released.wait(5)
+            released.wait(SECONDS)
 
     clock = SystemClock()
     with MetadataServer(EC2_OF_THE_FIRST_VERSION, before) as server:
-        soon = Service(server.address, clock.monotonic() + 5, clock)
+        soon = Service(server.address, clock.monotonic() + SECONDS, clock)
         try:
             members = providers.aws(_impatient(soon))
         finally:
@@ -252,14 +253,14 @@ def test_a_redirection_is_not_followed() -> None:
         object.__setattr__(server, "cloud", type("Redirecting", (), {"answer": lambda *_: redirect})())
         clock = ManualClock()
         with pytest.raises(NoMetadata, match="status 302"):
-            providers.azure(Service(server.address, clock.monotonic() + 5, clock))
+            providers.azure(Service(server.address, clock.monotonic() + SECONDS, clock))
         assert elsewhere.asked == []
 
 
 def test_an_answer_that_does_not_come_is_left_at_the_deadline() -> None:
     clock = SystemClock()
     released = threading.Event()
-    with MetadataServer(DIGITALOCEAN, lambda request: released.wait(5)) as server:
+    with MetadataServer(DIGITALOCEAN, lambda request: released.wait(SECONDS)) as server:
         try:
             with pytest.raises(NoMetadata, match=r"timed out|in time"):
                 providers.digitalocean(Service(server.address, clock.monotonic() + 0.05, clock))

@@ -17,6 +17,7 @@ from shipper.monitor.composition import Monitor, MonitorSettings
 from shipper.tap import Records
 from tests.lab import Lab
 
+SECONDS = 30.0  # for what takes milliseconds
 MakeMonitor = Callable[..., Monitor]
 
 
@@ -49,7 +50,7 @@ def no_records() -> Records:
 def asked(address: Path | int, path: str, accept: str = "*/*") -> Iterator[socket.socket]:
     """Give the connection to a socket's path or a local port, which was asked."""
     with socket.socket(socket.AF_INET if isinstance(address, int) else socket.AF_UNIX) as client:
-        client.settimeout(5)
+        client.settimeout(SECONDS)
         client.connect(("127.0.0.1", address) if isinstance(address, int) else str(address))
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n".encode())
         yield client

@@ -18,6 +18,7 @@ from shipper.output.kafka_settings import refusal, settings
 from tests.certificates import CertificateDirectory
 from tests.unit.kafka_client.test_tls import pin_of
 
+LONG = 60.0  # seconds; what takes so long has failed
 TLS_1_2 = openssl.TLSVersion.TLSv1_2
 
 
@@ -78,7 +79,7 @@ def outcome(server: Server, **options: Any) -> tuple[str, str]:
     ssl = SslConfig(enabled=True, **options)
     config = KafkaOutputConfig(hosts=(server.address,), topic="t", ssl=ssl, librdkafka={"log_level": 0})
     client: Any = Producer({**settings(config), "error_cb": lambda error: None})
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + LONG
     while not server.outcomes and time.monotonic() < deadline:
         try:
             client.list_topics(timeout=0.1)

@@ -26,6 +26,9 @@ DROPLET = {
 }
 
 
+SECONDS = 30.0  # for what takes milliseconds
+
+
 class Machine:
     """A machine, and an agent on it."""
 
@@ -37,13 +40,14 @@ class Machine:
     def step(
         self, server: MetadataServer, environment: Mapping[str, str] | None = None, **options: Any
     ) -> AddCloudMetadata:
-        config = AddCloudMetadataConfig(**({"host": server.address} | options))
+        given: dict[str, Any] = {"host": server.address, "timeout": SECONDS} | options
+        config = AddCloudMetadataConfig(**given)
         return AddCloudMetadata(config, self.context, environment or {})
 
     def answered(self, server: MetadataServer, **options: Any) -> AddCloudMetadata:
         """Return a processor for which it is decided."""
         made = self.step(server, **options)
-        assert self.woken.wait(10)
+        assert self.woken.wait(SECONDS)
         return made
 
     def waits(self, made: AddCloudMetadata) -> float:

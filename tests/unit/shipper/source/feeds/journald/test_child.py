@@ -1,6 +1,7 @@
 """A journalctl does not outlive the agent."""
 
 import os
+import select
 import subprocess
 import sys
 import time
@@ -37,6 +38,7 @@ def _runs(pid: int) -> bool:
 
 def test_what_it_writes_is_read_without_waiting() -> None:
     child = Child(["sh", "-c", "echo failed >&2; echo more >&2; read x"])
+    assert select.select([child.output], [], [], 30)[0]  # its output has ended, and so has it, in a moment
     assert child.exit_code() == 1
     assert child.words() == "failed / more"
     assert child.read() == b""

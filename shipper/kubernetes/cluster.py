@@ -68,8 +68,9 @@ class Cluster:
 
     def can_be_awaited(self) -> bool:
         """Return False while the right to read pods is missing. After True, `wake` is called at the next change."""
-        self._waking.is_awaited = not self._watcher.is_refused
-        return self._waking.is_awaited
+        may_come = not self._watcher.is_refused
+        self._waking.is_awaited = may_come  # and is not any more if a change comes at this moment
+        return may_come
 
     @property
     def size(self) -> int:

@@ -10,8 +10,8 @@ import pytest
 
 from shipper.clock import SystemClock
 from shipper.kubernetes.account import find_access
-from shipper.kubernetes.cluster import Cluster
-from shipper.kubernetes.watcher import WatchScope
+from shipper.kubernetes.cluster import Cluster, Waking
+from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from tests.kubernetes_api import ID, KubernetesApi, job, kubeconfig, namespace, pod
 
 SECONDS = 30.0
@@ -52,3 +52,21 @@ def test_what_is_awaited_wakes_the_one_who_waits_and_it_ends_with_him(api: Kuber
     for thread in alive:
         thread.join(SECONDS)
     assert not threads() & alive
+
+
+class Hasty(Waking):
+    """A change comes as soon as one is awaited."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "is_awaited" and value:
+            self()
+
+
+def test_a_change_that_comes_at_once_is_one_that_can_be_awaited(api: KubernetesApi) -> None:
+    """Else an event would go without what is known of its pod, as where the right to read pods is missing."""
+    wakes: list[None] = []
+    waking = Hasty(lambda: wakes.append(None))
+    cluster = Cluster(ClusterWatcher(SCOPE, api.access(), SystemClock(), waking), waking)
+    assert cluster.can_be_awaited()
+    assert wakes == [None]

@@ -52,12 +52,15 @@ HANDFUL: dict[str, str | int | float | bool] = {
 
 @pytest.fixture(autouse=True)
 def loggers() -> Iterator[None]:
-    """Restore the loggers after each test: a handler that stayed would write to a stream that is closed by then."""
+    """Restore the loggers after each test, and close what it has added: a handler that stayed would write to a stream
+    that is closed by then, and one that folds messages a minute later, into what another test looks at."""
     known = (name for program in (logs, sink_logs) for names in program.COMPONENTS.values() for name in names)
     changed = [logging.getLogger(name) for name in ("", "watchdog", "spark_sink", *known)]
     before = [(logger.handlers[:], logger.level, logger.propagate) for logger in changed]
     yield
     for logger, (handlers, level, propagate) in zip(changed, before, strict=True):
+        for added in [handler for handler in logger.handlers if handler not in handlers]:
+            added.close()
         logger.handlers[:] = handlers
         logger.setLevel(level)
         logger.propagate = propagate

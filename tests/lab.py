@@ -42,7 +42,8 @@ from tests.fakes import ManualClock
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0
 SHUTDOWN_TIMEOUT = 30.0
-LATE = 1.0  # real seconds that threads may take on a loaded machine
+LATE = 1.0  # real seconds that threads may take on a loaded machine,
+LOOKS = 200  # and no fewer steps: the machine may have stood still meanwhile
 LONG = 60.0  # real seconds; what has not happened by then never will
 
 
@@ -194,9 +195,10 @@ class Lab:
         """So much time passes that the agent scans so often. Then wait for threads that a loaded machine delays."""
         for _ in range(times):
             self.step(seconds=CHECK_INTERVAL, wait=0.002)
-        deadline = time.monotonic() + LATE
-        while time.monotonic() < deadline and not self.destination.holding and self._has_work():
+        deadline, looks = time.monotonic() + LATE, 0
+        while not self.destination.holding and self._has_work() and (looks < LOOKS or time.monotonic() < deadline):
             self.step(wait=0.002)
+            looks += 1
 
     def until(self, happened: Callable[[], object], seconds: float = 0.005) -> None:
         deadline = time.monotonic() + LONG

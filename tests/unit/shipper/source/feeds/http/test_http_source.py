@@ -24,6 +24,7 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
 from shipper.source.feeds.base import FeedInput
+from shipper.source.feeds.http.limits import Patience
 from shipper.source.feeds.http.source import HttpSource
 from shipper.source.reading.file_reader import MakeStage
 from shipper.source.reading.staging import Staging
@@ -32,6 +33,7 @@ from tests.builders import AGENT
 from tests.descriptors import few_descriptors
 
 SECONDS = 60.0  # for what takes microseconds
+PATIENCE = Patience(linger=SECONDS)
 
 
 class Site:
@@ -49,7 +51,7 @@ class Site:
         )
         self.takes_more = True
         self.metrics = context.metrics
-        self.source = HttpSource(self.input, context, self.wake.set)
+        self.source = HttpSource(self.input, context, self.wake.set, PATIENCE)
         stack.callback(self._close)
 
     def _close(self) -> None:

@@ -54,6 +54,7 @@ class HttpServer:
         self._refused: deque[tuple[float, socket.socket]] = deque()  # until when, oldest first
         self._closing = threading.Event()
         self._woken, self._waker = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
         self._thread = threading.Thread(target=self._run, name="http", daemon=True)
 
     def listen_on(self, host: str, port: int) -> None:
@@ -77,6 +78,11 @@ class HttpServer:
         return [endpoint.getsockname()[1] for endpoint in endpoints if endpoint.family != socket.AF_UNIX]
 
     def start(self) -> None:
+        # Here, and not by the thread: that may be so late that all is closed by then.
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        for listener in self._listeners:
+            listener.endpoint.setblocking(False)
+            self._selector.register(listener.endpoint, selectors.EVENT_READ, listener)
         self._thread.start()
 
     def close(self) -> None:
@@ -95,7 +101,9 @@ class HttpServer:
             thread.join(max(deadline - time.monotonic(), 0))
         for _, client in self._refused:
             client.close()
-        self._woken.close()
+        if not self._thread.is_alive():  # else it would wait for what is closed
+            self._selector.close()
+            self._woken.close()
 
     def _close_listener(self, listener: Listener) -> list[threading.Thread]:
         listener.endpoint.close()
@@ -106,18 +114,13 @@ class HttpServer:
         return list(clients.values())
 
     def _run(self) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._woken, selectors.EVENT_READ)
-            for listener in self._listeners:
-                listener.endpoint.setblocking(False)
-                selector.register(listener.endpoint, selectors.EVENT_READ, listener)
-            pace = Pace(self._limits.connections_a_second)
-            while not self._closing.is_set():
-                for key, _ in selector.select(self._until_next_refused()):
-                    if isinstance(key.data, Listener):
-                        self._closing.wait(pace.seconds())
-                        self._accept(key.data)
-                self._close_refused()
+        pace = Pace(self._limits.connections_a_second)
+        while not self._closing.is_set():
+            for key, _ in self._selector.select(self._until_next_refused()):
+                if isinstance(key.data, Listener):
+                    self._closing.wait(pace.seconds())
+                    self._accept(key.data)
+            self._close_refused()
 
     def _accept(self, listener: Listener) -> None:
         try:

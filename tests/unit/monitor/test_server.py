@@ -362,6 +362,23 @@ def test_it_closes_within_a_second_whatever_clients_do(site: Site) -> None:
         client.close()
 
 
+def test_a_thread_that_is_late_ends_although_all_is_closed_by_then(site: Site) -> None:
+    may_begin, ended = threading.Event(), threading.Event()
+
+    class Late(HttpServer):
+        def _run(self) -> None:
+            may_begin.wait(SECONDS)
+            super()._run()
+            ended.set()
+
+    server = Late(site.routes(), PATIENT)
+    server.listen_on("127.0.0.1", 0)
+    server.start()
+    server.close()
+    may_begin.set()
+    assert ended.wait(SECONDS)
+
+
 def test_it_closes_before_it_was_started(site: Site, tmp_path: Path) -> None:
     server = HttpServer(site.routes())
     server.listen_at(tmp_path / "s")

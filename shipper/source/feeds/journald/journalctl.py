@@ -221,7 +221,8 @@ class Journalctl:
 
     def _finished(self, child: Child) -> None:
         self.ended, self.problem = True, ""
-        self._report(child.words())
+        while words := child.words():
+            self._report(words)
         self._end_child()
         if self._refused:
             self.problem = (

@@ -1,5 +1,6 @@
 """A program that writes something else than entries, or that ends in a strange way, is a problem that words explain."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,18 @@ def test_entries_of_others_that_are_not_seen_are_a_problem(lab: JournalLab, tmp_
     lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; echo '{words}' >&2"))
     lab.until(lambda: lab.feed.status().reading == 0)
     assert problem(lab).endswith("the system; give the shipper's user the group systemd-journal, and restart the agent")
+
+
+def test_once_a_file_that_is_ignored_is_a_problem_also_behind_many_other_words(lab: JournalLab, tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    os.mkfifo(written)
+    words = "yes welcome | head -c 50000; echo 'Journal file x is truncated, ignoring file.'"
+    script = f"{entry(1, 'one')}; {{ {words}; }} >&2; echo all >{written}"
+    lab.start(once=True, journalctl_path=program(tmp_path, script))
+    lab.feed.step()
+    assert written.read_text() == "all\n"
+    lab.until(lambda: lab.feed.status().reading == 0)
+    assert "x is truncated, ignoring file; move that file away" in problem(lab)
 
 
 def test_once_other_words_are_no_problem(lab: JournalLab, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-LONGEST = 10.0  # seconds that a process may take to report
+LONGEST = 60.0  # seconds that a process may take to report, on a machine that is busy
 
 
 class ServiceManager:
@@ -27,6 +27,11 @@ class ServiceManager:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._socket.close()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What stands before the command of a service."""
+        return ("env", *(f"{name}={value}" for name, value in self.environment.items()))
 
     def reports(self) -> list[list[str]]:
         """Return what has come since the last call: the lines of each report."""

@@ -7,14 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from demo.broker import Broker
 
@@ -27,6 +27,15 @@ def await_true(what: Callable[[], bool], why: str, timeout: float = PATIENCE) ->
     while not what():
         assert time.monotonic() < deadline, f"not within {timeout} s: {why}"
         time.sleep(0.02)
+
+
+def expect_soon(seconds: float, attempt: Callable[[], float], attempts: int = 3) -> None:
+    """Make an attempt, which returns how long something took; others where that was longer than `seconds`: a machine
+    may stand still for a moment, but not each time."""
+    took = [attempt()]
+    while min(took) >= seconds and len(took) < attempts:
+        took.append(attempt())
+    assert min(took) < seconds, f"not once within {seconds} s: {took}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +59,10 @@ class Topic:
         self.name = name
         self.records: list[Record] = []
         self.lives: dict[str, dict[int, dict[str, Any]]] = {}
-        self._consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": name, "log_level": 0})
+        settings = {"bootstrap.servers": broker.bootstrap, "group.id": name, "log_level": 0}
+        self._consumer = Consumer({**settings, "enable.partition.eof": True})
         partitions = broker.admin().list_topics(name, timeout=10).topics[name].partitions
+        self._ends = dict.fromkeys(partitions, -1)  # where each partition ended when it was read up to there last
         self._consumer.assign([TopicPartition(name, number, 0) for number in partitions])
 
     def read(self, timeout: float = 0.1) -> None:
@@ -62,8 +73,27 @@ class Topic:
                 assert value is not None
                 assert partition is not None
                 self._add(Record(key.decode(), value, partition))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._ends[message.partition() or 0] = message.offset() or 0
             elif not error.retriable():
                 raise KafkaException(error)
+
+    def read_to_end(self, timeout: float = PATIENCE) -> None:
+        """Read all that is in the topic now; where a transaction is open, wait for its end."""
+        ends: dict[int, int] = {}
+
+        def are_known() -> bool:
+            for number in self._ends.keys() - ends.keys():
+                with suppress(KafkaException):  # after an outage, until the client knows the topic again
+                    ends[number] = self._consumer.get_watermark_offsets(TopicPartition(self.name, number), 5)[1]
+            return ends.keys() == self._ends.keys()
+
+        def are_read() -> bool:
+            self.read()
+            return all(self._ends[number] >= end for number, end in ends.items())
+
+        await_true(are_known, f"the ends of {self.name}", timeout)
+        await_true(are_read, f"{self.name} is read to its end", timeout)
 
     def _add(self, record: Record) -> None:
         self.records.append(record)
@@ -188,7 +218,7 @@ class Agent:
 
     @property
     def log(self) -> str:
-        return self._stderr.read_text()
+        return self._stderr.read_text() if self._stderr.exists() else ""
 
     def await_log(self, text: str, timeout: float = PATIENCE) -> None:
         await_true(lambda: text in self.log, f"{text!r} in the log:\n{self.log[-2000:]}", timeout)

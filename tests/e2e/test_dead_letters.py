@@ -14,7 +14,7 @@ import pytest
 from demo.broker import Broker
 from registry.load import read
 from shipper.pipeline.publisher import RETRY_INTERVAL
-from tests.e2e.running import REPOSITORY, Topic, frozen
+from tests.e2e.running import REPOSITORY, Topic, await_true, expect_soon, frozen
 from tests.e2e.test_shipper_topics import TopicsAgent, messages
 
 pytestmark = pytest.mark.kafka
@@ -105,16 +105,24 @@ def test_letters_wait_for_a_broker_that_hangs_and_a_signal_is_heard(
     agent.await_log(f"went to topic {letters}")
     before = resident(agent.process.pid)
     messages = [f"{number} {'x' * 500}" for number in range(30_000)]
-    with frozen(kafka_broker):
-        agent.append(*messages)
-        agent.await_log("Kafka has not acknowledged them yet. ")
+    refusal = "Kafka has not acknowledged them yet. "
+
+    def stop() -> float:
+        seen = agent.log.count(refusal)
+        if agent.process.poll() is not None:
+            agent.start()
+            await_true(lambda: agent.log.count(refusal) > seen, "it waits again")
         time.sleep(RETRY_INTERVAL + 0.3)  # into the next try
         assert resident(agent.process.pid) - before < 48 * 1024**2
         began = time.monotonic()
-        agent.process.terminate()
-        agent.await_log("stopped before everything was acknowledged")
-        assert time.monotonic() - began < SOON
-        agent.wait()
+        assert agent.stop() == 0
+        return time.monotonic() - began
+
+    with frozen(kafka_broker):
+        agent.append(*messages)
+        agent.await_log(refusal)
+        expect_soon(SOON, stop)
+    assert "stopped before everything was acknowledged" in agent.log
     (state,) = read(agent.data / "registry").values()
     assert state.position == len("first\n")
     agent.settings["shipper.shutdown_timeout"] = "30s"

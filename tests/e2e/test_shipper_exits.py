@@ -15,7 +15,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 from demo.broker import Broker
 from registry.store import read
 from tests.capabilities import UNPRIVILEGED
-from tests.e2e.running import Agent, LiveWriter, Topic, frozen
+from tests.e2e.running import PATIENCE, Agent, LiveWriter, Topic, await_true, expect_soon, frozen
+from tests.service_manager import ServiceManager
 
 pytestmark = pytest.mark.kafka
 
@@ -114,7 +115,7 @@ def test_sigterm_delivers_what_was_read_saves_and_exits_0(agent: Agent, topic: T
         topic.await_records(100)
         assert agent.stop() == 0
     (state,) = read(agent.data / "registry").values()
-    topic.read(1)
+    topic.read_to_end()
     last = topic.records[-1].value["log"]
 
     assert state.position == last["offset"] + last["length"], "acknowledged, but not saved"
@@ -126,12 +127,18 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
 ) -> None:
     agent.append("cannot be delivered now")
     with frozen(kafka_broker):
-        agent.start("-E", "shipper.shutdown_timeout=1s")
-        agent.await_log("new file")
-        time.sleep(1)
-        began = time.monotonic()
-        assert agent.stop() == 0
-        assert time.monotonic() - began < 4
+
+        def stop() -> float:
+            seen = agent.log.count("started: ")
+            agent.start("-E", "shipper.shutdown_timeout=1s")
+            await_true(lambda: agent.log.count("started: ") > seen, "it has started")
+            agent.await_log("new file")
+            time.sleep(1)
+            began = time.monotonic()
+            assert agent.stop() == 0
+            return time.monotonic() - began
+
+        expect_soon(4, stop)
     assert "stopped before everything was acknowledged: what is not is sent again after the next start" in agent.log
 
     assert agent.once() == 0
@@ -140,15 +147,16 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
 
 def test_a_second_signal_ends_the_agent_immediately(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
     agent.append("cannot be delivered now")
-    with frozen(kafka_broker):
-        agent.start("-E", "shipper.shutdown_timeout=60s")
+    with ServiceManager() as manager, frozen(kafka_broker):
+        agent.start("-E", f"shipper.shutdown_timeout={2 * PATIENCE:.0f}s", before=manager.command)
         agent.await_log("new file")
         time.sleep(1)
         agent.process.send_signal(signal.SIGTERM)
+        manager.await_report("STOPPING=1")  # two signals that came before it has seen the first would be one
         time.sleep(0.5)
         assert agent.process.poll() is None, "it should still be waiting for the broker"
         agent.process.send_signal(signal.SIGTERM)
-        assert agent.wait(2) == 128 + signal.SIGTERM
+        assert agent.wait() == 128 + signal.SIGTERM
 
 
 def test_credentials_that_the_broker_refuses_are_logged_in_plain_words_within_seconds(
@@ -157,7 +165,7 @@ def test_credentials_that_the_broker_refuses_are_logged_in_plain_words_within_se
     agent.append("kept")
     agent.start("-E", "output.kafka.username=us", "-E", "output.kafka.password=wrong")
 
-    agent.await_log("Events are kept and sent when it works again; nothing is lost", timeout=10)
+    agent.await_log("Events are kept and sent when it works again; nothing is lost", timeout=PATIENCE / 2)
 
     assert topic.name in agent.log
     assert agent.stop() == 0

@@ -71,15 +71,13 @@ def test_an_unknown_topic_is_logged_in_plain_words_and_waited_for(
 ) -> None:
     agent.append("waiting", "for the topic")
     agent.start()
-    agent.await_log(
-        f"(topic {topic_name} at {kafka_broker.bootstrap}): the topic does not exist; create it", timeout=15
-    )
+    agent.await_log(f"(topic {topic_name} at {kafka_broker.bootstrap}): the topic does not exist; create it")
 
     kafka_broker.create_topic(topic_name, 2)
 
     topic = Topic(kafka_broker, topic_name)
     try:
-        topic.expect(agent.path, timeout=30)
+        topic.expect(agent.path)
     finally:
         topic.close()
     assert agent.stop() == 0

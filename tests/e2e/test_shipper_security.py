@@ -167,7 +167,7 @@ def test_nothing_is_lost_or_sent_twice_when_certificates_are_renewed_while_lines
             time.sleep(0.5)  # lines go on with it
     topic.expect(agent.path)
     assert agent.stop() == 0
-    topic.read(1.0)
+    topic.read_to_end()
     assert agent.log.count("are renewed") == 2
     assert len(topic.records) == sum(len(life) for life in topic.lives.values())
 

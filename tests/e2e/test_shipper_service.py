@@ -29,7 +29,7 @@ def lonely(tmp_path: Path, manager: ServiceManager) -> Iterator[Agent]:
 
 
 def start(agent: Agent, manager: ServiceManager) -> None:
-    agent.start(before=("env", *(f"{name}={value}" for name, value in manager.environment.items())))
+    agent.start(before=manager.command)
 
 
 def test_the_service_manager_sees_start_life_reload_and_stop(lonely: Agent, manager: ServiceManager) -> None:

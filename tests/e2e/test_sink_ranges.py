@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from statistics import median
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -88,18 +89,22 @@ def test_what_transactions_leave_out_ends_a_range_and_is_not_lost(
 def test_a_small_range_is_read_as_soon_as_its_records_are_there(
     kafka_broker: Broker, topic: str, consumer: Consumer
 ) -> None:
-    """Ten ranges of four records, then ten whose last offset is the end of a transaction: a batch has as many as it has
-    partitions, and they are most of the time until a line is visible."""
+    """Ranges of four records, and some whose last offset is the end of a transaction: a batch has as many as it has
+    partitions, and they are most of the time until a line is visible. The median: a machine may stand still for a
+    moment."""
     send(kafka_broker.bootstrap, topic, 1, 200)
     transaction(kafka_broker, topic, 3, commit=True)
     reader = RangeReader(consumer)
     assert offsets(reader, OffsetRange(topic, 1, 0, 4)) == list(range(4))  # the client has connected
-    started = time.monotonic()
+    took: dict[int, list[float]] = {0: [], 1: []}
     for start in range(0, 40, 4):
-        assert offsets(reader, OffsetRange(topic, 1, start, start + 4)) == list(range(start, start + 4))
-    for _ in range(10):
-        assert offsets(reader, OffsetRange(topic, 0, 0, 4)) == [0, 1, 2]
-    assert time.monotonic() - started < 4
+        records = OffsetRange(topic, 1, start, start + 4), list(range(start, start + 4))
+        end = OffsetRange(topic, 0, 0, 4), [0, 1, 2]
+        for wanted, expected in (records, end):
+            began = time.monotonic()
+            assert offsets(reader, wanted) == expected
+            took[wanted.partition].append(time.monotonic() - began)
+    assert max(map(median, took.values())) < 0.2, took
 
 
 def test_deleted_records_are_refused_with_the_way_out_or_noted(

@@ -6,6 +6,7 @@ A start of Spark takes some seconds, so these tests are steps: each continues wi
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -41,19 +42,27 @@ def test_it_waits_for_a_topic_that_does_not_exist_yet_and_lands_its_records(lab:
         assert "spark_sink_topics_missing 1.0" in answer.read().decode()
     with urlopen(f"http://localhost:{port}/status") as answer:
         assert json.load(answer)["health"]["text"].startswith("Waiting for topic story.")
+    lab.signal(signal.SIGSTOP)  # or it could find the topic, and the end of it, before there are records
     lab.make_topic()
     lab.send_lines(10)
+    lab.signal(signal.SIGCONT)
     assert lab.wait() == 0, lab.log_text()
     lab.expect_all()
     assert '"landed_total":10' in lab.log_text()
 
 
 def test_it_is_killed_in_a_batch(lab: SinkLab) -> None:
-    lab.send_lines(1000)
-    before = lab.started_batches()
     lab.start()
-    lab.await_batch_after(before)
-    time.sleep(0.5)  # it writes rows, for a second or more
+    for _ in range(10):  # of a batch that has ended by the time that it is looked at there is another one
+        before = lab.started_batches()
+        lab.send_lines(1000)
+        lab.await_batch_after(before)
+        time.sleep(0.5)  # it writes rows, for a second or more
+        lab.signal(signal.SIGSTOP)
+        if lab.started_batches() > lab.batches():
+            break
+        lab.signal(signal.SIGCONT)
+    assert lab.started_batches() > lab.batches()
     lab.kill()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tests.e2e.running import Agent, difference
+from tests.e2e.running import PATIENCE, Agent, await_true, difference
 
 PAD = "x" * 100
 
@@ -73,7 +73,7 @@ class LocalAgent(Agent):
         by_message = {event["message"]: event["log"]["file"]["id"] for event in self.events}
         return [by_message[message] for message in messages]
 
-    def await_messages(self, *expected: str, timeout: float = 20.0) -> None:
+    def await_messages(self, *expected: str, timeout: float = PATIENCE) -> None:
         """Wait until all of them have arrived."""
         deadline = time.monotonic() + timeout
         while missing := set(expected) - set(self.messages):
@@ -81,7 +81,7 @@ class LocalAgent(Agent):
             assert waiting, f"missing: {sorted(missing)[:5]}; logged:\n{self.log[-3000:]}"
             time.sleep(0.01)
 
-    def expect(self, *expected: str, timeout: float = 20.0) -> None:
+    def expect(self, *expected: str, timeout: float = PATIENCE) -> None:
         """Wait for these; then they and no others have arrived, each once."""
         self.await_messages(*expected, timeout=timeout)
         self.stop_when_idle()
@@ -96,7 +96,10 @@ class LocalAgent(Agent):
         assert self.stop() == 0
 
     def freeze(self) -> None:
+        """Stop the process. Returns when it stands still: the signal may reach it late."""
         self.process.send_signal(signal.SIGSTOP)
+        status = Path(f"/proc/{self.process.pid}/stat")
+        await_true(lambda: status.read_text().rpartition(")")[2].split()[0] == "T", "stopped")
 
     def thaw(self) -> None:
         self.process.send_signal(signal.SIGCONT)

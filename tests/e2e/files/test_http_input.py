@@ -32,7 +32,7 @@ class HttpAgent(LocalAgent):
         """Start, and return a client of it."""
         self.is_cut_off = cut_off
         self.configure(**input_options)
-        seen = len(self.log) if self._stderr.exists() else 0
+        seen = len(self.log)
         self.start()
         self.await_log("listening at", after=seen)
         ports = re.findall(r"listening at http 127\.0\.0\.1:(\d+)/", self.log[seen:])

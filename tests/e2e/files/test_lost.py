@@ -37,7 +37,7 @@ def test_deleted_files_above_the_budget_are_let_go_and_counted_even_while_the_ou
     agent.await_log("cannot write to")
     size = agent.path.stat().st_size
     agent.path.unlink()
-    await_true(lambda: not agent.has_deleted_files_open(), "the deleted file is let go", timeout=10)
+    await_true(lambda: not agent.has_deleted_files_open(), "the deleted file is let go")
     agent.fill_disk(full=False)
     assert agent.stop() == 0
 

@@ -18,7 +18,9 @@ def test_a_path_data_that_is_removed_is_made_again_and_no_line_is_sent_twice_or_
     agent.start()
     agent.await_messages("one")
     before = agent_id(agent)
+    agent.freeze()  # or it might write a file between the two steps in which a directory is emptied and removed
     shutil.rmtree(agent.data)
+    agent.thaw()
     agent.append("two")
     agent.await_log("it was removed while this process uses it, and was re-created with all 1 entries")
     assert agent.stop() == 0

@@ -52,7 +52,7 @@ def test_fifos_directories_and_devices_are_logged_once_and_all_else_is_shipped(a
     agent.start()
     agent.await_messages("one")
     for path in (str(fifo), str(directory), "/dev/null"):
-        agent.await_log(path, timeout=5)
+        agent.await_log(path)
     time.sleep(1)
     for path in (str(fifo), str(directory), "/dev/null"):
         assert agent.log.count(f"{path}: ") + agent.log.count(f'{path}"') == 1, agent.log
@@ -86,7 +86,7 @@ def test_a_directory_that_appears_later_is_found_without_waiting_for_a_scan(agen
     agent.await_log("no file matches")
     path.parent.mkdir(parents=True)
     agent.append("one", path=path)
-    agent.expect("one", timeout=5)
+    agent.expect("one")
 
 
 def test_two_links_and_a_hard_link_to_one_file_are_one_harvester(agent: LocalAgent, tmp_path: Path) -> None:

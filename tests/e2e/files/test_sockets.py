@@ -7,17 +7,11 @@ from pathlib import Path
 
 import orjson
 
+from demo.ports import free_ports
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import await_true
 
 RFC_5424 = b"<165>1 2026-10-11T22:14:15Z web-1 app - - - "
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def configure(agent: LocalAgent, ports: tuple[int, int], **of_tcp: object) -> None:
@@ -25,7 +19,8 @@ def configure(agent: LocalAgent, ports: tuple[int, int], **of_tcp: object) -> No
     tcp = {"type": "tcp", "id": "t", "host": f"127.0.0.1:{ports[1]}", **of_tcp}
     output = {"output.file": {"path": str(agent.destination.parent), "filename": agent.destination.name}}
     made = Path(agent.directory / "shipper.new")
-    made.write_bytes(orjson.dumps({"shipper.inputs": [udp, tcp], "path.data": str(agent.data), **output}))
+    more = {"path.data": str(agent.data), "shipper.shutdown_timeout": "60s"}
+    made.write_bytes(orjson.dumps({"shipper.inputs": [udp, tcp], **more, **output}))
     made.chmod(0o600)
     made.replace(agent.directory / "shipper.yml")
 
@@ -45,7 +40,8 @@ def connect(port: int) -> socket.socket:
 
 
 def test_what_was_sent_before_a_reload_and_a_stop_arrives_once(agent: LocalAgent) -> None:
-    ports = free_port(), free_port()
+    udp, tcp = free_ports(2)
+    ports = udp, tcp
     configure(agent, ports)
     agent.start()
     expected = []

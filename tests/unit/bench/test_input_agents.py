@@ -1,5 +1,6 @@
 """What an agent wrote is counted, and the time of it is that of the first and the last line."""
 
+import os
 import socket
 import sys
 import threading
@@ -14,11 +15,22 @@ from demo.ports import free_ports
 
 
 def test_lines_are_counted_until_all_have_come(tmp_path: Path) -> None:
-    program = "import time; print('a\\n' * 999, flush=True); time.sleep(0.2); print('b', flush=True); time.sleep(60)"
+    goes_on = tmp_path / "goes on"
+    os.mkfifo(goes_on)
+    program = f"""
+import time
+print('a\\n' * 999, flush=True)
+open({str(goes_on)!r}).read()
+time.sleep(0.2)
+print('b', flush=True)
+time.sleep(60)
+"""
     with running([sys.executable, "-c", program], tmp_path) as agent:
+        agent.wait_until_idle(30.0, time.perf_counter(), 1000)
+        goes_on.write_text("")
         agent.wait_until_idle(30.0, time.perf_counter(), 1001)
     assert agent.received.count == 1001
-    assert agent.received.last - agent.received.first >= 0.1
+    assert agent.received.last - agent.received.first >= 0.2
 
 
 def test_an_agent_that_ends_is_a_failure(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 FOREVER = ["sleep", "600"]
 
 
-def ended(pid: int, seconds: float = 10) -> bool:
+def ended(pid: int, seconds: float = 60) -> bool:
     """Waits for the end of a process that need not be a child."""
     try:
         descriptor = os.pidfd_open(pid)
@@ -79,7 +79,7 @@ def test_a_child_dies_with_its_killed_parent_unless_it_is_to_outlive_it(
     command = [sys.executable, "-c", parent, str(ready), str(tmp_path / "log")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     child = int(done.stdout)
-    assert ended(child, 10 if killed else 0.2) == killed
+    assert ended(child, 60 if killed else 0.2) == killed
     if not killed:
         os.kill(child, signal.SIGKILL)
 
@@ -124,8 +124,8 @@ def test_the_stop_script_ends_what_is_of_the_folder_and_nothing_else(tmp_path: P
     other = spawn(FOREVER, tmp_path / "log")
     script = write_stop(folder, [ours.pid, other.pid])
     with subprocess.Popen(["sh", script]) as stopping:  # ours is our child: its number stays until we have waited
-        assert ours.wait(10) == -signal.SIGTERM
-        assert stopping.wait(10) == 0
+        assert ours.wait(60) == -signal.SIGTERM
+        assert stopping.wait(60) == 0
     assert not folder.exists()
     assert other.poll() is None
     end(other, 10)

@@ -1,5 +1,6 @@
 """Questions to a Kafka that does not answer. What a broker answers is in tests/e2e/test_sink_kafka.py."""
 
+import re
 import time
 from concurrent.futures import Future
 
@@ -18,14 +19,23 @@ def to(servers: str, **more: str) -> ClientOptions:
     return ClientOptions((("bootstrap.servers", servers), *more.items()), servers)
 
 
+def refused(admin: Admin) -> str:
+    """Return the error of a question to a port on which nothing listens. On a busy machine the patience may be over
+    before the client has learned why nothing answers: then it is asked again."""
+    for _ in range(10):
+        with pytest.raises(SinkError) as caught:
+            admin.topic_names()
+        if "refused" in str(caught.value):
+            break
+    return str(caught.value)
+
+
 def test_a_broker_that_does_not_answer_is_named_when_the_patience_is_over() -> None:
     began = time.monotonic()
-    with (
-        Admin(lambda: to(NOWHERE), patience=0.5) as admin,
-        pytest.raises(SinkError, match=r"cannot read from Kafka at 127\.0\.0\.1:1: Kafka does not answer.*refused"),
-    ):
-        admin.topic_names()
-    assert time.monotonic() - began < 10
+    with Admin(lambda: to(NOWHERE), patience=0.5) as admin:
+        refusal = refused(admin)
+    assert re.match(r"cannot read from Kafka at 127\.0\.0\.1:1: Kafka does not answer.*refused", refusal)
+    assert time.monotonic() - began < 20
 
 
 def test_offsets_and_commits_are_not_awaited_longer_either() -> None:
@@ -72,8 +82,7 @@ def test_other_options_are_used_from_the_next_question_on() -> None:
         with pytest.raises(SinkError, match=r"127\.0\.0\.1:1"):
             admin.topic_names()
         given[0] = to("127.0.0.1:2")
-        with pytest.raises(SinkError, match=r"at 127\.0\.0\.1:2: .*127\.0\.0\.1:2 failed: Connection refused"):
-            admin.topic_names()
+        assert re.search(r"at 127\.0\.0\.1:2: .*127\.0\.0\.1:2 failed: Connection refused", refused(admin))
     assert repr(admin) == "<Admin 127.0.0.1:2>"
 
 
@@ -90,7 +99,7 @@ def test_partitions_without_a_leader_for_the_moment_are_asked_for_again(code: in
     answered: Future[str] = Future()
     answered.set_result("here")
     futures = [refused, answered]
-    admin = Admin(lambda: to(NOWHERE), patience=10)
+    admin = Admin(lambda: to(NOWHERE), patience=60)
     assert admin._ask(lambda asked, left: {"logs": futures.pop(0)}) == {"logs": "here"}
     assert futures == []
 
@@ -109,6 +118,6 @@ def test_a_client_that_knows_a_previous_leader_does_not_ask_again(code: int) -> 
             answer.set_result("here")
         return {"logs": answer}
 
-    admin = Admin(lambda: to(NOWHERE), patience=2)
+    admin = Admin(lambda: to(NOWHERE), patience=60)
     assert admin._ask(ask) == {"logs": "here"}
     assert len(asked_by) == 2

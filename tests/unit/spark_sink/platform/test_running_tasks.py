@@ -67,6 +67,16 @@ def await_task(tasks: RunningTasks) -> list[StageTasks]:
     raise AssertionError("no task was seen")
 
 
+def await_none(tasks: RunningTasks) -> None:
+    """Spark's tracker learns of the end of a job after whoever waits for its result."""
+    pause = threading.Event()
+    for _ in range(int(PATIENCE / PAUSE)):
+        if tasks.look() == {}:
+            return
+        pause.wait(PAUSE)
+    raise AssertionError("the job is seen for good")
+
+
 def test_the_tasks_of_the_start_are_seen(jobs: Jobs) -> None:
     tasks = RunningTasks(jobs.spark)
     thread = jobs.start(None)
@@ -74,7 +84,7 @@ def test_the_tasks_of_the_start_are_seen(jobs: Jobs) -> None:
         assert await_task(tasks) == [StageTasks(active=1, ended=1)]
     finally:
         jobs.end(thread)
-    assert tasks.look() == {}
+    await_none(tasks)
 
 
 def test_of_queries_the_tasks_of_those_that_are_included_are_seen(jobs: Jobs) -> None:

@@ -130,12 +130,12 @@ class Connection:
 
     def _stream(self, head: bytes, body: Iterator[bytes], *, chunked: bool) -> None:
         streaming, descriptor = self._listening.streaming, self._client.fileno()
-        if len(streaming) >= self._limits.streams:
-            text = f"there are {len(streaming)} streams already: try again later\n".encode()
-            self._write(response_head(Response(503, TEXT, text), chunked=False) + text, self._deadline)
-            return
-        streaming.add(descriptor)
+        streaming.add(descriptor)  # before they are counted: of two at one time none is overlooked
         try:
+            if len(streaming) > self._limits.streams:
+                text = f"there are {self._limits.streams} streams already: try again later\n".encode()
+                self._write(response_head(Response(503, TEXT, text), chunked=False) + text, self._deadline)
+                return
             self._write(head)
             for piece in body:
                 if not piece:

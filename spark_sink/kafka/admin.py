@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any, Self
 
 from confluent_kafka import (
+    OFFSET_INVALID,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
@@ -23,6 +24,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
     AdminClient,
+    ListOffsetsResultInfo,
     OffsetSpec,
 )
 
@@ -34,6 +36,9 @@ from spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
 LOOK_SECONDS = 0.1
+# A client asks the broker that it takes for the controller, and learns of another one after minutes: while that one is
+# away it has no answer, whatever the others know. So another client is asked then.
+FIRST_SECONDS = 3.0  # twice as long after each time
 OF_KAFKA = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
@@ -166,18 +171,22 @@ class Admin:
     def _ask(self, question: Callable[[AdminClient, float], Mapping[Any, "Future[Any]"]]) -> dict[Any, Any]:
         """Return the answers to a question, by what it names. It is asked again as long as no broker answers, or not
         yet."""
-        started = time.monotonic()
+        started, piece = time.monotonic(), FIRST_SECONDS
         while True:
             asked = self._connection()
-            left = max(0.01, started + self._patience - time.monotonic())
+            left = max(0.01, min(piece, started + self._patience - time.monotonic()))
             try:
-                return {name: self._answer(asked, future, started) for name, future in question(asked, left).items()}
+                futures = question(asked, left)
+                return {name: _known(self._answer(asked, future, started)) for name, future in futures.items()}
             except KafkaException as error:
                 asked.poll(LOOK_SECONDS)
                 if self._is_final(error, started):
                     raise self._translated(error.args[0]) from error
-                if error.args[0].code() in LEADER_MOVED:
+                code = error.args[0].code()
+                if code in LEADER_MOVED | {KafkaError._TIMED_OUT, KafkaError.LEADER_NOT_AVAILABLE}:
                     self._forget(asked)
+                if code == KafkaError._TIMED_OUT:
+                    piece *= 2
 
     def _answer(self, asked: AdminClient, future: "Future[Any]", started: float) -> Any:
         """Return the result, awaited until the patience is over, or it is certain that there will be none. Raises
@@ -232,6 +241,14 @@ class Admin:
     @property
     def _servers(self) -> str:
         return self._options().servers
+
+
+def _known(answer: Any) -> Any:
+    """Return an answer. Raises KafkaException for the offset of a partition whose leader gave none: where brokers have
+    answered about other partitions, the client reports no error, and asks the same one again."""
+    if isinstance(answer, ListOffsetsResultInfo) and answer.offset == OFFSET_INVALID:
+        raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+    return answer
 
 
 def _sound(answer: ConsumerGroupTopicPartitions) -> list[TopicPartition]:

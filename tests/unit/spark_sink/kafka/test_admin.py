@@ -5,8 +5,11 @@ import time
 from concurrent.futures import Future
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Uuid
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Uuid
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AdminClient,
+    ListOffsetsResultInfo,
+)
 
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin, text_of_id
@@ -120,4 +123,40 @@ def test_a_client_that_knows_a_previous_leader_does_not_ask_again(code: int) -> 
 
     admin = Admin(lambda: to(NOWHERE), patience=60)
     assert admin._ask(ask) == {"logs": "here"}
+    assert len(asked_by) == 2
+
+
+def test_a_client_that_waits_for_a_controller_which_is_away_does_not_take_all_of_the_patience() -> None:
+    asked_by, patience = [], []
+
+    def ask(asked: AdminClient, left: float) -> dict[str, Future[str]]:
+        asked_by.append(asked)
+        patience.append(left)
+        answer: Future[str] = Future()
+        if len(asked_by) < 3:
+            answer.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out waiting for controller")))
+        else:
+            answer.set_result("here")
+        return {"logs": answer}
+
+    assert Admin(lambda: to(NOWHERE), patience=600)._ask(ask) == {"logs": "here"}
+    assert len({id(asked) for asked in asked_by}) == 3
+    assert patience == [3.0, 6.0, 12.0]
+
+
+def test_a_partition_whose_leader_is_away_does_not_end_before_its_first_record() -> None:
+    """The client has no error for it where it has an answer about other partitions, and asks the same leader again."""
+    asked_by = []
+
+    def ask(asked: AdminClient, left: float) -> dict[int, Future[ListOffsetsResultInfo]]:
+        asked_by.append(asked)
+        ends = (7, OFFSET_INVALID) if asked is asked_by[0] else (8, 5)
+        answers = {}
+        for number, end in enumerate(ends):
+            answers[number] = Future[ListOffsetsResultInfo]()
+            answers[number].set_result(ListOffsetsResultInfo(end, -1, -1))
+        return answers
+
+    answers = Admin(lambda: to(NOWHERE), patience=20)._ask(ask)
+    assert [answer.offset for answer in answers.values()] == [8, 5]
     assert len(asked_by) == 2

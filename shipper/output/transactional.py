@@ -282,7 +282,8 @@ class TransactionalOutput(OnePlace):
 
     def _position_failed(self, error: KafkaError) -> None:
         self._failed = True
-        self._report(error, self._id.topic)
+        if error.code() not in PURGED:  # else by our own abort, whose reason is another one
+            self._report(error, self._id.topic)
 
     def _committed(self) -> None:
         current, self._current, self._prepared = self._current, [], None

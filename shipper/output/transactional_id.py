@@ -6,13 +6,16 @@ from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
 
+from shipper.backoff import Backoff
 from shipper.errors import Fenced
 from shipper.output.background import Background
 from shipper.output.kafka_records import Producer
 from shipper.output.positions_topic import Committed, Owner, PositionStore
 
 TIMEOUT = 5.0  # seconds of one attempt to get it
-OFFSETS_TIMEOUT = 20.0  # of the offsets of groups
+# Of the offsets of groups, in seconds; longer after each time that they were not taken. With several brokers the
+# coordinator of a group moves while the call waits for the one that died: another producer finds the new one at once.
+OFFSETS_PATIENCE = Backoff(5.0, 20.0)
 
 
 class TransactionalProducer(Producer, Protocol):
@@ -38,13 +41,14 @@ class TransactionalId:
     """Makes the producers of an id. Its methods block, and raise KafkaException."""
 
     def __init__(
-        self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: float = OFFSETS_TIMEOUT
+        self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: Backoff = OFFSETS_PATIENCE
     ) -> None:
         self.topic = store.topic
         self._make_producer = make_producer
         self._store = store
         self._owner = owner
         self._patience = patience
+        self._not_taken = 0  # times in a row that the offsets were not taken
         self._producer: TransactionalProducer | None = None
         self.committed = Committed()  # as read from the topic
         self._number = 0  # of the last transaction whose commit was tried
@@ -136,10 +140,13 @@ class TransactionalId:
         """Where the group's coordinator was away, librdkafka 2.16 may never return, whatever timeout it is given
         (its issue 5456). The error that is raised then has the producer replaced; the call is left to itself."""
         adding = Background(partial(add_offsets, self.producer), "offsets")
-        if not adding.wait(self._patience):
-            words = f"the offsets of consumer groups were not taken within {self._patience:g} s"
+        patience = self._patience.delay(self._not_taken + 1)
+        if not adding.wait(patience):
+            self._not_taken += 1
+            words = f"the offsets of consumer groups were not taken within {patience:g} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words))
         adding.check()
+        self._not_taken = 0
 
     def produce_positions(self, entries: Mapping[str, bytes | None], failed: Callable[[KafkaError], None]) -> None:
         """Write the positions into the transaction."""

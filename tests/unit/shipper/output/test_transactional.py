@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from shipper.backoff import Backoff
 from shipper.errors import Fenced
@@ -21,7 +21,7 @@ from shipper.output.positions_topic import Owner
 from shipper.output.silent_topics import MOST_SILENT, STALLED
 from shipper.output.transaction_context import Limits, TransactionContext
 from shipper.output.transactional import TransactionalOutput
-from shipper.output.transactional_id import TransactionalId
+from shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import (
     POSITIONS,
@@ -54,7 +54,7 @@ class Desk:
     positions: PlannedPositions = field(default_factory=PlannedPositions)
     renewals: int = 0
     partitions: Partitions | None = None
-    patience: float = 20.0  # with the offsets of groups, in seconds
+    patience: Backoff = OFFSETS_PATIENCE
 
     def __post_init__(self) -> None:
         self.output = self.make(OWNER)
@@ -470,7 +470,7 @@ def test_offsets_are_added_once_to_a_transaction_whose_commit_is_tried_again(des
 
 
 def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock: ManualClock) -> None:
-    desk, returns = Desk(clock, patience=0.05), threading.Event()
+    desk, returns = Desk(clock, patience=Backoff(0.05, 0.05)), threading.Event()
     stuck = desk.producer
 
     def add(producer: object) -> None:
@@ -483,3 +483,36 @@ def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock
     assert desk.landed == ["a"]
     assert desk.producer is not stuck
     returns.set()
+
+
+def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
+    kafka, returns = TransactionalKafka(), threading.Event()
+    transactional_id = TransactionalId(kafka.connect, MemoryPositions(kafka), OWNER, Backoff(0.01, 0.03))
+    transactional_id.take(lambda error: None)
+
+    def await_return(producer: object) -> None:
+        returns.wait()
+
+    def await_offsets(*patience: float) -> None:
+        for seconds in patience:
+            with pytest.raises(KafkaException, match=f"not taken within {seconds:g} s"):
+                transactional_id.commit(await_return)
+
+    transactional_id.begin()
+    await_offsets(0.01, 0.02, 0.03, 0.03)
+    transactional_id.commit(lambda producer: None)
+    transactional_id.begin()
+    await_offsets(0.01)
+    returns.set()
+
+
+def test_what_an_abort_takes_back_is_no_problem_of_the_topic_of_positions(desk: Desk) -> None:
+    desk.producer.paused = True
+    desk.publish("a")
+    desk.clock.advance(INTERVAL)
+    desk.poll()
+    assert len(desk.producer) == 3  # the record, who commits, and the position
+    desk.producer.purge()
+    desk.producer.paused = False
+    desk.drain()
+    assert (desk.landed, desk.kafka.aborted, desk.output.errors.counts()) == (["a"], 1, {})

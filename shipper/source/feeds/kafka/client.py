@@ -102,10 +102,11 @@ def clients(config: KafkaInputConfig) -> Clients:
         made: Consumer = maker.new(ConfluentConsumer, {**configured(), "error_cb": on_error, "on_commit": on_commit})
         return made
 
-    def topic_ids() -> TopicIds:
-        return _Admin(maker.new(AdminClient, {**client_settings(configured()), "error_cb": lambda error: None}))
+    def admin() -> AdminClient:
+        made: AdminClient = maker.new(AdminClient, {**client_settings(configured()), "error_cb": lambda error: None})
+        return made
 
-    return Clients(consumer, topic_ids)
+    return Clients(consumer, lambda: DescribedTopics(admin))
 
 
 def settings(config: KafkaInputConfig) -> dict[str, Any]:
@@ -145,9 +146,17 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
     return configured | config.librdkafka | FIXED
 
 
-class _Admin:
-    def __init__(self, admin: AdminClient) -> None:
-        self._admin: AdminClient | None = admin
+class DescribedTopics:
+    """The `TopicIds` of a client that `make` makes. It is made at once, and anew after a question without an answer.
+
+    A client asks one broker only, the one that it takes for the controller, and learns of another one after minutes:
+    while that broker is away, it has no answer, whatever the others know.
+    """
+
+    def __init__(self, make: Callable[[], AdminClient]) -> None:
+        """Raises StartError."""
+        self._make = make
+        self._admin: AdminClient | None = make()
 
     def close(self) -> None:
         # The client has no such method: it ends with its last reference, and what keeps this object is in cycles.
@@ -156,18 +165,27 @@ class _Admin:
     def of(self, topics: Sequence[str]) -> dict[str, Topic]:
         from confluent_kafka import TopicCollection
 
-        assert self._admin is not None, "it is not closed"
-        described = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
+        described = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
         topics_now = {}
         for topic, future in described.items():
             try:
                 description = future.result()
                 topics_now[topic] = Topic(topic_id(description), len(description.partitions))
             except KafkaException as error:
+                if error.args[0].code() == KafkaError._TIMED_OUT:
+                    self._admin = None
                 if error.args[0].code() not in NO_IDS:
                     raise
                 topics_now[topic] = Topic(exists=error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART)
         return topics_now
+
+    def _client(self) -> AdminClient:
+        if self._admin is None:
+            try:
+                self._admin = self._make()
+            except StartError as error:  # a certificate that is being renewed, for instance
+                raise KafkaException(KafkaError(KafkaError._FAIL, str(error))) from error
+        return self._admin
 
 
 # Answers of brokers that have no ids, or that must not give them to this user.

@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError
 
 from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.throttle import Throttle
+from shipper.source.feeds.kafka.brokers_away import BrokersAway
 
 logger = logging.getLogger(__name__)
 
@@ -30,18 +31,20 @@ REBALANCING = (
     KafkaError._ASSIGNMENT_LOST,
     KafkaError._DESTROY,
 )
+COORDINATOR = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 # What is wrong, and what to do, by the code of the error; {group}, {topic} and {hosts} are put in.
 WORDS = {
-    **dict.fromkeys(AWAY, "no broker answers at {hosts}; check hosts, and that one runs. It is tried again"),
+    **dict.fromkeys(AWAY, "a broker does not answer; check hosts ({hosts}), and that all run. It is tried again"),
+    KafkaError._ALL_BROKERS_DOWN: "no broker answers at {hosts}; check hosts, and that one runs. It is tried again",
     **dict.fromkeys(
         UNKNOWN, "the topic {topic} does not exist; create it, or remove it from topics. It is read once it exists"
     ),
     **dict.fromkeys(
-        (
-            KafkaError.NOT_COORDINATOR,
-            KafkaError.COORDINATOR_NOT_AVAILABLE,
-            KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        ),
+        COORDINATOR,
         "the coordinator of the group {group} moves to another broker, or starts; it is tried again",
     ),
     KafkaError._AUTHENTICATION: "the broker refuses to let the user in; check username, password and sasl.mechanism",
@@ -76,6 +79,9 @@ class Problems:
         self._now: dict[str, str] = {}
         self._throttles: dict[str, Throttle] = {}
         self._reported: dict[str, float] = {}  # when each was reported last
+        self._is_passing = False  # what concerns all topics is over once brokers answer
+        self._brokers_away = BrokersAway(monotonic)
+        self._brokers_throttle = Throttle(monotonic)
 
     @property
     def now(self) -> dict[str, str]:
@@ -86,11 +92,32 @@ class Problems:
         """Return the name of problems that concern all topics."""
         return f"kafka group {self._config.group_id}"
 
+    @property
+    def _brokers(self) -> str:
+        return f"kafka brokers of group {self._config.group_id}"
+
     def report(self, error: KafkaError, topic: str = "") -> None:
         """Show an error of the client, until `recovered`."""
         if error.code() in AWAY and self.group in self._now:
             return  # the client reports it also where a broker answers and refuses: the reason is shown already
+        if not topic:
+            self._is_passing = error.code() in AWAY + COORDINATOR
         self.show(f"kafka topic {topic}" if topic else self.group, self.words(error, topic))
+
+    def connection_failed(self, error: KafkaError) -> None:
+        """Note that the client cannot connect to a broker. There may be others, which have what this one had soon."""
+        if error.code() == KafkaError._ALL_BROKERS_DOWN or error.code() not in AWAY or self.group in self._now:
+            self._brokers_away.clear()
+            self.report(error)
+        elif self._brokers_away.report(error.str()):
+            self.show(self._brokers, self.words(error))
+        elif self._brokers_throttle.is_due():
+            logger.warning(
+                "input %s: a broker does not answer; what others have is read on, and what it had once they have taken "
+                "over, or it is back (%s)",
+                self._config.id,
+                error.str(),
+            )
 
     def words(self, error: KafkaError, topic: str = "") -> str:
         """Return what is wrong, and what to do."""
@@ -128,6 +155,14 @@ class Problems:
         for topic in topics:
             if self._reported.get(f"kafka topic {topic}", over) < over:
                 self.recovered(topic)
+
+    def answered(self) -> None:
+        """Brokers answer: that they did not is over if it was not reported again for a while."""
+        now = self._monotonic()
+        if self._is_passing and now - self._reported.get(self.group, now) >= QUIET:
+            self.recovered()
+        if self._brokers_away.are_back:
+            self.forget(self._brokers)
 
     def recovered(self, topic: str = "") -> None:
         """What concerned all topics is over, and what concerned this one."""

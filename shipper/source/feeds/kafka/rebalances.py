@@ -200,6 +200,8 @@ class Rebalances:
     def look_at_topics(self) -> None:
         """Notice which topics were deleted, and which were made again. Blocks, and raises KafkaException."""
         now = self._topics_now({partition.topic for partition in self.partitions.values() if partition.topic_id})
+        if now:
+            self._context.problems.answered()
         missing = {name for name, topic in now.items() if not topic.exists}
         for partition in self.partitions.values():  # at the second look: a broker may be behind the others
             partition.is_void = partition.topic in missing & self._missing

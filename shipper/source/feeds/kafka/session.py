@@ -13,6 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_client.headers import take_out_unreadable_headers
 from logs.throttle import Throttle
+from shipper.backoff import Backoff
 from shipper.source.feeds.kafka.client import MIB, Clients, Consumer
 from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
 from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
@@ -31,6 +32,9 @@ PATIENCE = 1.0  # seconds without room, after which partitions are paused
 COMMIT_INTERVAL = 0.25
 LAG_INTERVAL = 1.0
 TOPICS_INTERVAL = 5.0  # a topic that is made again is read under the old name until then
+# Without an answer it is asked more and more seldom: meanwhile nothing is read, and the client of the consumer may well
+# reach brokers that are not among `hosts`.
+TOPICS_BACKOFF = Backoff(TOPICS_INTERVAL, 60.0)
 
 _offset = methodcaller("offset")
 
@@ -47,6 +51,7 @@ class Session:
         self._full_since: float | None = None
         self._committing: Sequence[Unsaved] = ()
         self._due_commit = self._due_lag = self._due_topics = 0.0
+        self._failed_looks = 0  # at the topics, in a row
         self._mean = 200.0  # bytes of a record
         self._unknown: frozenset[str] = frozenset()  # topics
         self._unknown_before: frozenset[str] = frozenset()  # when topics were looked at last
@@ -99,8 +104,8 @@ class Session:
             self._due_lag = now + LAG_INTERVAL
             self._learn_ends()
         if now >= self._due_topics:
-            self._due_topics = now + TOPICS_INTERVAL
-            self._look_at_topics()
+            self._failed_looks = 0 if self._look_at_topics() else self._failed_looks + 1
+            self._due_topics = self._clock.monotonic() + TOPICS_BACKOFF.delay(self._failed_looks)
 
     def finish(self) -> None:
         """Wait for what is in flight, and commit it."""
@@ -262,6 +267,8 @@ class Session:
         for item in committing:
             if item.partition.place not in refused:
                 item.partition.committed, item.partition.saved_cuts = item.position, frozenset(item.kept.cuts)
+        if not refused:
+            self._problems.recovered()
         if any(item.kept.cuts for item in committing):
             self._context.wake()  # what was parked until then may be given
 
@@ -269,18 +276,21 @@ class Session:
         if is_fatal(error):
             self._fail(error)
         else:
-            self._problems.report(error)
+            self._problems.connection_failed(error)
 
     def _fail(self, error: KafkaError) -> None:
         self._problems.report(error)
         self.failure = self._problems.words(error)
 
-    def _look_at_topics(self) -> None:
+    def _look_at_topics(self) -> bool:
+        """True unless it had no answer."""
         try:
             self._look_for_unknown()
             self.rebalances.look_at_topics()
         except KafkaException as error:
             logger.debug("the ids of topics cannot be looked up: %s", error.args[0].str())
+            return False
+        return True
 
     def _look_for_unknown(self) -> None:
         """Look whether topics exist now that did not: their partitions may be given to other members only. Not at once:

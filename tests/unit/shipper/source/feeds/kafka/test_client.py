@@ -2,10 +2,19 @@
 
 import os
 import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
 
 from config.shipper.feeds.kafka import KafkaInputConfig
 from shipper.clock import SystemClock
-from shipper.source.feeds.kafka.client import clients
+from shipper.errors import StartError
+from shipper.source.feeds.kafka.client import DescribedTopics, Topic, clients
 from shipper.source.feeds.kafka.partition import Partition
 from shipper.source.feeds.kafka.problems import Problems
 from shipper.source.feeds.kafka.rebalances import MemberContext
@@ -29,3 +38,62 @@ def test_a_session_that_is_closed_leaves_no_thread_of_its_clients() -> None:
     deadline = time.monotonic() + 30  # the system lists a thread for a moment after it was joined
     while left := set(os.listdir("/proc/self/task")) - before:
         assert time.monotonic() < deadline, left
+
+
+NO_CONTROLLER = KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out waiting for controller"))
+
+
+@dataclass
+class Admin:
+    """A client that describes each topic as one of `partitions`, or fails."""
+
+    partitions: int = 0
+    failure: Exception | None = None
+
+    def describe_topics(self, topics: TopicCollection, request_timeout: float) -> dict[str, Future[Any]]:
+        described: Future[Any] = Future()
+        if self.failure is not None:
+            described.set_exception(self.failure)
+        else:
+            described.set_result(SimpleNamespace(topic_id=_ZEROS, partitions=range(self.partitions)))
+        return {"logs": described}
+
+
+_ZEROS = SimpleNamespace(get_most_significant_bits=lambda: 0, get_least_significant_bits=lambda: 0)
+
+
+def described_by(*made: Admin | StartError) -> DescribedTopics:
+    """What the client is, each time that one is made."""
+    ways = list(made)
+
+    def make() -> AdminClient:
+        way = ways.pop(0)
+        if isinstance(way, StartError):
+            raise way
+        return cast(AdminClient, way)
+
+    return DescribedTopics(make)
+
+
+def test_after_a_question_without_an_answer_another_client_is_asked() -> None:
+    # The first one waits for the broker that it takes for the controller, which is away.
+    topics = described_by(Admin(failure=NO_CONTROLLER), Admin(partitions=6))
+    with pytest.raises(KafkaException, match="waiting for controller"):
+        topics.of(["logs"])
+    assert topics.of(["logs"]) == topics.of(["logs"]) == {"logs": Topic(partitions=6)}
+
+
+def test_a_client_that_brokers_refuse_an_answer_is_asked_again() -> None:
+    refused = KafkaException(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED))
+    topics = described_by(Admin(failure=refused))
+    for _ in range(2):
+        with pytest.raises(KafkaException, match="SASL"):
+            topics.of(["logs"])
+
+
+def test_a_client_that_cannot_be_made_again_is_an_error_of_kafka() -> None:
+    topics = described_by(Admin(failure=NO_CONTROLLER), StartError("no certificate"), Admin(partitions=6))
+    for reason in ("waiting for controller", "no certificate"):
+        with pytest.raises(KafkaException, match=reason):
+            topics.of(["logs"])
+    assert topics.of(["logs"]) == {"logs": Topic(partitions=6)}

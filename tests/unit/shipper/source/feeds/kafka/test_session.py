@@ -458,6 +458,48 @@ def test_errors_are_problems_in_words_until_it_works_again(desk: Desk, caplog: p
     assert "kafka group g is read again" in caplog.text
 
 
+def test_a_broker_of_several_that_dies_is_no_problem_and_brokers_that_answer_again_are_none(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    desk.consumer.on_error(KafkaError(KafkaError._TRANSPORT, "b:1/2: Connect to ipv4#10.0.0.2:1 failed: refused"))
+    assert desk.problems.now == {}
+    desk.consumer.on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "3/3 brokers are down"))
+    assert list(desk.problems.now) == ["kafka group g"]
+    desk.step(30)  # no record comes, and the topics are looked at
+    assert desk.problems.now == {}
+
+
+def test_a_commit_that_succeeds_ends_the_problem_of_the_one_before(desk: Desk) -> None:
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    (batch,) = desk.read()
+    desk.topics.failing["commit"] = [KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))]
+    batch.resolve()
+    desk.step()
+    assert list(desk.problems.now) == ["kafka group g"]
+    desk.step(3)
+    assert (desk.problems.now, desk.topics.committed) == ({}, {PLACE: 1})
+
+
+def test_topics_of_which_nobody_says_what_they_are_hold_up_records_more_and_more_seldom(desk: Desk) -> None:
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    unanswered = [KafkaException(KafkaError(KafkaError._TIMED_OUT, "waiting for controller"))] * 100
+    desk.topics.failing["topic_ids"] = unanswered
+    desk.step(240)
+    assert len(unanswered) == 100 - 5  # in two minutes: after 5, 5, 10, 20 and 40 seconds
+    unanswered.clear()
+    desk.step(120)
+    desk.topics.recreate("logs")
+    desk.step(11)  # it is asked every five seconds again
+    assert desk.session.is_over
+
+
 def test_with_once_what_is_there_at_the_assignment_is_read_and_no_more(desk: Desk) -> None:
     desk.once = True
     desk.topics.write(PLACE, b"one", b"two")

@@ -1,12 +1,10 @@
-"""A real one-node Apache Kafka in a directory of its own, for the demo, the benchmark and the tests."""
+"""A real Apache Kafka in a directory of its own, for the demo, the benchmark and the tests."""
 
 import atexit
-import base64
 import signal
 import socket
 import subprocess
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,9 +15,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from demo.broker_config import log4j, server_properties
+from demo.broker_config import Node, cluster_of, log4j, server_properties
 from demo.jars import broker_class_path
-from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
 from spark_sink.platform.java import find_java
 
@@ -35,7 +32,8 @@ class BrokerFailed(Exception):
 class Broker:
     """A broker to start, stop, kill and freeze; it keeps its port and its data as long as the object exists.
 
-    With `outlives` it keeps running when this process ends (the demo's `--keep`). Not for several threads.
+    It is a cluster of its own, or a `node` of one. With `outlives` it keeps running when this process ends (the demo's
+    `--keep`). Not for several threads.
     Raises JarsMissing or NoJava (spark_sink) if the machine lacks what it needs.
     """
 
@@ -46,6 +44,7 @@ class Broker:
         properties: Mapping[str, str] = NO_PROPERTIES,
         outlives: bool = False,
         jvm_options: Sequence[str] = QUICK_START,
+        node: Node | None = None,
     ) -> None:
         self._jvm_options = jvm_options
         self._outlives = outlives
@@ -56,12 +55,12 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
         self._class_path = broker_class_path()
         self._java = find_java().java
-        self._port, controller_port = free_ports(2)
-        self._configure(controller_port, properties)
+        self._node = node if node is not None else cluster_of(1)[0]
+        self._configure(properties)
 
     @property
     def bootstrap(self) -> str:
-        return f"127.0.0.1:{self._port}"
+        return f"127.0.0.1:{self._node.port}"
 
     @property
     def pid(self) -> int | None:
@@ -85,10 +84,18 @@ class Broker:
 
     def start(self, timeout: float = 60) -> None:
         """Start the broker, and return when it answers. Raises BrokerFailed; then nothing is left running."""
+        self.launch()
+        self.await_answer(timeout)
+
+    def launch(self) -> None:
+        """Start the broker. A node answers when most of its cluster are started. Raises BrokerFailed."""
         self._format()
         if not self._outlives:
             atexit.register(self.kill)
         self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output, outlives=self._outlives)
+
+    def await_answer(self, timeout: float = 60) -> None:
+        """Return when the broker answers. Raises BrokerFailed; then it is not left running."""
         with ExitStack() as undo:  # whatever ends the wait, Ctrl-C too, must not leave it running
             undo.callback(self.kill)
             self._await_answer(time.monotonic() + timeout)
@@ -152,11 +159,11 @@ class Broker:
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200}
         return AdminClient(settings | {"log_level": 0, "error_cb": lambda error: None})
 
-    def _configure(self, controller_port: int, properties: Mapping[str, str]) -> None:
+    def _configure(self, properties: Mapping[str, str]) -> None:
         (self._directory / "tmp").mkdir(parents=True, exist_ok=True)
         self._data = self._directory / "data"
         self._settings = self._directory / "server.properties"
-        self._settings.write_text(server_properties(self._data, self._port, controller_port, properties))
+        self._settings.write_text(server_properties(self._data, self._node, properties))
         self._log4j = self._directory / "log4j2.xml"
         self._log4j.write_text(log4j(self.log_file))
 
@@ -169,9 +176,9 @@ class Broker:
         """Give the data directory its cluster id, once."""
         if (self._data / "meta.properties").is_file():
             return
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         # One argument: an id may begin with a dash.
-        command = self._jvm("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", self._settings)
+        cluster = f"--cluster-id={self._node.cluster}"
+        command = self._jvm("kafka.tools.StorageTool", "format", cluster, "-c", self._settings)
         process = spawn(command, self._output)
         try:
             status = process.wait(60)
@@ -190,7 +197,7 @@ class Broker:
 
     def _listens(self) -> bool:
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+            return probe.connect_ex(("127.0.0.1", self._node.port)) == 0
 
     def _answers(self, admin: AdminClient) -> bool:
         try:

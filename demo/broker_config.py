@@ -1,7 +1,12 @@
-"""The configuration files of a one-node Apache Kafka in KRaft mode, as small and as quick to start as it gets."""
+"""The configuration files of an Apache Kafka in KRaft mode, as small and as quick to start as it gets."""
 
+import base64
+import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+from demo.ports import free_ports
 
 # Kafka's own layout of a log line; an exception's stack trace follows on lines of its own.
 LOG4J = """\
@@ -18,14 +23,34 @@ LOG4J = """\
 """
 
 
-def server_properties(data: Path, port: int, controller_port: int, extra: Mapping[str, str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A broker and a controller in one process. `voters` are the controllers of its cluster, whose id is `cluster`."""
+
+    number: int
+    port: int
+    controller_port: int
+    voters: str
+    cluster: str
+
+
+def cluster_of(count: int) -> list[Node]:
+    """Return the nodes of a new cluster."""
+    ports = free_ports(2 * count)
+    controllers = list(enumerate(ports[count:], 1))
+    voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in controllers)
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    return [Node(number, ports[number - 1], port, voters, cluster) for number, port in controllers]
+
+
+def server_properties(data: Path, node: Node, extra: Mapping[str, str]) -> str:
     """The text of `server.properties`; `extra` goes over what is set here."""
     settings = {
         "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "node.id": str(node.number),
+        "controller.quorum.voters": node.voters,
+        "listeners": f"PLAINTEXT://127.0.0.1:{node.port},CONTROLLER://127.0.0.1:{node.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{node.port}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "inter.broker.listener.name": "PLAINTEXT",
         "controller.listener.names": "CONTROLLER",

@@ -6,21 +6,27 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from demo.broker import Broker
 from tests.e2e.running import PATIENCE, REPOSITORY, await_true
 
 PARTITIONS = 6
 
 
+class Bootstrap(Protocol):
+    """A Kafka, of one broker or of several."""
+
+    @property
+    def bootstrap(self) -> str: ...
+
+
 class Relay:
     """One `shipper run` that relays `source` to `target`; `log` is what it logged."""
 
-    def __init__(self, directory: Path, broker: Broker, source: str, target: str) -> None:
+    def __init__(self, directory: Path, broker: Bootstrap, source: str, target: str) -> None:
         directory.mkdir(parents=True)
         self.options: dict[str, Any] = {"rebalance.timeout": "6s"}
         self.output: dict[str, Any] = {}
@@ -90,13 +96,18 @@ class Numbers:
     """Writes numbered records to a topic, and counts what of them is in another one, where they may be joined. Two of
     three are `indented`, if they are to be."""
 
-    def __init__(self, broker: Broker, source: str, target: str, isolation: str = "read_committed") -> None:
+    def __init__(self, broker: Bootstrap, source: str, target: str, isolation: str = "read_committed") -> None:
         self.written = 0
         self.indented = False
         self.seen: Counter[int] = Counter()
         self.records: dict[tuple[str, int], dict[str, Any]] = {}
         self.source = source
-        self._settings = {"bootstrap.servers": broker.bootstrap, "linger.ms": 5, "log_level": 0}
+        self._settings = {
+            "bootstrap.servers": broker.bootstrap,
+            "linger.ms": 5,
+            "log_level": 0,
+            "enable.idempotence": True,  # what it sent again itself is not to be taken for a repeat
+        }
         self.renew_producer()
         settings = {"bootstrap.servers": broker.bootstrap, "group.id": f"{target}-reader", "log_level": 0}
         self._consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})

@@ -42,17 +42,17 @@ class SecureBroker(Broker):
         admin = self.admin()  # kept until the answer is there
         admin.alter_user_scram_credentials([change])[name].result(30)
 
-    def _configure(self, controller_port: int, properties: Mapping[str, str]) -> None:
+    def _configure(self, properties: Mapping[str, str]) -> None:
         directory = self.authority_file.parent
         issued = self.authority.issue_cert("localhost")
         (directory / "broker.pem").write_bytes(private_key(issued) + chain(issued))
-        super()._configure(controller_port, {**properties, **self._listeners(controller_port), **_tls(directory)})
+        super()._configure({**properties, **self._listeners(), **_tls(directory)})
 
-    def _listeners(self, controller_port: int) -> dict[str, str]:
+    def _listeners(self) -> dict[str, str]:
         ordinary = f"PLAINTEXT://{self.bootstrap}"
         more = f"SECURE://{self.secure},MUTUAL://{self.mutual}"
         return {
-            "listeners": f"{ordinary},CONTROLLER://127.0.0.1:{controller_port},{more}",
+            "listeners": f"{ordinary},CONTROLLER://127.0.0.1:{self._node.controller_port},{more}",
             "advertised.listeners": f"{ordinary},{more}",
             "listener.security.protocol.map": ("PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL,MUTUAL:SSL"),
         }

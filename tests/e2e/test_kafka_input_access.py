@@ -28,12 +28,12 @@ READ, DESCRIBE = AclOperation.READ, AclOperation.DESCRIBE
 class GuardedBroker(SecureBroker):
     """Only what a rule allows is allowed; at the ordinary listener, everything."""
 
-    def _configure(self, controller_port: int, properties: Mapping[str, str]) -> None:
+    def _configure(self, properties: Mapping[str, str]) -> None:
         rights = {
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
         }
-        super()._configure(controller_port, {**properties, **rights})
+        super()._configure({**properties, **rights})
 
 
 @pytest.fixture(scope="module")

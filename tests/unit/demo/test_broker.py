@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from demo.broker import Broker, BrokerFailed
-from demo.broker_config import server_properties
+from demo.broker_config import cluster_of, server_properties
 
 pytestmark = pytest.mark.kafka
 
@@ -42,5 +42,14 @@ def test_a_broker_that_cannot_start_reports_the_reason_and_leaves_no_process(tmp
 
 
 def test_extra_properties_go_over_ours(tmp_path: Path) -> None:
-    text = server_properties(tmp_path, 1, 2, {"num.partitions": "7"})
+    text = server_properties(tmp_path, cluster_of(1)[0], {"num.partitions": "7"})
     assert [line for line in text.splitlines() if line.startswith("num.partitions=")] == ["num.partitions=7"]
+
+
+def test_the_nodes_of_a_cluster_know_each_other_and_share_no_port(tmp_path: Path) -> None:
+    nodes = cluster_of(3)
+    assert [node.number for node in nodes] == [1, 2, 3]
+    assert len({port for node in nodes for port in (node.port, node.controller_port)}) == 6
+    assert {(node.cluster, node.voters) for node in nodes} == {(nodes[0].cluster, nodes[0].voters)}
+    assert f"3@127.0.0.1:{nodes[2].controller_port}" in nodes[0].voters.split(",")
+    assert "node.id=2" in server_properties(tmp_path, nodes[1], {}).splitlines()

@@ -65,6 +65,7 @@ _REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the broke
 ADVICE = {
     KafkaError._ALL_BROKERS_DOWN: "no broker answers; check output.kafka.hosts, the network and the brokers",
     KafkaError._TRANSPORT: "the connection broke or is refused; check output.kafka.hosts, the network and the broker",
+    KafkaError._TIMED_OUT: "a broker does not answer; check output.kafka.hosts, the network and the brokers",
     KafkaError._RESOLVE: "a host name cannot be resolved; check output.kafka.hosts and DNS",
     KafkaError._AUTHENTICATION: _CREDENTIALS,
     KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,

@@ -11,6 +11,8 @@ read_committed see, and one that was fenced finds the name of the other.
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswer
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 from zlib import crc32
@@ -146,7 +148,7 @@ class PositionsTopic:
         """Without auto-creation: that would give a topic whose old records are deleted."""
         new = NewTopic(self.topic, num_partitions=1, config=TOPIC_CONFIG)
         try:
-            admin.create_topics([new], validate_only=validate_only)[self.topic].result(TIMEOUT)
+            self._answer(admin.create_topics([new], validate_only=validate_only)[self.topic])
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
@@ -154,7 +156,7 @@ class PositionsTopic:
     def _check(self, admin: AdminClient) -> None:
         resource = ConfigResource(ResourceType.TOPIC, self.topic)
         try:
-            policy = admin.describe_configs([resource])[resource].result(TIMEOUT)["cleanup.policy"].value
+            policy = self._answer(admin.describe_configs([resource])[resource])["cleanup.policy"].value
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 return  # it may be used, but not be looked at
@@ -165,6 +167,15 @@ class PositionsTopic:
                 "delete positions after a while, and lines would be sent again: set it to compact (kafka-configs "
                 f"--alter --topic {self.topic} --add-config cleanup.policy=compact), or name another topic"
             )
+
+    def _answer(self, asked: "Future[Any]") -> Any:
+        """Return the answer. Raises KafkaException, also where a broker that is away was asked: the client asks the one
+        that it takes for the controller."""
+        try:
+            return asked.result(TIMEOUT)
+        except NoAnswer as error:
+            words = f"no answer about {self.topic} within {TIMEOUT:g} s"
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words)) from error
 
     def read(self, *, past_open: bool = True) -> Committed:
         bounds = self._bounds()

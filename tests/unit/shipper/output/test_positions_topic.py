@@ -1,0 +1,47 @@
+"""The topic of the positions, and brokers that do not answer about it. What they answer is in tests/contract."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from shipper.output.positions_topic import Clients, PositionsTopic
+
+
+@dataclass
+class Admin:
+    """A client whose controller is away. Other brokers know whether the topic exists."""
+
+    exists: bool
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        error = None if self.exists else KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=error, partitions={0: None})})
+
+    def create_topics(self, topics: list[Any], validate_only: bool) -> dict[str, Future[None]]:
+        return {topic.topic: _unanswered() for topic in topics}
+
+    def describe_configs(self, resources: list[Any]) -> dict[Any, Future[Any]]:
+        return {resource: _unanswered() for resource in resources}
+
+
+def _unanswered() -> Future[Any]:
+    asked: Future[Any] = Future()
+    asked.set_exception(TimeoutError())  # as when it is awaited for so long
+    return asked
+
+
+def no_consumer(isolation: str) -> Consumer:
+    raise AssertionError("nothing is read")
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_broker_that_does_not_answer_about_the_topic_is_an_error_of_kafka_which_is_tried_again(exists: bool) -> None:
+    topic = PositionsTopic("positions", "web-1", Clients(lambda: cast(AdminClient, Admin(exists)), no_consumer))
+    with pytest.raises(KafkaException, match="no answer about positions within 5 s") as raised:
+        topic.prepare()
+    assert raised.value.args[0].code() == KafkaError._TIMED_OUT

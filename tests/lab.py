@@ -28,7 +28,7 @@ from config.shipper.model import (
     StateChangeConfig,
 )
 from config.shipper.queues import DiskQueueConfig
-from shipper.app import THREADS, App, Environment, build
+from shipper.app import App, Environment, Threads, build
 from shipper.output.encode import Encoder
 from shipper.output_context import OutputContext
 from shipper.source.base import ReadsToEnd
@@ -37,6 +37,7 @@ from shipper.source.feeds.feeds import Feeds
 from shipper.source.layers import Crawlers
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
+from tests.awaited_registrar import AwaitedRegistrar
 from tests.fakes import ManualClock
 
 CHECK_INTERVAL = 10.0
@@ -70,7 +71,7 @@ class Lab:
         self.refuse: str | None = None  # a message that the destination will never take
         self.data = directory / "data-0"
         self.app: App | None = None
-        self.threads = THREADS
+        self.threads = Threads(AwaitedRegistrar)
         self.output: Destination | None = None
         self._lives = 0
         self._stack = ExitStack()
@@ -182,9 +183,12 @@ class Lab:
         return crawler
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
-        """`seconds` pass for the agent; it really waits for other threads for at most `wait`."""
+        """`seconds` pass for the agent; it really waits for other threads for at most `wait`. With a `wait`, what it
+        saves at once is on disk afterwards, however slow the disk is: else much of its time could pass meanwhile."""
         self.clock.advance(seconds)
         self.running.loop.step(wait=wait)
+        if wait and isinstance(registrar := self.running.registrar, AwaitedRegistrar):
+            registrar.await_saves(LONG)
 
     def take_steps(self, count: int = 10) -> None:
         """Hardly any time passes: no scan is due."""

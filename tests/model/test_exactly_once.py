@@ -129,6 +129,7 @@ def test_without_a_registry_the_copies_of_a_truncated_file_are_not_sent_again(
     shutil.rmtree(lab.data / "registry")
     lab.append("a.log", "last\n")
     lab.start()
+    lab.until(lambda: "last" in lab.messages)
     take_scans(lab)
     assert lab.messages == [*lines, "last"]
 

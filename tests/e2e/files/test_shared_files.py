@@ -24,7 +24,7 @@ def by_each(*messages: str, inputs: tuple[str, ...] = ("one", "two")) -> list[tu
 
 
 def await_arrived(agent: LocalAgent, *expected: tuple[str, str]) -> None:
-    await_true(lambda: set(expected) <= set(arrived(agent)), f"{expected}, has {arrived(agent)}", 20.0)
+    await_true(lambda: set(expected) <= set(arrived(agent)), f"{expected}, has {arrived(agent)}")
 
 
 def expect(agent: LocalAgent, expected: list[tuple[str, str]]) -> None:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.e2e.files.local import LocalAgent, numbered
+from tests.e2e.running import PATIENCE
 
 PROGRAM = """
 import os, sys
@@ -22,7 +23,7 @@ def program(agent: LocalAgent, name: str, *lines: str) -> None:
 
 
 def test_the_last_lines_of_a_program_are_shipped_when_sigterm_comes_at_once(agent: LocalAgent) -> None:
-    agent.settings = {"shipper.shutdown_timeout": "20s"}
+    agent.settings = {"shipper.shutdown_timeout": f"{PATIENCE - 10:.0f}s"}
     agent.configure([f"{agent.logs}/**/*.log"], **{"read_until_eof.enabled": True})
     agent.start()
     agent.await_log("started")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.files.local import LocalAgent
-from tests.e2e.running import REPOSITORY
+from tests.e2e.running import PATIENCE, REPOSITORY
 
 
 def starting(*arguments: str) -> "subprocess.Popen[str]":
@@ -33,7 +33,7 @@ def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
     process = starting("run", *options)
     await_module(process, "orjson")
     process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, errors
 
 
@@ -44,11 +44,12 @@ def test_sigterm_while_the_program_is_loaded_ends_it_cleanly_after_what_is_to_be
 ) -> None:
     agent.append("one")
     options: dict[str, Any] = {"read_until_eof.enabled": reads}
+    agent.settings = {"shipper.shutdown_timeout": f"{PATIENCE - 10:.0f}s"}  # all of the start is part of it
     agent.configure(**options)
     process = starting(*command, "-c", str(agent.config))
     await_module(process, "orjson")
     process.terminate()
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
     assert agent.messages == (["one"] if reads else [])
 
@@ -58,7 +59,7 @@ def test_a_second_signal_while_the_program_is_loaded_ends_it_at_once() -> None:
     await_module(process, "orjson")
     process.terminate()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 
@@ -68,7 +69,7 @@ def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(
     signal.signal(signal.SIGHUP, before)
     await_module(process, "orjson")
     process.send_signal(signal.SIGHUP)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "missing.yml" in errors.splitlines()[-1]
 

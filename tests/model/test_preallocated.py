@@ -155,7 +155,7 @@ def fill_queue(lab: UserLab) -> None:
     lab.destination.holding = True
     while lab.running.pipeline.has_room:
         lab.append("b.log", "x\n" * 10_000)
-        lab.step(seconds=0.1)
+        lab.step(seconds=0.1, wait=0.002)  # it grows until its id is saved, too
 
 
 def test_space_that_was_allocated_while_the_queue_was_full_is_not_lost_by_a_truncation(

@@ -12,7 +12,7 @@ from shipper.clock import Clock
 from shipper.source.feeds.kafka.client import Consumer, Topic
 from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.problems import Problems
+from shipper.source.feeds.kafka.problems import AWAY, Problems
 from shipper.source.feeds.kafka.starts import Start, Starts, bounds
 
 logger = logging.getLogger(__name__)
@@ -265,11 +265,15 @@ class Rebalances:
         """Ask until there is an answer: without one, nothing can be read. Raises KafkaException at last."""
         clock = self._context.clock
         deadline = clock.monotonic() + self._config.rebalance.timeout / 2
+        is_asked_again = False
         while True:
             try:
                 return self._starts.of(consumer, places)
             except KafkaException as error:
-                self._context.problems.report(error.args[0])
+                # It may have been one of several brokers that was asked: the next one may answer.
+                if is_asked_again or error.args[0].code() not in AWAY:
+                    self._context.problems.report(error.args[0])
+                is_asked_again = True
                 if self._is_stopping() or clock.monotonic() >= deadline:
                     raise
             clock.sleep(RETRY)

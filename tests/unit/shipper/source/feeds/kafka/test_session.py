@@ -429,6 +429,20 @@ def test_a_broker_that_is_away_at_an_assignment_is_awaited(desk: Desk) -> None:
     assert desk.problems.now == {}
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_broker_that_gives_no_answer_at_an_assignment_is_a_problem_where_another_gives_none_either(
+    desk: Desk, times: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.topics.failing["topic_ids"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT, "for the controller"))] * times
+    desk.topics.write(PLACE, b"one")
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.step()
+    assert desk.texts() == ["one"]
+    errors = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    assert ["for the controller" in message for message in errors] == [True] * (times - 1)
+
+
 def test_offsets_that_the_brokers_hold_back_are_a_problem_with_what_to_do(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:

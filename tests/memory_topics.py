@@ -106,7 +106,7 @@ class MemoryTopics:
             self.metadata.pop(place, None)
 
     def of(self, topics: Sequence[str]) -> dict[str, Topic]:
-        self.raise_planned("topic_ids")
+        self.raise_planned("topic_lookup")
         return {topic: self._topic(topic) for topic in topics}
 
     def _topic(self, name: str) -> Topic:

@@ -12,7 +12,6 @@ read_committed see, and one that was fenced finds the name of the other.
 import json
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NoAnswer
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 from zlib import crc32
@@ -168,12 +167,12 @@ class PositionsTopic:
                 f"--alter --topic {self.topic} --add-config cleanup.policy=compact), or name another topic"
             )
 
-    def _answer(self, asked: "Future[Any]") -> Any:
+    def _answer(self, asked: Future[Any]) -> Any:
         """Return the answer. Raises KafkaException, also where a broker that is away was asked: the client asks the one
         that it takes for the controller."""
         try:
             return asked.result(TIMEOUT)
-        except NoAnswer as error:
+        except TimeoutError as error:
             words = f"no answer about {self.topic} within {TIMEOUT:g} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words)) from error
 

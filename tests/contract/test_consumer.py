@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, Producer, TopicPartition
 
 from config.shipper.feeds.kafka import KafkaInputConfig, RebalanceConfig
 from demo.broker import Broker
-from shipper.source.feeds.kafka.client import Consumer, TopicIds, clients
+from shipper.source.feeds.kafka.client import Consumer, TopicLookup, clients
 from shipper.source.feeds.kafka.partition import Place
 from shipper.source.feeds.kafka.starts import bounds
 from tests.memory_topics import MemoryTopics
@@ -24,7 +24,7 @@ class Group:
     """A consumer with its callbacks; `write` adds records to the partition, `delete_before` removes some."""
 
     consumer: Consumer
-    topic_ids: TopicIds
+    topic_lookup: TopicLookup
     place: Place
     write: Callable[[bytes], None]
     delete_before: Callable[[int], None]
@@ -70,7 +70,7 @@ def memory() -> Group:
     consumer: Any = made.consumer(lambda error: None, lambda error, offsets: commits.append(error))
     group = Group(
         consumer,
-        made.topic_ids(),
+        made.topic_lookup(),
         place,
         lambda value: topics.write(place, value),
         lambda offset: topics.delete_before(place, offset),
@@ -100,7 +100,7 @@ def real(broker: Broker) -> Group:
         for future in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
             future.result(PATIENCE)
 
-    group = Group(consumer, made.topic_ids(), (topic, 0), write, delete_before, lambda: None)
+    group = Group(consumer, made.topic_lookup(), (topic, 0), write, delete_before, lambda: None)
     group.commits = commits
     return group
 
@@ -206,4 +206,4 @@ def test_a_paused_partition_gives_nothing_until_it_is_resumed(group: Group) -> N
 
 
 def test_a_topic_has_an_id(group: Group) -> None:
-    assert group.topic_ids.of([group.place[0]])[group.place[0]]
+    assert group.topic_lookup.of([group.place[0]])[group.place[0]]

@@ -75,7 +75,7 @@ class Topic:
     exists: bool = True
 
 
-class TopicIds(Protocol):
+class TopicLookup(Protocol):
     def of(self, topics: Sequence[str]) -> dict[str, Topic]:
         """Return what each topic is now. Blocks, and raises KafkaException."""
 
@@ -88,7 +88,7 @@ class Clients:
     """Makes what reads; the callbacks are called within `poll` and `consume`. Both raise StartError."""
 
     consumer: Callable[[OnError, OnCommit], Consumer]
-    topic_ids: Callable[[], TopicIds]
+    topic_lookup: Callable[[], TopicLookup]
 
 
 def clients(config: KafkaInputConfig) -> Clients:
@@ -147,7 +147,7 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
 
 
 class DescribedTopics:
-    """The `TopicIds` of a client that `make` makes. It is made at once, and anew after a question without an answer.
+    """The `TopicLookup` of a client that `make` makes. It is made at once, and anew after a question without an answer.
 
     A client asks one broker only, the one that it takes for the controller, and learns of another one after minutes:
     while that broker is away, it has no answer, whatever the others know.

@@ -210,7 +210,7 @@ class Rebalances:
             self.recreated(name)
 
     def _topics_now(self, names: Collection[str]) -> dict[str, Topic]:
-        return self._starts.topic_ids.of(sorted(names)) if names else {}
+        return self._starts.topic_lookup.of(sorted(names)) if names else {}
 
     def _changed(self, ids: Mapping[str, str]) -> list[str]:
         """Return the topics that were deleted, and made again, after they were assigned."""

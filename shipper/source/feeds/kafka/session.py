@@ -58,8 +58,8 @@ class Session:
         self._throttle = Throttle(context.clock.monotonic)
         self.failure = ""  # why its consumer does nothing more, and what to do
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
-        self._topic_ids = clients.topic_ids()
-        starts = Starts(context.config.initial_offset, self._topic_ids, context.new_topics)
+        self._topic_lookup = clients.topic_lookup()
+        starts = Starts(context.config.initial_offset, self._topic_lookup, context.new_topics)
         self.rebalances = Rebalances(context, starts, is_stopping)
 
     @property
@@ -121,7 +121,7 @@ class Session:
         try:
             self._consumer.close()
         finally:
-            self._topic_ids.close()
+            self._topic_lookup.close()
         self.rebalances.lost_all()
 
     @property
@@ -297,7 +297,7 @@ class Session:
         of a topic that was just deleted, another broker may not know that yet."""
         names = sorted(name for name in self._unknown & self._unknown_before if not name.startswith("^"))
         self._unknown_before = self._unknown
-        ids = self._topic_ids.of(names) if names else {}
+        ids = self._topic_lookup.of(names) if names else {}
         for name in (name for name, topic in ids.items() if topic.id):
             self._unknown -= {name}
             self._problems.recovered(name)

@@ -11,7 +11,7 @@ from datetime import datetime
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from config.shipper.feeds.kafka import InitialOffset
-from shipper.source.feeds.kafka.client import Consumer, Topic, TopicIds
+from shipper.source.feeds.kafka.client import Consumer, Topic, TopicLookup
 from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Place
 
@@ -36,14 +36,14 @@ class Starts:
     """`new_topics`: those that are known to be younger than the group."""
 
     initial: InitialOffset
-    topic_ids: TopicIds
+    topic_lookup: TopicLookup
     new_topics: Collection[str]
 
     def of(self, consumer: Consumer, places: Sequence[Place]) -> list[Start]:
         """Return where each partition begins. Blocks, and raises KafkaException."""
         if not places:
             return []
-        topics = self.topic_ids.of(sorted({topic for topic, _ in places}))
+        topics = self.topic_lookup.of(sorted({topic for topic, _ in places}))
         deleted = [name for name, topic in topics.items() if not topic.exists]
         if deleted:  # what is made under the name in the meantime would be taken for it
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, f"{deleted[0]} was deleted"))

@@ -433,7 +433,9 @@ def test_a_broker_that_is_away_at_an_assignment_is_awaited(desk: Desk) -> None:
 def test_a_broker_that_gives_no_answer_at_an_assignment_is_a_problem_where_another_gives_none_either(
     desk: Desk, times: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.topics.failing["topic_ids"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT, "for the controller"))] * times
+    desk.topics.failing["topic_lookup"] = [
+        KafkaException(KafkaError(KafkaError._TIMED_OUT, "for the controller"))
+    ] * times
     desk.topics.write(PLACE, b"one")
     desk.begin()
     desk.consumer.give(PLACE)
@@ -504,7 +506,7 @@ def test_topics_of_which_nobody_says_what_they_are_hold_up_records_more_and_more
     desk.consumer.give(PLACE)
     desk.step()
     unanswered = [KafkaException(KafkaError(KafkaError._TIMED_OUT, "waiting for controller"))] * 100
-    desk.topics.failing["topic_ids"] = unanswered
+    desk.topics.failing["topic_lookup"] = unanswered
     desk.step(240)
     assert len(unanswered) == 100 - 5  # in two minutes: after 5, 5, 10, 20 and 40 seconds
     unanswered.clear()

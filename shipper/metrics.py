@@ -25,7 +25,7 @@ class Metrics:
     transactions_committed: int = 0  # with delivery: exactly_once
     transactions_aborted: int = 0  # and repeated with the same records
     batches_retried: int = 0  # sent again after a failed report
-    topics_waiting: int = 0  # now: topics that have refused records and taken none since; their files wait
+    topics_waiting: int = 0  # now: topics that have refused records, or give no answer; their files wait
     harvesters_started: int = 0  # files opened
     harvesters_closed: int = 0  # files closed
     files_truncated: int = 0  # files that were truncated or rewritten while they were read

@@ -140,7 +140,8 @@ class MemoryKafka:
 
     `verdict` gets the records of a request and returns for each the code of its error, or None for a delivery.
     `journal` has what happened to each record, in order: (what, key, value), with `produced` when a client took it,
-    `failed` after a failed report or the client's refusal, and `landed` when it is in the topic.
+    `failed` after a failed report or the client's refusal, and `landed` when it is in the topic. Records with a key of
+    `leaderless` stay in the client's queue, in silence.
     """
 
     verdict: Verdict = accept
@@ -152,6 +153,7 @@ class MemoryKafka:
     sent: list[Sent] = field(default_factory=list)  # what landed, in order
     clients: list[FakeProducer] = field(default_factory=list)
     is_away: bool = False  # no broker answers a question
+    leaderless: set[str] = field(default_factory=set)
 
     @property
     def landed(self) -> list[str]:
@@ -229,7 +231,11 @@ class FakeProducer:
         return self._serve()
 
     def _send_request(self) -> None:
-        request = [self._queue.popleft() for _ in range(min(len(self._queue), self._kafka.request_records))]
+        request, kept = list[Sent](), list[Sent]()
+        while self._queue and len(request) < self._kafka.request_records:
+            sent = self._queue.popleft()
+            (kept if sent.key in self._kafka.leaderless else request).append(sent)
+        self._queue.extendleft(reversed(kept))
         if request:
             codes = self._kafka.verdict(request)
             for sent, code in zip(request, codes, strict=True):

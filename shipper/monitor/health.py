@@ -67,7 +67,9 @@ def _reasons(snapshot: Snapshot) -> list[str]:
     if snapshot.output.waiting:
         topic, words = next(iter(snapshot.output.waiting.items()))
         count = len(snapshot.output.waiting)
-        reasons.append(f"{count} topic{'s' if count > 1 else ''} refused records and wait: {words or topic}.")
+        reasons.append(
+            f"{count} topic{'s' if count > 1 else ''} hold{'' if count > 1 else 's'} up records: {words or topic}."
+        )
     if snapshot.output.failing:
         reasons.append(f"{snapshot.output.problem}; other events are delivered.")
     if snapshot.is_reload_refused:

@@ -197,7 +197,7 @@ MEASURES: tuple[Measure | Times, ...] = (
     ),
     _gauge(
         "topics_waiting",
-        "Topics that have refused records and taken none since; their files wait.",
+        "Topics that have refused records and taken none since, or give no answer about some; their files wait.",
         lambda s: len(s.output.waiting),
     ),
     _gauge("queue_events", "Events in the queue, those in flight included.", lambda s: s.queue.events),

@@ -80,7 +80,8 @@ class OutputErrors(Protocol):
         """Return how often each error occurred, by its name."""
 
     def waiting(self) -> Mapping[str, str]:
-        """Return the topics that have refused records and taken none since, each with the last error in words."""
+        """Return the topics that have refused records and taken none since, each with the last error in words, and
+        those that give no answer."""
 
     def answered(self) -> None:
         """Note that the destination answers, while there is nothing to deliver."""

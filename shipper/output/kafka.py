@@ -24,6 +24,7 @@ from shipper.output.kafka_records import Producer, RecordMaker, Report, answers,
 from shipper.output.lane import Flight, Lane
 from shipper.output.partitions import Partitions
 from shipper.output.topic_shares import TopicShares
+from shipper.output.unanswered import Unanswered
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class KafkaOutput:
         self._clock = context.clock
         self._are_renewed = context.are_renewed
         self._renew_by: float | None = None  # while renewed certificates wait for what is in flight
+        self._unanswered = Unanswered(context.errors, context.clock)
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
         self._fatal = False
@@ -118,6 +120,8 @@ class KafkaOutput:
             self._replace_producer()
         if self._paused_lanes:
             self._resend()
+        if self._unanswered.look(self._lanes.values()):
+            self._metrics.topics_waiting = self.errors.topics_waiting
 
     def reach(self, timeout: float) -> bool:
         # By a client of its own: one that has listed all topics reports no more that one of them was deleted.
@@ -157,7 +161,7 @@ class KafkaOutput:
         """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
         batch = flight.batch if indices is None else flight.batch.part(indices)
         records = self._records.records(batch, with_times=flight.has_times)
-        flight.left = len(records)
+        flight.left, flight.sent = len(records), self._clock.monotonic()
         if not records:
             self._settle(flight)  # no event has a topic
             return
@@ -241,6 +245,7 @@ class KafkaOutput:
         if flight.done:
             lane.flights.remove(flight)
             lane.attempts = 0
+            self._unanswered.delivered(flight)
             self.in_flight -= 1
             if self._shares is not None:
                 self._shares.remove(flight.batch, flight.topics)

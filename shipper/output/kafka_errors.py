@@ -7,6 +7,7 @@ the others  someone can repair it, or it is temporary: paused and retried until 
 
 import logging
 import re
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import KafkaError
 
@@ -59,6 +60,10 @@ _COORDINATOR = (
     "no broker coordinates transactions; check the brokers, and with fewer than three of them set "
     "transaction.state.log.replication.factor and transaction.state.log.min.isr to their number"
 )
+_NO_LEADER = (
+    "a partition of the topic has no leader, or its broker does not work; see kafka-topics.sh --describe, and bring "
+    "that broker back"
+)
 _REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
 
 # What to do, for the person who reads the log at night.
@@ -76,6 +81,7 @@ ADVICE = {
     KafkaError.COORDINATOR_NOT_AVAILABLE: _COORDINATOR,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _TRANSACTIONAL_ID,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the right IdempotentWrite",
+    KafkaError.LEADER_NOT_AVAILABLE: _NO_LEADER,
     KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     KafkaError.INVALID_TIMESTAMP: _CLOCK,
@@ -116,6 +122,7 @@ class ErrorReporter:
         self._present: set[int] = set()
         self._reported: dict[str, str] = {}  # topics, empty for errors that concern none, with the error in words
         self._logged: set[str] = set()  # those of them whose error was logged, so that its end is, too
+        self._unanswered: dict[str, str] = {}  # topics with records that have no answer, in words
         self._counts: dict[int, int] = {}  # by code
         # The newest report is an error of the whole output, and nothing was delivered since. Where topics depend on the
         # event, one that is refused is none: a broker has answered, and other topics may be well.
@@ -170,6 +177,19 @@ class ErrorReporter:
                 text,
             )
 
+    def unanswered(self, paths: Mapping[str, Sequence[str]]) -> None:
+        """Note the topics that give no answer about records of these files; empty if all do."""
+        for topic in self._unanswered.keys() - paths.keys():
+            logger.info("Kafka (%s): all that was sent has an answer again", self._where(topic), extra=END)
+        self._unanswered = {topic: self._unanswered_in_words(topic, files) for topic, files in paths.items()}
+        for topic, words in self._unanswered.items():
+            if self._is_due(KafkaError._MSG_TIMED_OUT, topic):
+                logger.warning("%s. Events are kept and sent when it works again; nothing is lost", words)
+
+    def _unanswered_in_words(self, topic: str, paths: Sequence[str]) -> str:
+        files = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else paths[0]
+        return f"Kafka ({self._where(topic)}): no answer for half a minute about records of {files}; {_NO_LEADER}"
+
     def recovered(self, topics: Topics | None = None) -> None:
         """Called when events of these topics were delivered; None: of all that were reported."""
         self._present.clear()
@@ -184,8 +204,8 @@ class ErrorReporter:
 
     @property
     def topics_waiting(self) -> int:
-        """Return how many topics have refused records, and taken none since."""
-        return len(self._reported) - ("" in self._reported)
+        """Return how many topics hold up records: they have refused some and taken none since, or give no answer."""
+        return len(self.waiting())
 
     @property
     def problem(self) -> str:
@@ -202,9 +222,9 @@ class ErrorReporter:
         return {KafkaError(code).name(): count for code, count in self._counts.copy().items()}
 
     def waiting(self) -> dict[str, str]:
-        """Return the topics that have refused records and taken none since, each with its last error in words. Any
-        thread may ask."""
-        return {topic: words for topic, words in self._reported.copy().items() if topic}
+        """Return the topics that have refused records and taken none since, each with its last error in words, and
+        those that give no answer. Any thread may ask."""
+        return self._unanswered | {topic: words for topic, words in self._reported.copy().items() if topic}
 
     def answered(self) -> None:
         """Note that a broker answers, while nothing is in flight that could show it."""

@@ -17,17 +17,18 @@ from shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 
 class Flight:
-    """A batch in flight: `left` reports are still to come, `failed` maps the index of an event to its error's code. An
-    event without a topic or a payload is rejected from the start. `has_times`: its records have the times of the
-    events."""
+    """A batch in flight: `sent` is when it was handed over last (monotonic seconds), `left` reports are still to come,
+    `failed` maps the index of an event to its error's code. An event without a topic or a payload is rejected from the
+    start. `has_times`: its records have the times of the events."""
 
-    __slots__ = ("batch", "failed", "has_times", "lane", "left", "rejected", "times_refused", "topics")
+    __slots__ = ("batch", "failed", "has_times", "lane", "left", "rejected", "sent", "times_refused", "topics")
 
     def __init__(self, batch: Batch, lane: "Lane", topics: Topics) -> None:
         self.batch = batch
         self.lane = lane
         self.topics = topics
         self.left = 0
+        self.sent = 0.0
         self.has_times = False
         self.times_refused = False
         self.failed: dict[int, int] = {}

@@ -119,7 +119,7 @@ class PositionsTopic:
     def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
         try:
             admin = self._clients.admin()
-            answers = {topic: admin.list_topics(topic, timeout=timeout).topics[topic].error for topic in topics}
+            answers = {topic: _refusal(admin.list_topics(topic, timeout=timeout).topics[topic]) for topic in topics}
         except (KafkaException, StartError):
             return None
         return {topic: error for topic, error in answers.items() if error is not None}
@@ -229,3 +229,10 @@ def _change(entries: dict[str, bytes], file_id: str, entry: bytes | None) -> Non
         entries.pop(file_id, None)
     else:
         entries[file_id] = entry
+
+
+def _refusal(topic: TopicMetadata) -> KafkaError | None:
+    """Return why no records are taken, of the whole topic or of one of its partitions; None if all are."""
+    if topic.error is None and any(partition.leader < 0 for partition in topic.partitions.values()):
+        return KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
+    return topic.error

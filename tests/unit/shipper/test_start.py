@@ -93,4 +93,4 @@ def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -
         file.write("output.kafka: {hosts: x, topic: t, librdkafka: {test.mock.num.brokers: 1}}\n")
     modules = loaded("run", "--once", "-c", str(config))
     assert modules & {"shipper.output.transactional", "shipper.processor.factory", "cryptography"} == set()
-    assert len(modules) <= 335
+    assert len(modules) <= 336

@@ -31,7 +31,7 @@ INCIDENTS = [
     Incident({"output": {"failing": True, "problem": "cannot write to /x", "kind": ""}}, "failing", "/x", acked=5.0),
     Incident({"is_reload_refused": True}, "degraded", "has a mistake"),
     Incident({"output": {"reached": False}}, "starting", "Kafka has not answered yet."),
-    Incident({"output": {"waiting": {"t": "topic t: create it"}}}, "degraded", "1 topic refused records and wait"),
+    Incident({"output": {"waiting": {"t": "topic t: create it"}}}, "degraded", "1 topic holds up records"),
     Incident({"registry": {"failing": True}}, "degraded", "Positions cannot be saved"),
     Incident({"letters_waiting": 3}, "degraded", "3 rejected events cannot be saved"),
     Incident({"disk": DiskSpace(50 * 1024**2, 10**11, is_low=True)}, "degraded", "nearly full: 50 MiB are free"),

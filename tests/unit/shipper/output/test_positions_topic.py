@@ -14,13 +14,15 @@ from shipper.output.positions_topic import Clients, PositionsTopic
 
 @dataclass
 class Admin:
-    """A client whose controller is away. Other brokers know whether the topic exists."""
+    """A client whose controller is away. Other brokers know whether the topic exists, and who leads its partitions."""
 
     exists: bool
+    leaders: tuple[int, ...] = (1,)
 
     def list_topics(self, topic: str, timeout: float) -> Any:
         error = None if self.exists else KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
-        return SimpleNamespace(topics={topic: SimpleNamespace(error=error, partitions={0: None})})
+        partitions = {number: SimpleNamespace(leader=leader) for number, leader in enumerate(self.leaders)}
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=error, partitions=partitions)})
 
     def create_topics(self, topics: list[Any], validate_only: bool) -> dict[str, Future[None]]:
         return {topic.topic: _unanswered() for topic in topics}
@@ -39,9 +41,27 @@ def no_consumer(isolation: str) -> Consumer:
     raise AssertionError("nothing is read")
 
 
+def positions_topic(admin: Admin) -> PositionsTopic:
+    return PositionsTopic("positions", "web-1", Clients(lambda: cast(AdminClient, admin), no_consumer))
+
+
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_broker_that_does_not_answer_about_the_topic_is_an_error_of_kafka_which_is_tried_again(exists: bool) -> None:
-    topic = PositionsTopic("positions", "web-1", Clients(lambda: cast(AdminClient, Admin(exists)), no_consumer))
+    topic = positions_topic(Admin(exists))
     with pytest.raises(KafkaException, match="no answer about positions within 5 s") as raised:
         topic.prepare()
     assert raised.value.args[0].code() == KafkaError._TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("admin", "code"),
+    [
+        (Admin(exists=True, leaders=(1, 2)), None),
+        (Admin(exists=True, leaders=(1, -1)), KafkaError.LEADER_NOT_AVAILABLE),
+        (Admin(exists=False, leaders=()), KafkaError.UNKNOWN_TOPIC_OR_PART),
+    ],
+)
+def test_a_topic_with_a_partition_that_nobody_leads_takes_not_all_records(admin: Admin, code: int | None) -> None:
+    refused = positions_topic(admin).refused(["logs"], 5.0)
+    assert refused is not None
+    assert {topic: error.code() for topic, error in refused.items()} == ({} if code is None else {"logs": code})

@@ -1,0 +1,155 @@
+"""Records of which the client says nothing, as of a partition without a leader."""
+
+from collections.abc import Sequence
+
+import pytest
+from confluent_kafka import KafkaError
+
+from shipper.backoff import Backoff
+from shipper.event import Batch, Topics
+from shipper.metrics import Metrics
+from shipper.output.kafka import KafkaContext, KafkaOutput
+from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
+from shipper.output.unanswered import INTERVAL, LONG
+from tests.builders import RecordedDeliveries, batch, encoder
+from tests.fakes import ManualClock, MemoryKafka, Sent
+
+STUCK, OTHER = "stuck", "other"  # files
+
+
+class Desk:
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.kafka = MemoryKafka()
+        self.metrics = Metrics()
+        self.topics = Topics("logs")
+        self.errors = ErrorReporter("a:9092", "logs", clock)
+        context = KafkaContext(lambda batch: self.topics, self.errors, Backoff(1, 60), self.metrics, clock)
+        self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), RecordedDeliveries(), context)
+        self._start = 0
+
+    def publish(self, file_id: str) -> None:
+        self._start += 10
+        made: Batch = batch(["text"], file_id, self._start)
+        assert self.output.publish(made)
+
+    def poll(self) -> None:
+        for _ in range(3):
+            self.output.poll(0)
+
+    def pass_time(self, seconds: float, *files: str) -> None:
+        """Publish a line of each of these files every five seconds, and poll as often."""
+        for _ in range(int(seconds / INTERVAL)):
+            for file_id in files:
+                self.publish(file_id)
+            self.poll()
+            self.clock.advance(INTERVAL)
+        self.poll()
+
+
+@pytest.fixture
+def desk(clock: ManualClock, caplog: pytest.LogCaptureFixture) -> Desk:
+    caplog.set_level("INFO")
+    desk = Desk(clock)
+    desk.publish(OTHER)
+    desk.poll()
+    desk.kafka.leaderless = {STUCK}
+    return desk
+
+
+def test_what_waits_while_later_records_are_delivered_is_named_once_a_minute(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.publish(STUCK)
+    desk.pass_time(LONG, OTHER)
+    assert not caplog.records
+    desk.pass_time(2 * INTERVAL, OTHER)
+    (words,) = desk.errors.waiting().values()
+    assert "about records of /var/log/app.log; a partition of the topic has no leader" in words
+    assert "kafka-topics.sh --describe" in words
+    assert desk.metrics.topics_waiting == 1
+    desk.pass_time(50, OTHER)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{words}. Events are kept and sent when it works again; nothing is lost"
+    ]
+    desk.pass_time(10, OTHER)
+    assert len(caplog.records) == 2
+
+
+def test_it_is_over_when_they_have_their_answer(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.publish(STUCK)
+    desk.pass_time(LONG + 10, OTHER)
+    desk.kafka.leaderless = set()
+    desk.pass_time(10, OTHER)
+    assert desk.errors.waiting() == {}
+    assert desk.metrics.topics_waiting == 0
+    assert caplog.messages[-1] == "Kafka (topic logs at a:9092): all that was sent has an answer again"
+
+
+def test_how_many_files_wait_is_told(desk: Desk) -> None:
+    desk.kafka.leaderless = {STUCK, "second"}
+    for file_id in (STUCK, "second", STUCK):
+        desk.publish(file_id)
+    desk.pass_time(LONG + 10, OTHER)
+    assert "records of /var/log/app.log and 1 more;" in desk.errors.waiting()["logs"]
+
+
+def test_each_topic_of_them_is_named(desk: Desk) -> None:
+    desk.topics = Topics("audit")
+    desk.publish(STUCK)
+    desk.topics = Topics("logs")
+    desk.pass_time(LONG + 10, OTHER)
+    assert list(desk.errors.waiting()) == ["audit"]
+
+
+def test_where_nothing_is_delivered_and_no_error_says_why_it_is_named_too(desk: Desk) -> None:
+    """As when what waits has filled the queue."""
+    desk.publish(STUCK)
+    desk.pass_time(LONG)
+    assert list(desk.errors.waiting()) == ["logs"]
+
+
+def test_an_outage_that_is_known_is_not_told_twice(desk: Desk) -> None:
+    desk.kafka.clients[-1].lose_connection()
+    desk.publish(STUCK)
+    desk.pass_time(2 * LONG)
+    assert desk.errors.waiting() == {}
+
+
+def test_a_slow_network_is_no_silence(desk: Desk) -> None:
+    desk.kafka.leaderless = set()
+    desk.kafka.request_records = 1
+    for number in range(int(4 * LONG / INTERVAL)):
+        desk.publish(f"f{number}")
+    for _ in range(int(3 * LONG / INTERVAL)):
+        desk.output.poll(0)
+        assert desk.errors.waiting() == {}
+        desk.clock.advance(INTERVAL)
+    assert desk.output.in_flight
+
+
+def refuse_stuck(request: Sequence[Sent]) -> list[int | None]:
+    return [KafkaError._TRANSPORT if sent.key == STUCK else None for sent in request]
+
+
+def test_what_failed_has_its_answer_however_long_it_waits(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.kafka.leaderless = set()
+    desk.kafka.verdict = refuse_stuck
+    desk.publish(STUCK)
+    desk.pass_time(5 * LONG, OTHER)
+    assert "the connection broke" in caplog.text
+    assert "no answer" not in caplog.text
+
+
+def test_what_is_sent_again_has_its_time_anew(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.kafka.leaderless = set()
+    desk.kafka.verdict = refuse_stuck
+    desk.publish(STUCK)
+    desk.pass_time(LONG, OTHER)
+    desk.kafka.leaderless = {STUCK}
+    desk.pass_time(LONG, OTHER)
+    assert desk.metrics.batches_retried > 4
+    assert "no answer" not in caplog.text
+    desk.pass_time(LONG, OTHER)
+    assert "no answer" in caplog.text

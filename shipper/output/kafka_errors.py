@@ -196,11 +196,11 @@ class ErrorReporter:
         self.failing = False
         if self._reported:
             delivered = set(self._reported) if topics is None else self._reported.keys() & {"", *topics.names}
-            for topic in sorted(delivered):
+            for topic in delivered:
                 del self._reported[topic]
-                if topic in self._logged:
-                    self._logged.remove(topic)
-                    logger.info("Kafka (%s): events are delivered again", self._where(topic), extra=END)
+            for place in sorted({self._where(topic) for topic in delivered & self._logged}):
+                logger.info("Kafka (%s): events are delivered again", place, extra=END)
+            self._logged -= delivered
 
     @property
     def topics_waiting(self) -> int:

@@ -41,6 +41,18 @@ def test_the_recovery_is_logged_once(errors: ErrorReporter, caplog: pytest.LogCa
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
+def test_the_recovery_of_the_only_topic_is_logged_once_whatever_was_wrong(
+    errors: ErrorReporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors.report(DOWN, "down")
+    errors.report(KafkaError.LEADER_NOT_AVAILABLE, "no leader", "logs")
+    caplog.set_level("INFO")
+    errors.recovered(LOGS)
+    assert [message for message in caplog.messages if "delivered again" in message] == [
+        "Kafka (topic logs at a:9092): events are delivered again"
+    ]
+
+
 def test_a_topic_is_held_up_until_something_is_delivered_to_it(
     errors: ErrorReporter, caplog: pytest.LogCaptureFixture
 ) -> None:

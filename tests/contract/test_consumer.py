@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from config.shipper.feeds.kafka import KafkaInputConfig, RebalanceConfig
 from demo.broker import Broker
-from shipper.source.feeds.kafka.client import Consumer, TopicLookup, clients
+from shipper.source.feeds.kafka.client import Consumer, TopicLookup, clients, raised_by_poll
 from shipper.source.feeds.kafka.partition import Place
 from shipper.source.feeds.kafka.starts import bounds
 from tests.memory_topics import MemoryTopics
@@ -157,6 +157,22 @@ def test_what_is_committed_beside_an_offset_is_found_again_and_replaced(group: G
         group.consumer.commit(offsets=[TopicPartition(*group.place, 1, metadata)], asynchronous=False)
         (after,) = group.consumer.committed([TopicPartition(*group.place)], timeout=PATIENCE)
         assert (after.offset, after.metadata or "") == (1, metadata)
+
+
+@pytest.mark.kafka
+def test_what_a_call_raises_within_a_callback_is_raised_by_poll(kafka_broker: Broker) -> None:
+    group = real(kafka_broker)
+
+    def assigned(consumer: Any, partitions: list[TopicPartition]) -> None:
+        consumer.get_watermark_offsets(TopicPartition(group.place[0], 7), timeout=PATIENCE)  # not in the topic
+
+    def ignore(consumer: Any, partitions: list[TopicPartition]) -> None: ...
+
+    group.consumer.subscribe([group.place[0]], on_assign=raised_by_poll(assigned), on_revoke=ignore, on_lost=ignore)
+    with pytest.raises(KafkaException) as raised:
+        group.poll_until(lambda message: False)
+    assert raised.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
+    group.consumer.close()
 
 
 @pytest.mark.kafka

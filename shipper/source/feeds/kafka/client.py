@@ -30,6 +30,20 @@ OnError = Callable[[KafkaError], None]
 OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 
+def raised_by_poll(callback: OnPartitions) -> OnPartitions:
+    """Return the callback for `subscribe`. What a call of the client raises within a callback, and nothing has caught
+    on its way out, `poll` raises without the exception around it: as a KafkaError, which `except Exception` does not
+    catch, so that it ended the thread."""
+
+    def call(consumer: Any, partitions: list[TopicPartition]) -> None:
+        try:
+            callback(consumer, partitions)
+        except KafkaException as error:
+            raise KafkaException(*error.args) from error
+
+    return call
+
+
 class Consumer(Protocol):
     """Used by one thread, but for `consumer_group_metadata`. All raise KafkaException."""
 

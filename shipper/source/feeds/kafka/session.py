@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from kafka_client.headers import take_out_unreadable_headers
 from logs.throttle import Throttle
 from shipper.backoff import Backoff
-from shipper.source.feeds.kafka.client import MIB, Clients, Consumer
+from shipper.source.feeds.kafka.client import MIB, Clients, Consumer, raised_by_poll
 from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
 from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
 from shipper.source.feeds.kafka.rebalances import MemberContext, Rebalances, Unsaved
@@ -83,9 +83,9 @@ class Session:
         rebalances = self.rebalances
         self._consumer.subscribe(
             list(self._context.config.topics),
-            on_assign=rebalances.assigned,
-            on_revoke=rebalances.revoked,
-            on_lost=rebalances.lost,
+            on_assign=raised_by_poll(rebalances.assigned),
+            on_revoke=raised_by_poll(rebalances.revoked),
+            on_lost=raised_by_poll(rebalances.lost),
         )
 
     def step(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
@@ -62,8 +63,8 @@ class FakeMessage:
 class MemoryTopics:
     """A cluster. `records` are those of each partition, `first` the first offset that it still has; `committed` are the
     offsets of the group, `metadata` what it keeps beside them, of which at most `most_metadata` bytes; `ids` are those
-    of topics, `partitions` how many they have, as far as brokers tell. `failing` are raised by the next calls of that
-    name; "on_commit": the answers to commits."""
+    of topics, `partitions` how many they have, as far as brokers tell, `leaderless` which have no leader. `failing` are
+    raised by the next calls of that name; "on_commit": the answers to commits."""
 
     records: dict[Place, list[FakeMessage]] = field(default_factory=dict)
     first: dict[Place, int] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class MemoryTopics:
     ids: dict[str, str] = field(default_factory=dict)
     partitions: dict[str, int] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)
+    leaderless: set[Place] = field(default_factory=set)
     failing: dict[str, list[KafkaException]] = field(default_factory=dict)
     consumers: list[FakeConsumer] = field(default_factory=list)
 
@@ -112,7 +114,8 @@ class MemoryTopics:
     def _topic(self, name: str) -> Topic:
         if name in self.deleted:
             return Topic(exists=False)
-        return Topic(self.ids.get(name, f"id-{name}"), self.partitions.get(name))
+        leaderless = frozenset(number for topic, number in self.leaderless if topic == name)
+        return Topic(self.ids.get(name, f"id-{name}"), self.partitions.get(name), leaderless=leaderless)
 
     def close(self) -> None: ...
 
@@ -187,7 +190,7 @@ class FakeConsumer:
     def _next(self, count: int) -> list[FakeMessage]:
         messages: list[FakeMessage] = []
         for place in list(self.positions):
-            if place not in self.paused:
+            if place not in self.paused and place not in self._topics.leaderless:
                 messages += self._next_of(place, count - len(messages))
         return messages
 
@@ -259,18 +262,25 @@ class FakeConsumer:
         offsets, metadata = self._topics.committed, self._topics.metadata
         return [TopicPartition(*place, offsets.get(place, -1001), metadata.get(place, "")) for place in places]
 
-    def offsets_for_times(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+    def offsets_for_times(self, partitions: list[TopicPartition], timeout: float) -> list[Any]:
         answers = []
         for part in partitions:
             records = self._topics.records.get((part.topic, part.partition), [])
             later = [record.position for record in records if record.time[1] >= part.offset]
-            answers.append(TopicPartition(part.topic, part.partition, later[0] if later else -1))
+            answer = SimpleNamespace(topic=part.topic, partition=part.partition, offset=-1, error=None)
+            if (part.topic, part.partition) in self._topics.leaderless:
+                answer.error = KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
+            elif later:
+                answer.offset = later[0]
+            answers.append(answer)
         return answers
 
     def get_watermark_offsets(
         self, partition: TopicPartition, timeout: float = 0.0, cached: bool = False
     ) -> tuple[int, int] | None:
         place = partition.topic, partition.partition
+        if place in self._topics.leaderless and not cached:
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION, "Failed to get watermark offsets"))
         return self._topics.first.get(place, 0), self._topics.end(place)
 
     def consumer_group_metadata(self) -> object:

@@ -82,11 +82,13 @@ class Consumer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """`id`: Kafka's, "" where it gives none. `partitions`: how many it has, None if that is not known."""
+    """`id`: Kafka's, "" where it gives none. `partitions`: how many it has, None if that is not known. `leaderless`:
+    the numbers of those that have no leader, because the brokers that may lead them are away."""
 
     id: str = ""
     partitions: int | None = None
     exists: bool = True
+    leaderless: frozenset[int] = frozenset()
 
 
 class TopicLookup(Protocol):
@@ -184,7 +186,9 @@ class DescribedTopics:
         for topic, future in described.items():
             try:
                 description = future.result()
-                topics_now[topic] = Topic(topic_id(description), len(description.partitions))
+                partitions = description.partitions
+                leaderless = frozenset(partition.id for partition in partitions if partition.leader is None)
+                topics_now[topic] = Topic(topic_id(description), len(partitions), leaderless=leaderless)
             except KafkaException as error:
                 if error.args[0].code() == KafkaError._TIMED_OUT:
                     self._admin = None

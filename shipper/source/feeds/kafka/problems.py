@@ -8,6 +8,8 @@ from confluent_kafka import KafkaError
 from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.throttle import Throttle
 from shipper.source.feeds.kafka.brokers_away import BrokersAway
+from shipper.source.feeds.kafka.leaderless import Leaderless, named
+from shipper.source.feeds.kafka.partition import Place
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +59,9 @@ WORDS = {
     KafkaError.UNSTABLE_OFFSET_COMMIT: "the brokers do not give the offsets of the group {group}: mostly because a "
     "transaction that has some of them is not ended yet, of a member that died. They are asked again. If it stays so "
     'for more than a minute, end it by kafka-transactions.sh (docs/kafka-input.md, "Transactions that never end")',
+    KafkaError.LEADER_NOT_AVAILABLE: "a partition has no leader, because the brokers that may lead it are away, and "
+    "where it is read from is not known until it has: nothing is read. Start these brokers: kafka-topics.sh --describe "
+    "--unavailable-partitions shows where the replicas are",
     KafkaError.FENCED_INSTANCE_ID: "another member of the group {group} has the same group_instance_id; give each its "
     "own",
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: "the members of the group {group} have another rebalance.strategy; give all"
@@ -68,6 +73,11 @@ NOT_THERE = (
 )
 # Where `topics` has a regular expression, the client says of that what it says of a topic.
 NO_MATCH = "no topic matches {topic}; create one, or remove it from topics. Topics that match are read once they exist"
+
+LEADERLESS = (
+    "{partitions}: no leader, because the brokers that may lead them are away; nothing of them is read, also while "
+    "others are. Start these brokers: kafka-topics.sh --describe --topic {topic} shows where the replicas are"
+)
 
 
 class Problems:
@@ -82,6 +92,7 @@ class Problems:
         self._is_passing = False  # what concerns all topics is over once brokers answer
         self._brokers_away = BrokersAway(monotonic)
         self._brokers_throttle = Throttle(monotonic)
+        self._leaderless = Leaderless(monotonic)
 
     @property
     def now(self) -> dict[str, str]:
@@ -119,6 +130,26 @@ class Problems:
                 error.str(),
             )
 
+    def note_leaders(self, partitions: Collection[Place], leaderless: Collection[Place]) -> None:
+        """Note which partitions this member reads now, and which of them have no leader."""
+        before = self._leaderless.for_long
+        self._leaderless.note(leaderless)
+        now = self._leaderless.for_long
+        for topic in sorted({topic for topic, _ in before | now}):
+            name, places = f"kafka partitions of topic {topic}", {place for place in now if place[0] == topic}
+            if places:
+                self.show(name, LEADERLESS.format(partitions=named(places), topic=topic))
+            else:
+                self.forget(name)
+        again = (before - now).intersection(partitions)  # and not what belongs to another member now
+        if again:
+            logger.info("input %s: partitions have a leader, and are read again: %s", self._config.id, named(again))
+
+    def received(self, place: Place) -> None:
+        """All of a partition was received that is to be read: it needs no leader any more."""
+        if place in self._leaderless.for_long:
+            self.note_leaders({place}, self._leaderless.now - {place})
+
     def words(self, error: KafkaError, topic: str = "") -> str:
         """Return what is wrong, and what to do."""
         words = WORDS.get(_cause(error), "Kafka reports an error, and it is tried again")
@@ -131,11 +162,9 @@ class Problems:
 
     def show(self, name: str, words: str) -> None:
         """Show a problem, and log it, at most once a minute."""
-        is_new = name not in self._now
         self._now = {**self._now, name: words}
         self._reported[name] = self._monotonic()
-        throttle = self._throttles.setdefault(name, Throttle(self._monotonic))
-        if is_new or throttle.is_due():
+        if self._throttles.setdefault(name, Throttle(self._monotonic)).is_due():  # a new problem is
             logger.error("input %s: %s: %s", self._config.id, name, words)
 
     def forget(self, name: str) -> bool:

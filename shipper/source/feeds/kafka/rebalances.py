@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
 from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.folding import EACH
@@ -198,7 +198,8 @@ class Rebalances:
         self._replace(consumer, Start(place, partition.kept.behind(start), start, committed=False))
 
     def look_at_topics(self) -> None:
-        """Notice which topics were deleted, and which were made again. Blocks, and raises KafkaException."""
+        """Notice which topics were deleted, which were made again, and which partitions have no leader. Blocks, and
+        raises KafkaException."""
         now = self._topics_now({partition.topic for partition in self.partitions.values() if partition.topic_id})
         if now:
             self._context.problems.answered()
@@ -206,8 +207,20 @@ class Rebalances:
         for partition in self.partitions.values():  # at the second look: a broker may be behind the others
             partition.is_void = partition.topic in missing & self._missing
         self._missing = missing
+        if self.assignment is not None:  # else the same partitions may be given to it again
+            self._note_leaders(now)
         for name in self._changed(_ids(now)):
             self.recreated(name)
+
+    def _note_leaders(self, topics: Mapping[str, Topic]) -> None:
+        """`topics`: as they are now."""
+        read = {
+            place
+            for place, partition in self.partitions.items()
+            if not partition.stopped and topics.get(partition.topic, Topic()).id
+        }
+        leaderless = {(name, number) for name, topic in topics.items() for number in topic.leaderless}
+        self._context.problems.note_leaders(read, read & leaderless)
 
     def _topics_now(self, names: Collection[str]) -> dict[str, Topic]:
         return self._starts.topic_lookup.of(sorted(names)) if names else {}
@@ -288,10 +301,22 @@ class Rebalances:
             except KafkaException as error:
                 self._context.problems.report(error.args[0])
 
+    def mark_once_ends(self, consumer: Consumer) -> None:
+        """Learn with --once where partitions end that had no leader when they were assigned. Blocks, and raises
+        KafkaException."""
+        self._mark_once_ends(consumer, [other for other in self.partitions.values() if other.once_end is None])
+
     def _mark_once_ends(self, consumer: Consumer, partitions: Iterable[Partition]) -> None:
         for partition in partitions if self._context.once else ():
-            first, partition.once_end = bounds(consumer, partition.place)
-            partition.stopped = partition.once_end <= max(first, partition.next or 0)
+            try:
+                first, partition.once_end = bounds(consumer, partition.place)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.LEADER_NOT_AVAILABLE:
+                    raise
+                continue  # it is not the end of all, and the others are read meanwhile
+            if partition.once_end <= max(first, partition.next or 0):
+                self._context.problems.received(partition.place)
+                partition.stopped = True  # after that: the reading thread takes it for the end of all
 
     def _known(self, taken: Iterable[TopicPartition]) -> list[Partition]:
         places = ((partition.topic, partition.partition) for partition in taken)

@@ -187,6 +187,8 @@ class Session:
             return
         is_last = partition.once_end is not None and _offset(records[-1]) + 1 >= partition.once_end
         self._give_wanted(partition, _wanted(partition, records))
+        if is_last:
+            self._problems.received(partition.place)
         partition.stopped = is_last  # after they were given: the reading thread takes it for the end of all
 
     def _give_wanted(self, partition: Partition, records: Sequence[Message]) -> None:
@@ -240,6 +242,8 @@ class Session:
         if partition.next is None or offset > partition.next:
             partition.next = offset
             partition.give(Block((), offset, 0, 0))
+        if partition.once_end is not None:
+            self._problems.received(partition.place)
         partition.at_end = True  # after that was given, as with `stopped`
         partition.stopped |= partition.once_end is not None
 
@@ -287,8 +291,9 @@ class Session:
         try:
             self._look_for_unknown()
             self.rebalances.look_at_topics()
+            self.rebalances.mark_once_ends(self._consumer)
         except KafkaException as error:
-            logger.debug("the ids of topics cannot be looked up: %s", error.args[0].str())
+            logger.debug("topics cannot be looked up: %s", error.args[0].str())
             return False
         return True
 

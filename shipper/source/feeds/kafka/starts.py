@@ -81,7 +81,7 @@ class Starts:
             asked = [TopicPartition(*place, moment) for place in places]
             for partition in consumer.offsets_for_times(asked, timeout=TIMEOUT):
                 if partition.error is not None:
-                    raise KafkaException(partition.error)
+                    raise _failure(partition.error, (partition.topic, partition.partition))
                 if partition.offset >= 0:
                     by_time[partition.topic, partition.partition] = partition.offset
         return by_time
@@ -135,8 +135,21 @@ def _committed(consumer: Consumer, places: Sequence[Place]) -> Iterator[tuple[Pl
 
 
 def bounds(consumer: Consumer, place: Place) -> tuple[int, int]:
-    """Return the first offset of a partition, and the one behind its last. Blocks, and raises KafkaException."""
-    answer = consumer.get_watermark_offsets(TopicPartition(*place), timeout=TIMEOUT)
+    """Return the first offset of a partition, and the one behind its last. Blocks, and raises KafkaException:
+    LEADER_NOT_AVAILABLE where it has no leader."""
+    try:
+        answer = consumer.get_watermark_offsets(TopicPartition(*place), timeout=TIMEOUT)
+    except KafkaException as error:
+        raise _failure(error.args[0], place) from error
     if answer is None:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
     return answer
+
+
+def _failure(error: KafkaError, place: Place) -> KafkaException:
+    """Return what is raised where a partition cannot be asked. Of one without a leader the client says also that it
+    does not know it."""
+    if error.code() in (KafkaError.LEADER_NOT_AVAILABLE, KafkaError._UNKNOWN_PARTITION):
+        topic, number = place
+        error = KafkaError(KafkaError.LEADER_NOT_AVAILABLE, f"{topic}[{number}]: {error.str()}")
+    return KafkaException(error)

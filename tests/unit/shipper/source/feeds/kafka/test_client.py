@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -45,20 +46,24 @@ NO_CONTROLLER = KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out wait
 
 @dataclass
 class Admin:
-    """A client that describes each topic as one of `partitions`, or fails."""
+    """A client that describes each topic as one of `partitions`, some of them `leaderless`, or fails."""
 
     partitions: int = 0
     failure: Exception | None = None
+    leaderless: Sequence[int] = ()
 
     def describe_topics(self, topics: TopicCollection, request_timeout: float) -> dict[str, Future[Any]]:
         described: Future[Any] = Future()
         if self.failure is not None:
             described.set_exception(self.failure)
         else:
-            described.set_result(SimpleNamespace(topic_id=_ZEROS, partitions=range(self.partitions)))
+            leaders = [None if number in self.leaderless else _NODE for number in range(self.partitions)]
+            partitions = [SimpleNamespace(id=number, leader=leader) for number, leader in enumerate(leaders)]
+            described.set_result(SimpleNamespace(topic_id=_ZEROS, partitions=partitions))
         return {"logs": described}
 
 
+_NODE = SimpleNamespace(id=1)
 _ZEROS = SimpleNamespace(get_most_significant_bits=lambda: 0, get_least_significant_bits=lambda: 0)
 
 
@@ -81,6 +86,11 @@ def test_after_a_question_without_an_answer_another_client_is_asked() -> None:
     with pytest.raises(KafkaException, match="waiting for controller"):
         topics.of(["logs"])
     assert topics.of(["logs"]) == topics.of(["logs"]) == {"logs": Topic(partitions=6)}
+
+
+def test_partitions_without_a_leader_are_known_by_their_numbers() -> None:
+    topics = described_by(Admin(partitions=6, leaderless=[1, 4]))
+    assert topics.of(["logs"]) == {"logs": Topic(partitions=6, leaderless=frozenset({1, 4}))}
 
 
 def test_a_client_that_brokers_refuse_an_answer_is_asked_again() -> None:

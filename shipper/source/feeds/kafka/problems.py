@@ -145,6 +145,17 @@ class Problems:
         if again:
             logger.info("input %s: partitions have a leader, and are read again: %s", self._config.id, named(again))
 
+    def awaits_leader(self, place: Place) -> None:
+        """Log once that a partition without a leader is awaited: with --once all may be over before it is a problem."""
+        if place not in self._leaderless.now:
+            self._leaderless.note(self._leaderless.now | {place})
+            logger.warning(
+                "input %s: %s has no leader, because the brokers that may lead it are away; --once ends after it has "
+                "one and is read",
+                self._config.id,
+                named([place]),
+            )
+
     def received(self, place: Place) -> None:
         """All of a partition was received that is to be read: it needs no leader any more."""
         if place in self._leaderless.for_long:

@@ -313,6 +313,7 @@ class Rebalances:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.LEADER_NOT_AVAILABLE:
                     raise
+                self._context.problems.awaits_leader(partition.place)
                 continue  # it is not the end of all, and the others are read meanwhile
             if partition.once_end <= max(first, partition.next or 0):
                 self._context.problems.received(partition.place)

@@ -159,7 +159,7 @@ def test_with_once_a_partition_is_well_at_once_when_all_of_it_is_received(clock:
 
 @pytest.mark.parametrize("is_read_meanwhile", [False, True])
 def test_with_once_a_partition_without_a_leader_is_awaited_while_others_are_read(
-    clock: ManualClock, is_read_meanwhile: bool
+    clock: ManualClock, is_read_meanwhile: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk = Desk(clock, once=True)
     desk.topics.write(PLACE, b"one")
@@ -173,6 +173,7 @@ def test_with_once_a_partition_without_a_leader_is_awaited_while_others_are_read
     desk.step(80)
     assert list(desk.problems.now) == [NAME]
     assert not other.stopped
+    assert caplog.text.count("logs[1] has no leader, because the brokers that may lead it are away; --once ends") == 1
     desk.topics.leaderless.clear()
     if is_read_meanwhile:
         desk.session._receive()  # before its end is known

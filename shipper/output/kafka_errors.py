@@ -123,6 +123,7 @@ class ErrorReporter:
         self._reported: dict[str, str] = {}  # topics, empty for errors that concern none, with the error in words
         self._logged: set[str] = set()  # those of them whose error was logged, so that its end is, too
         self._unanswered: dict[str, str] = {}  # topics with records that have no answer, in words
+        self._unanswered_logged: set[str] = set()  # those of them that were logged, so that the end is, too
         self._counts: dict[int, int] = {}  # by code
         # The newest report is an error of the whole output, and nothing was delivered since. Where topics depend on the
         # event, one that is refused is none: a broker has answered, and other topics may be well.
@@ -179,11 +180,13 @@ class ErrorReporter:
 
     def unanswered(self, paths: Mapping[str, Sequence[str]]) -> None:
         """Note the topics that give no answer about records of these files; empty if all do."""
-        for topic in self._unanswered.keys() - paths.keys():
+        for topic in sorted(self._unanswered_logged - paths.keys()):
             logger.info("Kafka (%s): all that was sent has an answer again", self._where(topic), extra=END)
+        self._unanswered_logged &= paths.keys()
         self._unanswered = {topic: self._unanswered_in_words(topic, files) for topic, files in paths.items()}
         for topic, words in self._unanswered.items():
             if self._is_due(KafkaError._MSG_TIMED_OUT, topic):
+                self._unanswered_logged.add(topic)
                 logger.warning("%s. Events are kept and sent when it works again; nothing is lost", words)
 
     def _unanswered_in_words(self, topic: str, paths: Sequence[str]) -> str:

@@ -30,12 +30,15 @@ class Unanswered:
         self._delivered_at = self._clock.monotonic()
 
     def look(self, lanes: Iterable[Lane]) -> bool:
-        """Report the topics of what waits. False if it was done a moment ago, and is not due."""
+        """Report the topics of what waits. False if nothing was found out: it is not due, or an error says why nothing
+        is delivered, which is no answer to what was reported before."""
         now = self._clock.monotonic()
         if now < self._due:
             return False
         self._due = now + INTERVAL
-        is_silent = now - self._delivered_at >= LONG and not self._errors.failing
+        is_silent = now - self._delivered_at >= LONG
+        if is_silent and self._errors.failing:
+            return False
         passed_over = now if is_silent else self._newest
         paths: dict[str, list[str]] = {}
         for lane in lanes:

@@ -87,7 +87,7 @@ def test_it_is_over_when_they_have_their_answer(desk: Desk, caplog: pytest.LogCa
     assert caplog.messages[-1] == "Kafka (topic logs at a:9092): all that was sent has an answer again"
 
 
-def test_how_many_files_wait_is_told(desk: Desk) -> None:
+def test_the_number_of_files_that_wait_is_named(desk: Desk) -> None:
     desk.kafka.leaderless = {STUCK, "second"}
     for file_id in (STUCK, "second", STUCK):
         desk.publish(file_id)
@@ -110,11 +110,35 @@ def test_where_nothing_is_delivered_and_no_error_says_why_it_is_named_too(desk: 
     assert list(desk.errors.waiting()) == ["logs"]
 
 
-def test_an_outage_that_is_known_is_not_told_twice(desk: Desk) -> None:
+def test_an_outage_that_is_known_is_not_reported_twice(desk: Desk) -> None:
     desk.kafka.clients[-1].lose_connection()
     desk.publish(STUCK)
     desk.pass_time(2 * LONG)
     assert desk.errors.waiting() == {}
+
+
+def test_an_error_that_follows_the_silence_is_no_answer(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.publish(STUCK)
+    desk.pass_time(LONG + INTERVAL)
+    desk.kafka.clients[-1].lose_connection()
+    desk.pass_time(LONG)
+    assert list(desk.errors.waiting()) == ["logs"]
+    assert "has an answer again" not in caplog.text
+    desk.kafka.leaderless = set()
+    desk.pass_time(2 * INTERVAL)
+    assert desk.errors.waiting() == {}
+    assert "has an answer again" in caplog.text
+
+
+def test_the_end_of_what_was_not_logged_is_not_logged_either(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):  # the second time within a minute
+        desk.kafka.leaderless = {STUCK}
+        desk.publish(STUCK)
+        desk.pass_time(LONG + 2 * INTERVAL, OTHER)
+        assert list(desk.errors.waiting()) == ["logs"]
+        desk.kafka.leaderless = set()
+        desk.pass_time(INTERVAL, OTHER)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
 def test_a_slow_network_is_no_silence(desk: Desk) -> None:
@@ -142,7 +166,7 @@ def test_what_failed_has_its_answer_however_long_it_waits(desk: Desk, caplog: py
     assert "no answer" not in caplog.text
 
 
-def test_what_is_sent_again_has_its_time_anew(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_sent_again_has_its_time_from_the_beginning(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.kafka.leaderless = set()
     desk.kafka.verdict = refuse_stuck
     desk.publish(STUCK)

@@ -35,6 +35,7 @@ TOPICS_INTERVAL = 5.0  # a topic that is made again is read under the old name u
 # Without an answer it is asked more and more seldom: meanwhile nothing is read, and the client of the consumer may well
 # reach brokers that are not among `hosts`.
 TOPICS_BACKOFF = Backoff(TOPICS_INTERVAL, 60.0)
+ANY_TOPIC = "__consumer_offsets"  # that a group needs
 
 _offset = methodcaller("offset")
 
@@ -290,6 +291,7 @@ class Session:
         """True unless it had no answer."""
         try:
             self._look_for_unknown()
+            self._look_for_brokers()
             self.rebalances.look_at_topics()
             self.rebalances.mark_once_ends(self._consumer)
         except KafkaException as error:
@@ -306,6 +308,13 @@ class Session:
         for name in (name for name, topic in ids.items() if topic.id):
             self._unknown -= {name}
             self._problems.recovered(name)
+
+    def _look_for_brokers(self) -> None:
+        """Look whether brokers answer again where no look at topics shows it: the group may have nothing to read for
+        this member, or topics without ids."""
+        if self._problems.now and not any(partition.topic_id for partition in self._partitions):
+            self._topic_lookup.of([ANY_TOPIC])
+            self._problems.answered()
 
     def _learn_ends(self) -> None:
         """Note where partitions end, by the newest answer that the client had; nothing is asked for."""

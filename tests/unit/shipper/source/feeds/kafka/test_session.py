@@ -487,6 +487,26 @@ def test_a_broker_of_several_that_dies_is_no_problem_and_brokers_that_answer_aga
     assert desk.problems.now == {}
 
 
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_member_with_nothing_to_read_notices_that_brokers_answer_again(desk: Desk, is_given: bool) -> None:
+    desk.options["topics"] = ("^logs-",)
+    desk.begin()
+    if is_given:
+        desk.consumer.give()
+    desk.step()
+    refused = KafkaError(KafkaError._TRANSPORT, "b:1/2: Connect to ipv4#10.0.0.2:1 failed: refused")
+    desk.consumer.on_error(refused)
+    desk.clock.advance(30)
+    desk.consumer.on_error(refused)
+    desk.consumer.on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "3/3 brokers are down"))
+    assert sorted(desk.problems.now) == ["kafka brokers of group g", "kafka group g"]
+    desk.topics.failing["topic_lookup"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT))] * 3
+    desk.step(30)
+    assert desk.problems.now
+    desk.step(120)
+    assert desk.problems.now == {}
+
+
 def test_a_commit_that_succeeds_ends_the_problem_of_the_one_before(desk: Desk) -> None:
     desk.topics.write(PLACE, b"one")
     desk.begin()
@@ -501,7 +521,7 @@ def test_a_commit_that_succeeds_ends_the_problem_of_the_one_before(desk: Desk) -
     assert (desk.problems.now, desk.topics.committed) == ({}, {PLACE: 1})
 
 
-def test_topics_of_which_nobody_says_what_they_are_hold_up_records_more_and_more_seldom(desk: Desk) -> None:
+def test_look_ups_of_topics_that_have_no_answer_hold_up_records_more_and_more_seldom(desk: Desk) -> None:
     desk.begin()
     desk.consumer.give(PLACE)
     desk.step()

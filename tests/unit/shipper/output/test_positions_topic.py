@@ -61,7 +61,7 @@ def test_a_broker_that_does_not_answer_about_the_topic_is_an_error_of_kafka_whic
         (Admin(exists=False, leaders=()), KafkaError.UNKNOWN_TOPIC_OR_PART),
     ],
 )
-def test_a_topic_with_a_partition_that_nobody_leads_takes_not_all_records(admin: Admin, code: int | None) -> None:
+def test_a_topic_with_a_partition_without_a_leader_does_not_take_all_records(admin: Admin, code: int | None) -> None:
     refused = positions_topic(admin).refused(["logs"], 5.0)
     assert refused is not None
     assert {topic: error.code() for topic, error in refused.items()} == ({} if code is None else {"logs": code})

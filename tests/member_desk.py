@@ -9,10 +9,10 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.pipeline.acks import Stage
 from shipper.source.base import SourceContext
+from shipper.source.feeds.kafka.member_context import MemberContext
 from shipper.source.feeds.kafka.partition import Partition
 from shipper.source.feeds.kafka.problems import Problems
 from shipper.source.feeds.kafka.reading import PartitionReading
-from shipper.source.feeds.kafka.rebalances import MemberContext
 from shipper.source.feeds.kafka.session import Session
 from shipper.source.feeds.kafka.starts import Start
 from tests.builders import source

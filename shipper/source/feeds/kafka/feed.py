@@ -12,11 +12,11 @@ from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.kafka.client import Clients, clients
 from shipper.source.feeds.kafka.member import Member
+from shipper.source.feeds.kafka.member_context import MemberContext
 from shipper.source.feeds.kafka.partition import Partition, file_id
 from shipper.source.feeds.kafka.problems import Problems
 from shipper.source.feeds.kafka.reading import NEVER
 from shipper.source.feeds.kafka.readings import ReadingContext, Readings
-from shipper.source.feeds.kafka.rebalances import MemberContext
 from shipper.source.feeds.kafka.starts import Start
 from shipper.source.reading.staging import Group, GroupOffset
 

@@ -10,8 +10,8 @@ from kafka_client.renewal import never
 from shipper.backoff import Backoff
 from shipper.errors import StartError
 from shipper.source.feeds.kafka.client import Clients
+from shipper.source.feeds.kafka.member_context import MemberContext
 from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.rebalances import MemberContext
 from shipper.source.feeds.kafka.session import Session
 
 logger = logging.getLogger(__name__)

@@ -1,18 +1,18 @@
 """Which partitions this member reads: what a rebalance gives and takes, and where one is read on after a gap."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
-from config.shipper.feeds.kafka import KafkaInputConfig
 from logs.folding import EACH
-from shipper.clock import Clock
-from shipper.source.feeds.kafka.client import Consumer, Topic
+from shipper.source.feeds.kafka.client import Consumer
+from shipper.source.feeds.kafka.member_context import MemberContext
 from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.problems import AWAY, Problems
+from shipper.source.feeds.kafka.problems import AWAY
+from shipper.source.feeds.kafka.read_topics import ReadTopics
 from shipper.source.feeds.kafka.starts import Start, Starts, bounds
 
 logger = logging.getLogger(__name__)
@@ -34,22 +34,6 @@ class Unsaved:
         return TopicPartition(*self.partition.place, self.position, self.kept.text)
 
 
-@dataclass(frozen=True, slots=True)
-class MemberContext:
-    """What the member's thread needs beside its clients. `make_partition` makes what is read of a partition. `commits`:
-    False where the offsets are committed by the output's transactions. `once`: what is there now is read. `wake` wakes
-    the reading thread. `new_topics`: what was made, or made again, after this member looked for it."""
-
-    config: KafkaInputConfig
-    make_partition: Callable[[Start], Partition]
-    problems: Problems
-    clock: Clock
-    commits: bool = True
-    once: bool = False
-    wake: Callable[[], None] = lambda: None
-    new_topics: set[str] = field(default_factory=set)
-
-
 class Rebalances:
     """Used by the member's thread, its callbacks within `poll`; any thread may read `assignment` and `partitions`,
     which are replaced as a whole, and the numbers."""
@@ -58,27 +42,27 @@ class Rebalances:
         self._context = context
         self._config = context.config
         self._starts = starts
+        self._topics = ReadTopics(context, starts.topic_lookup)
         self._is_stopping = is_stopping
         self._is_cooperative = context.config.rebalance.strategy == "cooperative-sticky"
         # What the group has given; None while it is about to give something, and when the consumer is closed.
         self.assignment: dict[Place, Partition] | None = None
         self.metadata: object = None
         self.is_closing = False
-        self.is_outdated = False  # a topic was made again: the consumer may go on looking for the former one
-        self._topic_ids: dict[str, str] = {}  # of the topics that the consumer has read
-        self._missing: set[str] = set()  # topics that did not exist when they were looked at last
         self.records_lost = 0
 
     @property
     def partitions(self) -> dict[Place, Partition]:
         return self.assignment or {}
 
+    @property
+    def is_outdated(self) -> bool:
+        """True if a topic was made again: the consumer may go on looking for the former one."""
+        return self._topics.have_changed
+
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         starts = self._starts_of(consumer, [(partition.topic, partition.partition) for partition in given])
-        self._report_recreated({start.place: start.previous for start in starts if start.previous is not None})
-        ids = {start.place[0]: start.kept.topic_id for start in starts if start.kept.topic_id}
-        self.is_outdated |= bool(self._changed(ids))
-        self._topic_ids |= ids
+        self._topics.given(starts)
         added = {start.place: self._made(start) for start in starts}
         self._mark_once_ends(consumer, added.values())
         self.assignment = {**self.partitions, **added}
@@ -168,8 +152,7 @@ class Rebalances:
         if partition is None or partition.is_ending:
             return
         first, end = bounds(consumer, place)
-        if self._changed(_ids(self._topics_now([partition.topic]))):
-            self.recreated(partition.topic)
+        if self._topics.is_another(partition.topic, self.partitions.values()):
             return
         wanted = partition.next or 0
         words = f"offset {wanted} of {place[0]}[{place[1]}] is not in Kafka any more, which has {first} to {end - 1}"
@@ -198,57 +181,8 @@ class Rebalances:
         self._replace(consumer, Start(place, partition.kept.behind(start), start, committed=False))
 
     def look_at_topics(self) -> None:
-        """Notice which topics were deleted, which were made again, and which partitions have no leader. Blocks, and
-        raises KafkaException."""
-        now = self._topics_now({partition.topic for partition in self.partitions.values() if partition.topic_id})
-        if now:
-            self._context.problems.answered()
-        missing = {name for name, topic in now.items() if not topic.exists}
-        for partition in self.partitions.values():  # at the second look: a broker may be behind the others
-            partition.is_void = partition.topic in missing & self._missing
-        self._missing = missing
-        if self.assignment is not None:  # else the same partitions may be given to it again
-            self._note_leaders(now)
-        for name in self._changed(_ids(now)):
-            self.recreated(name)
-
-    def _note_leaders(self, topics: Mapping[str, Topic]) -> None:
-        """`topics`: as they are now."""
-        read = {
-            place
-            for place, partition in self.partitions.items()
-            if not partition.stopped and topics.get(partition.topic, Topic()).id
-        }
-        leaderless = {(name, number) for name, topic in topics.items() for number in topic.leaderless}
-        self._context.problems.note_leaders(read, read & leaderless)
-
-    def _topics_now(self, names: Collection[str]) -> dict[str, Topic]:
-        return self._starts.topic_lookup.of(sorted(names)) if names else {}
-
-    def _changed(self, ids: Mapping[str, str]) -> list[str]:
-        """Return the topics that were deleted, and made again, after they were assigned."""
-        return [name for name, topic_id in ids.items() if self._topic_ids.get(name, topic_id) != topic_id]
-
-    def recreated(self, topic: str) -> None:
-        """The topic was deleted, and made again: the new one is read from its first record, by another consumer."""
-        before = [partition for partition in self.partitions.values() if partition.topic == topic]
-        self._report_recreated({partition.place: partition.position for partition in before})
-        for partition in before:
-            partition.void()
-        self._context.new_topics.add(topic)
-        self.is_outdated = True
-
-    def _report_recreated(self, positions: Mapping[Place, int | None]) -> None:
-        """`positions`: what was acknowledged of the former topic."""
-        for topic in sorted({topic for topic, _ in positions}):
-            logger.error(
-                "input %s: the topic %s was deleted, and is another one now, which is read from its first record; what "
-                "of the former was not read is lost (acknowledged up to %s)",
-                self._config.id,
-                topic,
-                ", ".join(f"[{number}] {end}" for (name, number), end in positions.items() if name == topic),
-                extra=EACH,
-            )
+        """Notice what has become of the topics. Blocks, and raises KafkaException."""
+        self._topics.look(self.assignment)
 
     def _replace(self, consumer: Consumer, start: Start) -> None:
         """Begin a partition elsewhere."""
@@ -333,11 +267,6 @@ class Rebalances:
             self._context.problems.forget(_name(partition))
         rest = {place: other for place, other in self.partitions.items() if other not in removed}
         self.assignment = rest if rest or is_rest_known else None
-
-
-def _ids(topics: Mapping[str, Topic]) -> dict[str, str]:
-    """Return the ids that are known."""
-    return {name: topic.id for name, topic in topics.items() if topic.id}
 
 
 def _name(partition: Partition) -> str:

@@ -15,9 +15,10 @@ from kafka_client.headers import take_out_unreadable_headers
 from logs.throttle import Throttle
 from shipper.backoff import Backoff
 from shipper.source.feeds.kafka.client import MIB, Clients, Consumer, raised_by_poll
+from shipper.source.feeds.kafka.member_context import MemberContext
 from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
 from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
-from shipper.source.feeds.kafka.rebalances import MemberContext, Rebalances, Unsaved
+from shipper.source.feeds.kafka.rebalances import Rebalances, Unsaved
 from shipper.source.feeds.kafka.records import size_beside
 from shipper.source.feeds.kafka.starts import Starts
 

@@ -16,9 +16,9 @@ from config.shipper.feeds.kafka import KafkaInputConfig
 from shipper.clock import SystemClock
 from shipper.errors import StartError
 from shipper.source.feeds.kafka.client import DescribedTopics, Topic, clients
+from shipper.source.feeds.kafka.member_context import MemberContext
 from shipper.source.feeds.kafka.partition import Partition
 from shipper.source.feeds.kafka.problems import Problems
-from shipper.source.feeds.kafka.rebalances import MemberContext
 from shipper.source.feeds.kafka.session import Session
 from shipper.source.feeds.kafka.starts import Start
 

@@ -52,6 +52,7 @@ class Session:
         self._room = threading.Event()
         self._full_since: float | None = None
         self._committing: Sequence[Unsaved] = ()
+        self._is_commit_failing = False  # which is a problem whatever is read meanwhile
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._failed_looks = 0  # at the topics, in a row
         self._mean = 200.0  # bytes of a record
@@ -180,7 +181,7 @@ class Session:
                 self._give(partition, group)
         for message in events:
             self._look_at(message)
-        if records:
+        if records and not self._is_commit_failing:
             self._problems.arrived({topic for topic, _ in records})
         self._context.wake()
 
@@ -239,7 +240,8 @@ class Session:
         """All of a partition was received, the markers of transactions behind its last record included."""
         if partition is None or offset is None:
             return
-        self._problems.recovered(partition.topic)
+        if not self._is_commit_failing:
+            self._problems.recovered(partition.topic)
         partition.end = max(partition.end, offset)
         if partition.next is None or offset > partition.next:
             partition.next = offset
@@ -259,11 +261,14 @@ class Session:
                 self._consumer.commit(offsets=[item.target for item in self._committing], asynchronous=True)
             except KafkaException as error:
                 self._on_commit(error.args[0], [])
+        else:
+            self._is_commit_failing = False  # what failed was taken from this member
 
     def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
         committing, self._committing = self._committing, ()
+        self._is_commit_failing = error is not None and error.code() not in REBALANCING
         if error is not None:
-            if error.code() not in REBALANCING:
+            if self._is_commit_failing:
                 self._problems.report(error)
             return  # what is not committed is committed with the next one
         refused = {(offset.topic, offset.partition): offset.error for offset in offsets if offset.error is not None}

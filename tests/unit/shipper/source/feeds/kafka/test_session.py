@@ -521,6 +521,22 @@ def test_a_commit_that_succeeds_ends_the_problem_of_the_one_before(desk: Desk) -
     assert (desk.problems.now, desk.topics.committed) == ({}, {PLACE: 1})
 
 
+def test_commits_that_fail_are_one_problem_although_records_come(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.begin()
+    desk.consumer.give(PLACE)
+    desk.topics.failing["commit"] = [KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))] * 100
+    for _ in range(10):
+        desk.topics.write(PLACE, b"one")
+        desk.step(2)
+        for batch in desk.read():
+            batch.resolve()
+    assert list(desk.problems.now) == ["kafka group g"]
+    assert [record.levelname for record in caplog.records].count("ERROR") == 1
+    desk.topics.failing.clear()
+    desk.step(3)
+    assert desk.problems.now == {}
+
+
 def test_look_ups_of_topics_that_have_no_answer_hold_up_records_more_and_more_seldom(desk: Desk) -> None:
     desk.begin()
     desk.consumer.give(PLACE)

@@ -15,7 +15,8 @@ from shipper.output.positions_topic import Committed, Owner, PositionStore
 TIMEOUT = 5.0  # seconds of one attempt to get it
 # Of the offsets of groups, in seconds; longer after each time that they were not taken. With several brokers the
 # coordinator of a group moves while the call waits for the one that died: another producer finds the new one at once.
-OFFSETS_PATIENCE = Backoff(5.0, 20.0)
+# Where no broker takes its place for hours, each call that does not return keeps a thread and its producer.
+OFFSETS_PATIENCE = Backoff(5.0, 300.0)
 
 
 class TransactionalProducer(Producer, Protocol):

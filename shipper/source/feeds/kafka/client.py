@@ -163,7 +163,8 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
 
 
 class DescribedTopics:
-    """The `TopicLookup` of a client that `make` makes. It is made at once, and anew after a question without an answer.
+    """The `TopicLookup` of a client that `make` makes. It is made at once, and again after a question without
+    an answer.
 
     A client asks one broker only, the one that it takes for the controller, and learns of another one after minutes:
     while that broker is away, it has no answer, whatever the others know.

@@ -1,8 +1,8 @@
 """Reading topics as a member of a consumer group.
 
-A thread of its own (`member`) polls one consumer after the other (`session`), answers their rebalances (`rebalances`,
-`starts`, `read_topics`) and commits; the reading thread (`feed`, `readings`) makes batches of what it hands over
-(`reading`). A `Partition` is all that the two share.
+A thread of its own (`member`) polls one consumer after the other (`session`, `room`), answers their rebalances
+(`rebalances`, `starts`, `read_topics`) and commits; the reading thread (`feed`, `readings`) makes batches of what it
+hands over (`reading`). A `Partition` is all that the two share.
 
 The positions are in the group only. A partition's ledger is the one of files: what is committed is the end of the
 longest run of delivered batches, so gaps of compaction and transactions are nothing special. The id of the topic,

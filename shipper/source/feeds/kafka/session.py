@@ -1,11 +1,6 @@
-"""The session of a member, of one consumer: what it polls is handed over, and what is delivered is committed.
-
-What the reading thread does not take bounds what is handed over: the thread then waits a moment, and after that it
-pauses the partitions of which most waits, and polls on, so that the group does not take it for dead.
-"""
+"""The session of a member, of one consumer: what it polls is handed over, and what is delivered is committed."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
 
@@ -20,16 +15,15 @@ from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partiti
 from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
 from shipper.source.feeds.kafka.rebalances import Rebalances, Unsaved
 from shipper.source.feeds.kafka.records import size_beside
+from shipper.source.feeds.kafka.room import Room
 from shipper.source.feeds.kafka.starts import Starts
 
 logger = logging.getLogger(__name__)
 
-HANDED_OVER = 8 * MIB  # bytes that may wait for the reading thread
 BLOCK_BYTES = MIB // 4
 BLOCK_RECORDS = 2000
 POLL = 0.25  # seconds that the first record of a block is waited for
 GATHER = 0.003  # and the others: of a trickle, each record would wake two threads
-PATIENCE = 1.0  # seconds without room, after which partitions are paused
 COMMIT_INTERVAL = 0.25
 LAG_INTERVAL = 1.0
 TOPICS_INTERVAL = 5.0  # a topic that is made again is read under the old name until then
@@ -49,8 +43,6 @@ class Session:
         self._context = context
         self._problems = context.problems
         self._clock = context.clock
-        self._room = threading.Event()
-        self._full_since: float | None = None
         self._committing: Sequence[Unsaved] = ()
         self._is_commit_failing = False  # which is a problem whatever is read meanwhile
         self._due_commit = self._due_lag = self._due_topics = 0.0
@@ -61,6 +53,7 @@ class Session:
         self._throttle = Throttle(context.clock.monotonic)
         self.failure = ""  # why its consumer does nothing more, and what to do
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
+        self._room = Room(self._consumer, context.clock)
         self._topic_lookup = clients.topic_lookup()
         starts = Starts(context.config.initial_offset, self._topic_lookup, context.new_topics)
         self.rebalances = Rebalances(context, starts, is_stopping)
@@ -79,8 +72,7 @@ class Session:
 
     def has_room(self) -> None:
         """Note that something was taken. Any thread may call it."""
-        if self._full_since is not None:  # else it waits for the broker only
-            self._room.set()
+        self._room.note_taken()
 
     def begin(self) -> None:
         rebalances = self.rebalances
@@ -94,11 +86,10 @@ class Session:
     def step(self) -> None:
         """Hand over what comes next, commit what is due. Blocks for a moment. Raises KafkaException."""
         now = self._clock.monotonic()
-        if self._awaits_room(now):
-            self._room.wait(POLL / 5)
-            self._room.clear()
+        if self._room.is_awaited(self._partitions):
+            self._room.wait()
         else:
-            self._resume()
+            self._room.resume(self._partitions)
             self._receive()
         if now >= self._due_commit:
             self._due_commit = now + COMMIT_INTERVAL
@@ -130,32 +121,6 @@ class Session:
     @property
     def _partitions(self) -> Iterable[Partition]:
         return self.rebalances.partitions.values()
-
-    def _awaits_room(self, now: float) -> bool:
-        """True while nothing is to be polled because too much waits. Not for long: then what waits most is paused."""
-        waiting = [partition for partition in self._partitions if partition.waiting_bytes]
-        if sum(partition.waiting_bytes for partition in waiting) < HANDED_OVER:
-            self._full_since = None
-            return False
-        if self._full_since is None:
-            self._full_since = now
-        if now - self._full_since < PATIENCE:
-            return True
-        share = HANDED_OVER // (2 * len(waiting))
-        full = [partition for partition in waiting if partition.waiting_bytes > share and not partition.paused]
-        if full:
-            self._consumer.pause([TopicPartition(*partition.place) for partition in full])
-            for partition in full:
-                partition.paused = True
-        return False
-
-    def _resume(self) -> None:
-        paused = [partition for partition in self._partitions if partition.paused]
-        taken = [partition for partition in paused if partition.waiting_bytes < HANDED_OVER // (4 * len(paused))]
-        if taken:
-            self._consumer.resume([TopicPartition(*partition.place) for partition in taken])
-            for partition in taken:
-                partition.paused = False
 
     def _receive(self) -> None:
         first = self._consumer.poll(POLL)

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from shipper.event import Batch
 from shipper.pipeline.acks import Ledger, Node
 from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.session import HANDED_OVER
+from shipper.source.feeds.kafka.room import HANDED_OVER
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 from tests.memory_topics import FakeMessage

@@ -39,6 +39,7 @@ from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar
 from tests.fakes import ManualClock
+from tests.killed import copy_at_an_instant
 
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0
@@ -218,11 +219,14 @@ class Lab:
 
     def kill(self) -> None:
         """As SIGKILL: the next run resumes with the registry as it is on disk at this instant."""
-        self._lives += 1
-        left_behind = self.data.parent / f"data-{self._lives}"
-        shutil.copytree(self.data, left_behind)
+        left_behind = self.leave_behind()
         self._end()
         self.data = left_behind
+
+    def leave_behind(self) -> Path:
+        """Return a copy of the data directory, as a kill at this instant would leave it."""
+        self._lives += 1
+        return copy_at_an_instant(self.data, self.data.parent / f"data-{self._lives}")
 
     def stop(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """As SIGTERM: stop reading, wait for what is in flight, save. `meanwhile` is called after each step while files

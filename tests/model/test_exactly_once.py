@@ -3,7 +3,6 @@
 import random
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,15 +57,6 @@ class ExactlyOnceLab(Lab):
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         super().step(seconds, wait)
         self.records[:] = self.kafka.landed
-
-    def leave_behind(self) -> Path:
-        """Return a copy of the data directory, as a kill at this instant would leave it."""
-        while True:
-            self._lives += 1
-            copy = self.data.parent / f"data-{self._lives}"
-            # A file that the registry's thread deletes meanwhile is no kill: it is copied again.
-            with suppress(shutil.Error):
-                return Path(shutil.copytree(self.data, copy))
 
     def kill_back_to(self, data: Path) -> None:
         """Kill the agent, whose data directory has nothing that was not in the copy."""

@@ -1,5 +1,6 @@
 """The Spark session: this process's own small one, or the one that `spark-submit` has prepared."""
 
+import logging
 import os
 import re
 import sys
@@ -42,6 +43,9 @@ TRIM = "-XX:TrimNativeHeapInterval=60000"
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 EXECUTOR_PATH = "spark.executorEnv.PYTHONPATH"
+
+# PySpark logs each error of a query there, too, as JSON with a traceback on stderr: the sink reports the error itself.
+ERRORS_OF_QUERIES = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 # Lists, to which the user adds, with the separator of their entries.
 LISTS = {
@@ -136,6 +140,8 @@ def open_session(config: SinkConfig) -> SparkSession:
 
     Raises NoJava, JarsMissing.
     """
+    for name in ERRORS_OF_QUERIES:
+        logging.getLogger(name).disabled = True
     own, archive = not is_submitted(), ""
     if own:
         java = find_java()

@@ -1,9 +1,13 @@
+import logging
 from dataclasses import replace
+from logging.handlers import BufferingHandler
 from pathlib import Path
 
 import pyarrow
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from config.sink.java_options import Raw
 from config.sink.model import SinkConfig
@@ -12,6 +16,7 @@ from spark_sink.platform.cache import cache_directory
 from spark_sink.platform.executors import UNPACKED
 from spark_sink.platform.jvm import java_class, jvm
 from spark_sink.platform.session import (
+    ERRORS_OF_QUERIES,
     EXECUTOR_PATH,
     NEEDED,
     TRIM,
@@ -95,3 +100,19 @@ def test_java_maps_the_class_archive_that_bootstrap_made(spark: SparkSession) ->
 def test_java_was_started_with_what_the_session_asks_for(spark: SparkSession) -> None:
     given = list(jvm(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
     assert {YOUNG, TRIM, "-XX:+UseParallelGC", "-Xmx1g"} <= set(given)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("by_name", [True, False], ids=["of a DataFrame", "of SQL"])
+def test_an_error_of_a_query_is_not_logged_by_pyspark(spark: SparkSession, by_name: bool) -> None:
+    logged = BufferingHandler(capacity=10)
+    loggers = [logging.getLogger(name) for name in ERRORS_OF_QUERIES]
+    for logger in loggers:
+        logger.addHandler(logged)
+    try:
+        with pytest.raises(AnalysisException, match="nowhere"):
+            _ = spark.range(1).select(F.col("nowhere") + 1) if by_name else spark.sql("SELECT nowhere FROM range(1)")
+    finally:
+        for logger in loggers:
+            logger.removeHandler(logged)
+    assert not logged.buffer

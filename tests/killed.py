@@ -29,11 +29,11 @@ def copy_at_an_instant(directory: Path, copy: Path) -> Path:
 
 def _contents(directory: Path) -> dict[str, tuple[int, int, int]]:
     """Return inode, size and time of the last change of each file below the directory."""
-    found = {}
+    files = {}
     for parent, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(parent, name)
             with suppress(FileNotFoundError):
                 status = os.stat(path, follow_symlinks=False)
-                found[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return found
+                files[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return files

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +13,37 @@ from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import PATIENCE, REPOSITORY
 
 
-def starting(*arguments: str) -> "subprocess.Popen[str]":
-    """A process that prints the modules that it has loaded."""
-    command = [sys.executable, "-X", "importtime", "-m", "shipper", *arguments]
-    return subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
+# A module that Python imports first of all.
+HELD = """
+import os, sys
+
+class Held:
+    def find_spec(self, name, path=None, target=None):
+        if name == "orjson":
+            sys.meta_path.remove(self)
+            os.write(1, b"loading\\n")
+            os.read(0, 1)
+
+sys.meta_path.insert(0, Held())
+"""
 
 
-def await_module(process: "subprocess.Popen[str]", name: str) -> None:
-    assert process.stderr is not None
-    assert any(line.rstrip().endswith(f" {name}") for line in process.stderr), f"it never loads {name}"
+def loading(directory: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """A process in the midst of loading its modules. It waits there until `communicate` closes its standard input."""
+    (directory / "sitecustomize.py").write_text(HELD)
+    path = os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shipper", *arguments],
+        cwd=REPOSITORY,
+        env=os.environ | {"PYTHONPATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "loading\n"
+    return process
 
 
 @pytest.mark.parametrize(
@@ -28,10 +51,9 @@ def await_module(process: "subprocess.Popen[str]", name: str) -> None:
     [((), signal.SIGINT, 0), (("--once",), signal.SIGINT, 1), (("--once",), signal.SIGTERM, 1)],
 )
 def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
-    options: tuple[str, ...], number: signal.Signals, code: int
+    options: tuple[str, ...], number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    process = starting("run", *options)
-    await_module(process, "orjson")
+    process = loading(tmp_path, "run", *options)
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, errors
@@ -46,17 +68,15 @@ def test_sigterm_while_the_program_is_loaded_ends_it_cleanly_after_what_is_to_be
     options: dict[str, Any] = {"read_until_eof.enabled": reads}
     agent.settings = {"shipper.shutdown_timeout": f"{PATIENCE - 10:.0f}s"}  # all of the start is part of it
     agent.configure(**options)
-    process = starting(*command, "-c", str(agent.config))
-    await_module(process, "orjson")
+    process = loading(agent.directory, *command, "-c", str(agent.config))
     process.terminate()
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
     assert agent.messages == (["one"] if reads else [])
 
 
-def test_a_second_signal_while_the_program_is_loaded_ends_it_at_once() -> None:
-    process = starting("run", "-c", "missing.yml")
-    await_module(process, "orjson")
+def test_a_second_signal_while_the_program_is_loaded_ends_it_at_once(tmp_path: Path) -> None:
+    process = loading(tmp_path, "run", "-c", "missing.yml")
     process.terminate()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
@@ -65,9 +85,8 @@ def test_a_second_signal_while_the_program_is_loaded_ends_it_at_once() -> None:
 
 def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(agent: LocalAgent) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the caller of the tests may ignore it (nohup)
-    process = starting("run", "-c", str(agent.logs / "missing.yml"))
+    process = loading(agent.directory, "run", "-c", str(agent.logs / "missing.yml"))
     signal.signal(signal.SIGHUP, before)
-    await_module(process, "orjson")
     process.send_signal(signal.SIGHUP)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -96,10 +97,15 @@ class LocalAgent(Agent):
         assert self.stop() == 0
 
     def freeze(self) -> None:
-        """Stop the process. Returns when it stands still: the signal may reach it late."""
+        """Stop the process. Returns when all its threads stand still: the signal may reach it late, and a thread ends
+        its call of the system first."""
         self.process.send_signal(signal.SIGSTOP)
-        status = Path(f"/proc/{self.process.pid}/stat")
-        await_true(lambda: status.read_text().rpartition(")")[2].split()[0] == "T", "stopped")
+        await_true(lambda: set(self._states_of_threads()) == {"T"}, "stopped")
+
+    def _states_of_threads(self) -> Iterator[str]:
+        for thread in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                yield (thread / "stat").read_text().rpartition(")")[2].split()[0]
 
     def thaw(self) -> None:
         self.process.send_signal(signal.SIGCONT)

@@ -61,7 +61,10 @@ class Topic:
         self.lives: dict[str, dict[int, dict[str, Any]]] = {}
         settings = {"bootstrap.servers": broker.bootstrap, "group.id": name, "log_level": 0}
         self._consumer = Consumer({**settings, "enable.partition.eof": True})
-        partitions = broker.admin().list_topics(name, timeout=10).topics[name].partitions
+        # To the other one, a partition ends before the first transaction that is open, or whose commit the coordinator
+        # has promised and not yet written there.
+        self._uncommitted = Consumer({**settings, "isolation.level": "read_uncommitted"})
+        partitions = broker.admin().list_topics(name, timeout=PATIENCE).topics[name].partitions
         self._ends = dict.fromkeys(partitions, -1)  # where each partition ended when it was read up to there last
         self._consumer.assign([TopicPartition(name, number, 0) for number in partitions])
 
@@ -85,7 +88,7 @@ class Topic:
         def are_known() -> bool:
             for number in self._ends.keys() - ends.keys():
                 with suppress(KafkaException):  # after an outage, until the client knows the topic again
-                    ends[number] = self._consumer.get_watermark_offsets(TopicPartition(self.name, number), 5)[1]
+                    ends[number] = self._uncommitted.get_watermark_offsets(TopicPartition(self.name, number), 5)[1]
             return ends.keys() == self._ends.keys()
 
         def are_read() -> bool:
@@ -109,6 +112,7 @@ class Topic:
 
     def close(self) -> None:
         self._consumer.close()
+        self._uncommitted.close()
 
     def await_records(self, count: int, timeout: float = PATIENCE) -> None:
         def enough() -> bool:

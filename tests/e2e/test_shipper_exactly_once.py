@@ -12,18 +12,14 @@ from pathlib import Path
 import orjson
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
-    ResourcePatternType,
     ResourceType,
 )
 
 from demo.broker import Broker
+from tests.e2e.rights import forbid_writing
 from tests.e2e.running import Agent, LiveWriter, Topic, frozen, live_log, stopped
 
 pytestmark = pytest.mark.kafka
@@ -205,10 +201,7 @@ def test_without_a_right_it_waits_and_logs_which_until_it_is_given(
     guarded_broker: Broker, topic_name: str, tmp_path: Path, kind: ResourceType, words: str
 ) -> None:
     guarded_broker.create_topic(topic_name, 2)
-    writing = (kind, topic_name, ResourcePatternType.LITERAL, "User:*", "*", AclOperation.WRITE)
-    admin = guarded_broker.admin()
-    rule = AclBinding(*writing, AclPermissionType.DENY)
-    admin.create_acls([rule])[rule].result(30)
+    allow = forbid_writing(guarded_broker, kind, topic_name)
     agent = Agent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
     agent.kafka = {"delivery": "exactly_once", "transaction": {"id": topic_name}, "backoff.max": "1s"}
     agent.configure()
@@ -216,8 +209,7 @@ def test_without_a_right_it_waits_and_logs_which_until_it_is_given(
         agent.append("one", "two")
         agent.start()
         agent.await_log(words)
-        lifted = AclBindingFilter(*writing, AclPermissionType.DENY)
-        admin.delete_acls([lifted])[lifted].result(30)
+        allow()
         with closing(Topic(guarded_broker, topic_name)) as topic:
             expect_once(topic, agent.path)
         assert agent.stop() == 0

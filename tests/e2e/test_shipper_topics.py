@@ -7,16 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # public, but imported there without `as`
 
 from demo.broker import Broker
+from tests.e2e.rights import forbid_writing
 from tests.e2e.running import Agent, Topic
 
 pytestmark = pytest.mark.kafka
@@ -151,10 +145,7 @@ def test_a_topic_without_the_right_to_write_holds_up_its_own_files_until_it_is_g
     good, forbidden = f"{topic_name}-good", f"{topic_name}-forbidden"
     guarded_broker.create_topic(good, 2)
     guarded_broker.create_topic(forbidden, 2)
-    writing = (ResourceType.TOPIC, forbidden, ResourcePatternType.LITERAL, "User:*", "*", AclOperation.WRITE)
-    rule = AclBinding(*writing, AclPermissionType.DENY)
-    admin = guarded_broker.admin()
-    admin.create_acls([rule])[rule].result(30)
+    allow = forbid_writing(guarded_broker, ResourceType.TOPIC, forbidden)
     agent = TopicsAgent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
     try:
         agent.send_to(**rules(good, forbidden))
@@ -165,8 +156,7 @@ def test_a_topic_without_the_right_to_write_holds_up_its_own_files_until_it_is_g
         )
         agent.append("one", "two")
         assert messages(guarded_broker, good, 2) == ["one", "two"]
-        given = AclBindingFilter(*writing, AclPermissionType.DENY)
-        admin.delete_acls([given])[given].result(30)
+        allow()
         assert messages(guarded_broker, forbidden, 1) == ["held up"]
         assert agent.stop() == 0
     finally:

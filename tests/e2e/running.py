@@ -17,6 +17,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from demo.broker import Broker
+from monitor.client import Refused, UnixSocket, get
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds that a slow machine may take for what takes one here
@@ -226,6 +227,17 @@ class Agent:
 
     def await_log(self, text: str, timeout: float = PATIENCE) -> None:
         await_true(lambda: text in self.log, f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
+
+    def await_events(self) -> None:
+        """Wait until there are events that the output has not taken."""
+
+        def are_there() -> bool:
+            with suppress(OSError, Refused):  # it does not serve yet
+                stats = orjson.loads(get(UnixSocket(self.data / "shipper.sock"), "/stats", PATIENCE))
+                return stats["libbeat"]["pipeline"]["events"]["active"] > 0  # type: ignore[no-any-return]  # JSON
+            return False
+
+        await_true(are_there, f"events that wait; logged:\n{self.log[-2000:]}")
 
     def wait(self, timeout: float = PATIENCE) -> int:
         return self.process.wait(timeout)

@@ -62,7 +62,7 @@ def limit_requests(broker: Broker, topic: Topic, size: int, **others: int) -> No
     ]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=limits)
     admin = broker.admin()
-    admin.incremental_alter_configs([resource])[resource].result(10)
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE)
 
 
 def test_an_event_the_topic_refuses_is_dead_lettered_alone_and_once_exits_3(
@@ -75,7 +75,7 @@ def test_an_event_the_topic_refuses_is_dead_lettered_alone_and_once_exits_3(
     assert agent.once() == 3
 
     expected = [f"before {n}" for n in range(500)] + [f"after {n}" for n in range(500)]
-    topic.await_records(len(expected))
+    topic.read_to_end()
     got = sorted(topic.life_of(agent.path.stat().st_ino).items())  # by offset: see the test of requests below
     assert [value["message"] for _, value in got] == expected
     (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
@@ -98,7 +98,7 @@ def test_an_event_that_fits_no_segment_of_the_topic_is_dead_lettered_alone(
 
     assert agent.once("-E", "output.kafka.max_message_bytes=4MiB") == 3
 
-    topic.await_records(1000)
+    topic.read_to_end()
     got = sorted(topic.life_of(agent.path.stat().st_ino).items())
     assert [value["message"] for _, value in got] == lines[0] + lines[1]
     (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
@@ -110,7 +110,7 @@ def test_an_event_that_fits_no_segment_of_the_topic_is_dead_lettered_alone(
 
 
 def test_sigterm_delivers_what_was_read_saves_and_exits_0(agent: Agent, topic: Topic) -> None:
-    agent.start()
+    agent.start("-E", f"shipper.shutdown_timeout={PATIENCE - 10:.0f}s")
     with LiveWriter(agent.path):
         topic.await_records(100)
         assert agent.stop() == 0
@@ -132,8 +132,7 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
             seen = agent.log.count("started: ")
             agent.start("-E", "shipper.shutdown_timeout=1s")
             await_true(lambda: agent.log.count("started: ") > seen, "it has started")
-            agent.await_log("new file")
-            time.sleep(1)
+            agent.await_events()
             began = time.monotonic()
             assert agent.stop() == 0
             return time.monotonic() - began
@@ -149,8 +148,7 @@ def test_a_second_signal_ends_the_agent_immediately(agent: Agent, topic: Topic, 
     agent.append("cannot be delivered now")
     with ServiceManager() as manager, frozen(kafka_broker):
         agent.start("-E", f"shipper.shutdown_timeout={2 * PATIENCE:.0f}s", before=manager.command)
-        agent.await_log("new file")
-        time.sleep(1)
+        agent.await_events()
         agent.process.send_signal(signal.SIGTERM)
         manager.await_report("STOPPING=1")  # two signals that came before it has seen the first would be one
         time.sleep(0.5)

@@ -22,6 +22,7 @@ from spark_sink.platform.java import find_java
 
 # It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
+ANSWER_SECONDS = 60.0  # a machine that is busy may stand still for some
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -135,23 +136,23 @@ class Broker:
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic, and return when it can be written to. Raises KafkaException, also if the topic exists."""
         admin = self.admin()
-        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
-        while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(ANSWER_SECONDS)
+        while len(admin.list_topics(name, timeout=ANSWER_SECONDS).topics[name].partitions) < partitions:
             time.sleep(0.02)
 
     def add_partitions(self, name: str, partitions: int) -> None:
         """Have a topic have so many partitions from now on, and return when they can be written to. Raises
         KafkaException."""
         admin = self.admin()
-        admin.create_partitions([NewPartitions(name, partitions)])[name].result(30)
-        while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
+        admin.create_partitions([NewPartitions(name, partitions)])[name].result(ANSWER_SECONDS)
+        while len(admin.list_topics(name, timeout=ANSWER_SECONDS).topics[name].partitions) < partitions:
             time.sleep(0.02)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic, and return when another one may have its name. Raises KafkaException."""
         admin = self.admin()
-        admin.delete_topics([name])[name].result(30)
-        while name in admin.list_topics(timeout=10).topics:
+        admin.delete_topics([name])[name].result(ANSWER_SECONDS)
+        while name in admin.list_topics(timeout=ANSWER_SECONDS).topics:
             time.sleep(0.02)
 
     def admin(self) -> AdminClient:

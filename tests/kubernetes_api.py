@@ -31,7 +31,7 @@ from shipper.tls_sockets import TlsSocket
 
 KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
 GROUPS = {"jobs": "apis/batch/v1"}
-LONGEST_WAIT = 30.0  # seconds, of a handler that waits for the test
+LONGEST_WAIT = 60.0  # seconds, of a handler that waits for the test
 ID = "ab" * 32
 _NONE: Doc = {}
 

@@ -16,7 +16,7 @@ from shipper.source.feeds.kafka.partition import Place
 from shipper.source.feeds.kafka.starts import bounds
 from tests.memory_topics import MemoryTopics
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @dataclass
@@ -84,7 +84,7 @@ def real(broker: Broker) -> Group:
     topic = f"t{uuid.uuid4().hex[:10]}"
     broker.create_topic(topic, 1)
     config = KafkaInputConfig(
-        id="k", hosts=(broker.bootstrap,), topics=(topic,), group_id=topic, rebalance=RebalanceConfig(timeout=10.0)
+        id="k", hosts=(broker.bootstrap,), topics=(topic,), group_id=topic, rebalance=RebalanceConfig(timeout=PATIENCE)
     )
     made = clients(config)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})

@@ -147,7 +147,8 @@ def test_a_bookmark_leads_past_what_is_not_selected(server: Server) -> None:
     version = server.version
     timer = threading.Timer(0.3, elsewhere)
     timer.start()
-    events = server.events(version, timeoutSeconds="5", allowWatchBookmarks="true", fieldSelector=OF_N1)
+    longest = "60" if isinstance(server.api, KubernetesApi) else "5"
+    events = server.events(version, timeoutSeconds=longest, allowWatchBookmarks="true", fieldSelector=OF_N1)
     event = next(events)
     timer.join()
     reached = event["object"]["metadata"]["resourceVersion"]

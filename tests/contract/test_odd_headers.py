@@ -14,7 +14,7 @@ from spark_sink.landing.kafka_reader import records_of
 from tests import odd_headers
 
 pytestmark = pytest.mark.kafka
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

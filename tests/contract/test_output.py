@@ -35,7 +35,7 @@ from tests.fake_transactions import MemoryPositions, PlannedPositions, Transacti
 from tests.fakes import MemoryKafka, MemoryOutput
 
 PARTITIONS = 3
-LONG = 30.0  # seconds; what takes so long has failed
+LONG = 60.0  # seconds; what takes so long has failed
 
 
 class Destination:
@@ -161,10 +161,10 @@ def read_topic(bootstrap: str, topic: str) -> list[bytes]:
     consumer = Consumer(settings | {"isolation.level": "read_committed"})
     values: list[bytes] = []
     for place in (TopicPartition(topic, partition) for partition in range(PARTITIONS)):
-        position, end = everything.get_watermark_offsets(place, timeout=10)
+        position, end = everything.get_watermark_offsets(place, timeout=LONG)
         consumer.assign([TopicPartition(topic, place.partition, position)])
         while position < end:
-            message = consumer.poll(10)
+            message = consumer.poll(LONG)
             assert message is not None
             offset = message.offset()
             assert offset is not None

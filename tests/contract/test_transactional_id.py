@@ -1,5 +1,6 @@
 """One contract for the transactional id and the positions' topic: a real broker, and the fake of it."""
 
+import time
 import uuid
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from shipper.output.transactional_id import MakeProducer, TransactionalId
 from tests.fake_transactions import MemoryPositions, TransactionalKafka
 
+PATIENCE = 60.0
+
 
 @dataclass
 class Cluster:
@@ -21,8 +24,15 @@ class Cluster:
 
     def taken_by(self, instance: str) -> TransactionalId:
         taken = TransactionalId(self.make, self.store, Owner(instance, "web-1", 1, "now"))
-        taken.take(ignore)
-        return taken
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                taken.take(ignore)
+            except KafkaException:  # as at a start: the broker may not know its new topic yet
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return taken
 
 
 def ignore(error: KafkaError | None, message: object = None) -> None:
@@ -44,7 +54,7 @@ def write_positions(writer: TransactionalId, entry: bytes) -> None:
     """Begin a transaction that is left open."""
     writer.producer.begin_transaction()
     writer.producer.produce_batch(writer.topic, writer.records({"f1": entry}), callback=ignore)
-    assert not writer.producer.flush(30)
+    assert not writer.producer.flush(PATIENCE)
 
 
 def test_a_producer_is_replaced_at_once_though_its_transaction_with_positions_is_open(cluster: Cluster) -> None:

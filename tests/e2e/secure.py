@@ -13,6 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 from demo.broker import Broker
 from demo.ports import free_ports
 from tests.certificates import chain, private_key
+from tests.e2e.running import PATIENCE
 
 PASSWORD = 'pa"ss\\word;'
 
@@ -40,7 +41,7 @@ class SecureBroker(Broker):
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
         change = UserScramCredentialUpsertion(name, info, password.encode())
         admin = self.admin()  # kept until the answer is there
-        admin.alter_user_scram_credentials([change])[name].result(30)
+        admin.alter_user_scram_credentials([change])[name].result(PATIENCE)
 
     def _configure(self, properties: Mapping[str, str]) -> None:
         directory = self.authority_file.parent

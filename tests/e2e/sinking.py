@@ -31,7 +31,7 @@ def send(host: str, topic: str, partition: int, count: int, began: int = BEGAN) 
         producer.produce(
             topic, line(f"{topic}/{partition}/{number}"), partition=partition, timestamp=began + 1000 * number
         )
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def line(text: str) -> bytes:
@@ -134,7 +134,7 @@ class SinkLab(SinkProcess):
             record = {"@timestamp": "2026-11-21T09:30:00Z", "message": text, "log": {"offset": self.sent["good"]}}
             self.send(json.dumps(record).encode())
             self.sent["good"] += 1
-        self._producer.flush(30)
+        assert self._producer.flush(PATIENCE) == 0
 
     def send(self, value: bytes | None) -> None:
         self._producer.produce(self.topic, value, key=b"file", partition=self._dice.randrange(PARTITIONS))
@@ -143,7 +143,7 @@ class SinkLab(SinkProcess):
         for value in values:
             self.send(value)
         self.sent["bad"] += len(values)
-        self._producer.flush(30)
+        assert self._producer.flush(PATIENCE) == 0
 
     def counts(self) -> tuple[int, int]:
         return len(self._rows(self.lines, "message")), len(self._rows(self.dead_letter, "reason"))

@@ -20,7 +20,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 
 from demo.broker import Broker
 from tests.e2e.rights import forbid_writing
-from tests.e2e.running import Agent, LiveWriter, Topic, frozen, live_log, stopped
+from tests.e2e.running import PATIENCE, Agent, LiveWriter, Topic, frozen, live_log, stopped
 
 pytestmark = pytest.mark.kafka
 
@@ -157,7 +157,7 @@ def test_a_record_that_the_broker_refuses_goes_to_the_dead_letter_and_the_others
         ConfigEntry("max.message.bytes", "3000", incremental_operation=AlterConfigOpType.SET)
     )
     admin = kafka_broker.admin()
-    admin.incremental_alter_configs([limited])[limited].result(10)
+    admin.incremental_alter_configs([limited])[limited].result(PATIENCE)
     noise = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9000))
     lines = [f"line {number}" for number in range(200)]
     agent.append(*lines[:100], noise, *lines[100:])

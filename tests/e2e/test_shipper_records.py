@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 
 from demo.broker import Broker
 from shipper.processor.field_hashes import fnv1a
-from tests.e2e.running import Agent, await_true, lines_of
+from tests.e2e.running import PATIENCE, Agent, await_true, lines_of
 from tests.e2e.sinking import SinkLab
 
 pytestmark = pytest.mark.kafka
@@ -218,7 +218,7 @@ def test_an_event_whose_time_the_broker_refuses_has_the_time_of_sending(
         ],
     )
     admin = kafka_broker.admin()
-    admin.incremental_alter_configs([resource])[resource].result(30)
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE)
     old = "2001-01-01T00:00:00.000Z"
     agent.append(
         *(json.dumps({"message": str(number), "@timestamp": old}) for number in range(20)), '{"message": "now"}'
@@ -244,7 +244,7 @@ def test_texts_land_in_the_table_once_though_they_are_sent_twice(
     for record in sent[100:]:  # as after kill -9
         again.produce(lab.topic, record.value(), key=record.key(), headers=record.headers())
     again.produce(lab.topic, b"a text of no shipper")
-    assert again.flush(30) == 0
+    assert again.flush(PATIENCE) == 0
     lab.start("--available-now")
     assert lab.wait() == 0, lab.log_text()
     file_id = (sent[0].key() or b"").decode()

@@ -12,7 +12,7 @@ import pytest
 
 from demo.broker import Broker
 from tests.certificates import CertificateDirectory
-from tests.e2e.running import Agent, LiveWriter, Topic, await_true
+from tests.e2e.running import PATIENCE, Agent, LiveWriter, Topic, await_true
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.token_endpoint import CLIENT, TokenEndpoint
 
@@ -95,7 +95,7 @@ def test_lines_are_shipped_with_tokens_of_a_provider_which_are_refreshed_in_time
         agent.append("one")
         agent.start()
         topic.await_message("one")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while len(endpoint.scopes) < 3 and time.monotonic() < deadline:
             time.sleep(0.05)
         assert set(endpoint.scopes) == {"kafka.write"}

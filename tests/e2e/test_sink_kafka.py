@@ -22,6 +22,7 @@ from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.client import ClientOptions
 from spark_sink.kafka.group import MonitoringGroup
 from spark_sink.kafka.offsets import Partition
+from tests.e2e.running import PATIENCE
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send
 
@@ -54,7 +55,7 @@ def admin(config: SinkConfig) -> Iterator[Admin]:
 def delete_below(broker: Broker, topic: str, partition: int, offset: int) -> None:
     admin = broker.admin()
     for done in admin.delete_records([TopicPartition(topic, partition, offset)]).values():
-        done.result(30)
+        done.result(PATIENCE)
 
 
 def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, admin: Admin, topic_name: str) -> None:
@@ -83,7 +84,7 @@ def read(options: ClientOptions, partition: Partition, start: int) -> list[Messa
         consumer.assign([TopicPartition(*partition, start)])
         records = []
         while True:
-            message = consumer.poll(20)
+            message = consumer.poll(PATIENCE)
             assert message is not None, "neither a record nor the end"
             if (error := message.error()) is None:
                 records.append(message)
@@ -108,15 +109,15 @@ def test_an_open_transaction_is_before_the_end_for_readers_of_what_is_committed(
     a = (topic_name, 0)
     every = replace(config.kafka, librdkafka={"isolation.level": "read_uncommitted"})
     producer = Producer({"bootstrap.servers": kafka_broker.bootstrap, "transactional.id": topic_name})
-    producer.init_transactions(20)
+    producer.init_transactions(PATIENCE)
     producer.begin_transaction()
     producer.produce(topic_name, b"open", partition=0)
-    producer.flush(20)
+    assert producer.flush(PATIENCE) == 0
     with Admin(client.latest(every)) as uncommitted:
         assert (admin.latest([a]), uncommitted.latest([a])) == ({a: 10}, {a: 11})
     assert len(read(client.client_options(config.kafka), a, 0)) == 10
     assert len(read(client.client_options(every), a, 0)) == 11
-    producer.abort_transaction(20)
+    producer.abort_transaction(PATIENCE)
 
 
 def test_an_offset_that_kafka_does_not_have_is_an_error_and_no_other_place(

@@ -13,6 +13,7 @@ from spark_sink.errors import SinkError
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange
 from spark_sink.kafka.range_reader import RangeReader
+from tests.e2e.running import PATIENCE
 from tests.e2e.sinking import send
 
 pytestmark = pytest.mark.kafka
@@ -113,7 +114,7 @@ def test_deleted_records_are_refused_with_the_way_out_or_noted(
     send(kafka_broker.bootstrap, topic, 0, 10)
     admin = kafka_broker.admin()
     for done in admin.delete_records([TopicPartition(topic, 0, 6)]).values():
-        done.result(30)
+        done.result(PATIENCE)
     with pytest.raises(SinkError, match=r"offsets 2 to 8: records were deleted.*6 to 9 now.*lost_offsets: continue"):
         offsets(RangeReader(consumer), OffsetRange(topic, 0, 2, 9))
     reader = RangeReader(consumer, may_lose=True)
@@ -126,11 +127,12 @@ def test_a_range_behind_the_end_of_the_partition_is_refused(
     kafka_broker: Broker, topic: str, consumer: Consumer
 ) -> None:
     send(kafka_broker.bootstrap, topic, 0, 5)
-    reader = RangeReader(consumer, patience=2.0)
+    # An hour passes when the end is known, and not while the broker is asked for it.
+    reader = RangeReader(consumer, clock=lambda: 0.0 if reader._ended_at is None else 3600.0)
     with pytest.raises(SinkError, match="the partition ends at 5 now, before the end of what was planned"):
         offsets(reader, OffsetRange(topic, 0, 3, 8))
     with pytest.raises(SinkError, match="it has the offsets 0 to 4 now"):
-        offsets(reader, OffsetRange(topic, 0, 9, 12))
+        offsets(RangeReader(consumer), OffsetRange(topic, 0, 9, 12))
 
 
 def test_a_topic_that_is_deleted_is_refused_or_its_range_is_lost(

@@ -8,12 +8,12 @@ import urllib.request
 from typing import Any
 
 from tests.e2e.files.local import LocalAgent
-from tests.e2e.running import await_true
+from tests.e2e.running import PATIENCE, await_true
 
 
 def ask(base: str, path: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(base + path, timeout=10) as answer:
+        with urllib.request.urlopen(base + path, timeout=PATIENCE) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()

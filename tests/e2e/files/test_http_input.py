@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.files.local import LocalAgent
-from tests.e2e.running import await_true
+from tests.e2e.running import PATIENCE, await_true
 
 UNREACHABLE = {"output.kafka": {"hosts": ["127.0.0.1:1"], "topic": "logs"}}
 
@@ -36,9 +36,9 @@ class HttpAgent(LocalAgent):
         self.start()
         self.await_log("listening at", after=seen)
         ports = re.findall(r"listening at http 127\.0\.0\.1:(\d+)/", self.log[seen:])
-        return http.client.HTTPConnection("127.0.0.1", int(ports[-1]), timeout=30)
+        return http.client.HTTPConnection("127.0.0.1", int(ports[-1]), timeout=PATIENCE)
 
-    def await_log(self, text: str, timeout: float = 60.0, after: int = 0) -> None:
+    def await_log(self, text: str, timeout: float = PATIENCE, after: int = 0) -> None:
         await_true(lambda: text in self.log[after:], f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
 
 

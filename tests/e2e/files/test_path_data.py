@@ -6,7 +6,7 @@ import subprocess
 
 from registry.store import read
 from tests.e2e.files.local import LocalAgent
-from tests.e2e.running import await_true
+from tests.e2e.running import PATIENCE, await_true
 
 
 def agent_id(agent: LocalAgent) -> str:
@@ -43,7 +43,7 @@ def test_the_agent_gives_way_to_a_second_one_that_was_started_where_its_path_dat
     await_true(lambda: positions(agent) == [4], "the second agent reads from the start")
     first.send_signal(signal.SIGCONT)
     agent.append("two")
-    assert first.wait(30) == 1
+    assert first.wait(PATIENCE) == 1
     assert f"process {agent.process.pid} writes there now; this process ends" in agent.log
     agent.append("three")
     await_true(lambda: positions(agent) == [14], "the second agent resumes")
@@ -64,4 +64,4 @@ def test_a_lock_that_is_removed_lets_no_second_agent_in(agent: LocalAgent) -> No
     assert agent.wait() == 1
     assert "is in use by" in agent.log
     first.terminate()
-    assert first.wait(30) == 0
+    assert first.wait(PATIENCE) == 0

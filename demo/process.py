@@ -52,10 +52,15 @@ def end(process: subprocess.Popen[bytes], timeout: float) -> int:
 def kill_children() -> None:
     """Send SIGKILL to every child that is left: Spark interrupted while its JVM starts leaves no handle to that JVM."""
     for children in Path("/proc/self/task").glob("*/children"):
-        for child in map(int, children.read_text().split()):
-            os.kill(child, signal.SIGKILL)
-            with suppress(ChildProcessError):  # a Popen object may wait for it too
-                os.waitpid(child, 0)
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+            for child in map(int, children.read_text().split()):
+                _kill(child)
+
+
+def _kill(child: int) -> None:
+    with suppress(ProcessLookupError, ChildProcessError):  # a Popen object may wait for it too
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def last_lines(log: Path, count: int = 15) -> str:

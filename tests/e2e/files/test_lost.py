@@ -4,7 +4,7 @@ import os
 import time
 
 from tests.e2e.files.local import LocalAgent, numbered
-from tests.e2e.running import await_true
+from tests.e2e.running import PATIENCE, await_true
 
 
 def test_a_file_that_is_deleted_while_the_output_is_blocked_is_kept_and_shipped_later(agent: LocalAgent) -> None:
@@ -30,7 +30,7 @@ def test_deleted_files_above_the_budget_are_let_go_and_counted_even_while_the_ou
         **{"close.removed.max_bytes": "100KiB", "close.on_state_change.check_interval": "200ms"},
     )
     agent.append("first")
-    agent.start()
+    agent.start("-E", f"shipper.shutdown_timeout={PATIENCE - 10:.0f}s")  # what is in flight arrives
     agent.await_messages("first")
     agent.fill_disk()
     agent.append(*numbered("given up", 300_000))

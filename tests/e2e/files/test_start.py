@@ -12,7 +12,6 @@ import pytest
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import PATIENCE, REPOSITORY
 
-
 # A module that Python imports first of all.
 HELD = """
 import os, sys

@@ -21,7 +21,7 @@ def test_it_answers_on_the_same_port_with_the_same_topics_after_stop_and_kill(tm
         assert not broker.running
         broker.start()
         assert broker.bootstrap == address
-        assert len(broker.admin().list_topics(timeout=10).topics["logs"].partitions) == 3
+        assert len(broker.admin().list_topics(timeout=60).topics["logs"].partitions) == 3
     assert not broker.running
 
 
@@ -31,7 +31,7 @@ def test_a_frozen_broker_does_not_answer_until_it_is_thawed(tmp_path: Path) -> N
         with pytest.raises(KafkaException):
             broker.admin().list_topics(timeout=1)
         broker.thaw()
-        assert broker.admin().list_topics(timeout=10).brokers
+        assert broker.admin().list_topics(timeout=60).brokers
 
 
 def test_a_broker_that_cannot_start_reports_the_reason_and_leaves_no_process(tmp_path: Path) -> None:

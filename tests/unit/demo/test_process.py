@@ -41,7 +41,7 @@ def test_last_lines_of_no_file_are_none(tmp_path: Path) -> None:
 
 def test_end_asks_first(tmp_path: Path) -> None:
     process = spawn(FOREVER, tmp_path / "log")
-    assert end(process, timeout=10) == -signal.SIGTERM
+    assert end(process, timeout=60) == -signal.SIGTERM
 
 
 def test_end_kills_what_does_not_listen(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_end_kills_what_does_not_listen(tmp_path: Path) -> None:
 def test_end_reaches_a_frozen_process(tmp_path: Path) -> None:
     process = spawn(FOREVER, tmp_path / "log")
     process.send_signal(signal.SIGSTOP)
-    assert end(process, timeout=10) == -signal.SIGTERM
+    assert end(process, timeout=60) == -signal.SIGTERM
 
 
 def test_end_of_one_that_has_ended_gives_its_status(tmp_path: Path) -> None:
     process = spawn(["sh", "-c", "exit 3"], tmp_path / "log")
     process.wait()
-    assert end(process, timeout=10) == 3
+    assert end(process, timeout=60) == 3
 
 
 @pytest.mark.parametrize(("outlives", "killed"), [(False, True), (True, False)])
@@ -128,4 +128,4 @@ def test_the_stop_script_ends_what_is_of_the_folder_and_nothing_else(tmp_path: P
         assert stopping.wait(60) == 0
     assert not folder.exists()
     assert other.poll() is None
-    end(other, 10)
+    end(other, 60)

@@ -10,6 +10,7 @@ read_committed see, and one that was fenced finds the name of the other.
 """
 
 import json
+import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
@@ -28,6 +29,7 @@ from confluent_kafka.cimpl import NewTopic
 from shipper.errors import StartError
 
 TIMEOUT = 5.0  # seconds of one request
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between questions after a topic that was just created
 # Read at each start from the first byte on: small segments are compacted soon.
 TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000"}
 
@@ -92,10 +94,13 @@ class Clients:
 
 
 class PositionsTopic:
-    def __init__(self, topic: str, transactional_id: str, clients: Clients) -> None:
+    def __init__(
+        self, topic: str, transactional_id: str, clients: Clients, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.topic = topic
         self._id = transactional_id
         self._clients = clients
+        self._sleep = sleep
         self._partitions: list[int] = []
 
     def prepare(self) -> None:
@@ -103,9 +108,7 @@ class PositionsTopic:
         known = self._metadata(admin)
         if known is None:
             self._create(admin)
-            known = self._metadata(admin)
-        if known is None:
-            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            known = self._created(admin)
         self._check(admin)
         self._partitions = sorted(known.partitions)
 
@@ -151,6 +154,16 @@ class PositionsTopic:
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
+
+    def _created(self, admin: AdminClient) -> TopicMetadata:
+        """Return the metadata of the topic that the controller has just created: brokers learn of it a moment later."""
+        for pause in PAUSES:
+            known = self._metadata(admin)
+            if known is not None:
+                return known
+            self._sleep(pause)
+        words = f"the topic {self.topic} was created, and the brokers do not know it yet"
+        raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, words))
 
     def _check(self, admin: AdminClient) -> None:
         resource = ConfigResource(ResourceType.TOPIC, self.topic)

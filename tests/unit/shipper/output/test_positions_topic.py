@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from shipper.output.positions_topic import Clients, PositionsTopic
+from shipper.output.positions_topic import PAUSES, Clients, PositionsTopic
 
 
 @dataclass
@@ -31,6 +31,30 @@ class Admin:
         return {resource: _unanswered() for resource in resources}
 
 
+@dataclass
+class SlowCluster:
+    """A client of brokers that learn of a topic some questions after the controller has created it."""
+
+    behind: int  # questions
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        self.behind -= 1
+        error = None if self.behind < 0 else KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=error, partitions={0: SimpleNamespace(leader=1)})})
+
+    def create_topics(self, topics: list[Any], validate_only: bool) -> dict[str, Future[None]]:
+        return {topic.topic: _answered(None) for topic in topics}
+
+    def describe_configs(self, resources: list[Any]) -> dict[Any, Future[Any]]:
+        return {resource: _answered({"cleanup.policy": SimpleNamespace(value="compact")}) for resource in resources}
+
+
+def _answered(answer: Any) -> Future[Any]:
+    asked: Future[Any] = Future()
+    asked.set_result(answer)
+    return asked
+
+
 def _unanswered() -> Future[Any]:
     asked: Future[Any] = Future()
     asked.set_exception(TimeoutError())  # as when it is awaited for so long
@@ -41,8 +65,10 @@ def no_consumer(isolation: str) -> Consumer:
     raise AssertionError("nothing is read")
 
 
-def positions_topic(admin: Admin) -> PositionsTopic:
-    return PositionsTopic("positions", "web-1", Clients(lambda: cast(AdminClient, admin), no_consumer))
+def positions_topic(admin: Admin | SlowCluster, pauses: list[float] | None = None) -> PositionsTopic:
+    """`pauses` gets those that are made."""
+    clients = Clients(lambda: cast(AdminClient, admin), no_consumer)
+    return PositionsTopic("positions", "web-1", clients, ([] if pauses is None else pauses).append)
 
 
 @pytest.mark.parametrize("exists", [False, True])
@@ -51,6 +77,18 @@ def test_a_broker_that_does_not_answer_about_the_topic_is_an_error_of_kafka_whic
     with pytest.raises(KafkaException, match="no answer about positions within 5 s") as raised:
         topic.prepare()
     assert raised.value.args[0].code() == KafkaError._TIMED_OUT
+
+
+def test_brokers_that_learn_late_of_the_new_topic_are_asked_again() -> None:
+    pauses: list[float] = []
+    positions_topic(SlowCluster(behind=3), pauses).prepare()
+    assert pauses == list(PAUSES[:2])
+
+
+def test_brokers_that_do_not_learn_of_the_new_topic_are_an_error_of_kafka_which_is_tried_again() -> None:
+    with pytest.raises(KafkaException, match="positions was created, and the brokers do not know it yet") as raised:
+        positions_topic(SlowCluster(behind=100)).prepare()
+    assert raised.value.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,13 @@ def test_it_waits_for_a_topic_that_does_not_exist_yet_and_lands_its_records(lab:
 
 def test_it_is_killed_in_a_batch(lab: SinkLab) -> None:
     lab.start()
-    for _ in range(10):  # of a batch that has ended by the time that it is looked at there is another one
+    # It writes rows for a second or more. Of a batch that has ended by the time that it is looked at there is another
+    # one, which is looked at sooner.
+    for pause in (0.5, 0.5, 0.2, 0.2, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0):
         before = lab.started_batches()
         lab.send_lines(1000)
         lab.await_batch_after(before)
-        time.sleep(0.5)  # it writes rows, for a second or more
+        time.sleep(pause)
         lab.signal(signal.SIGSTOP)
         if lab.started_batches() > lab.batches():
             break

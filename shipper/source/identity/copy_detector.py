@@ -25,6 +25,9 @@ from shipper.source.identity.unclaimed import UnclaimedEntries
 
 NEVER = float("inf")
 GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own
+# Of a machine that stood still or was suspended meanwhile, the program that copies stood still as well: a look that
+# comes so many seconds late is followed by another one after as many.
+LATE = 1.0
 MOST_SUSPECTS = 64  # their descriptors are open; that many copies at once are taken for files of their own
 COMPARED_AT_ONCE = 4 * 1024 * 1024
 UNKNOWN = "?"  # a proof that is not known yet
@@ -48,6 +51,7 @@ class SuspectedCopy:
     shipped: Prefix = field(default_factory=Prefix)
     compared_with: str = ""  # file id
     compare_at: float = NEVER  # monotonic time at which the next part is to be compared
+    was_late: bool = False  # the look at its end
 
 
 class CopyDetector:
@@ -92,6 +96,8 @@ class CopyDetector:
             is_ending = True  # just now
         if is_ending:
             known.since = now
+        elif now - known.since >= GRACE + LATE and not known.was_late:
+            known.since, known.was_late = now - GRACE + LATE, True
         return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
 
     def copied_to(self, state: FileState, key: FileKey, size: int) -> int:

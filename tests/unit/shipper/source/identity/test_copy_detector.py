@@ -8,7 +8,14 @@ import pytest
 
 from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.copy_detector import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_SUSPECTS, CopyDetector
+from shipper.source.identity.copy_detector import (
+    COMPARE_AGAIN,
+    COMPARED_AT_ONCE,
+    GRACE,
+    LATE,
+    MOST_SUSPECTS,
+    CopyDetector,
+)
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.unclaimed import UnclaimedEntries
 from tests.descriptors import descriptors_before, open_descriptors
@@ -158,7 +165,17 @@ def test_the_time_counts_from_its_last_growth(store: Store) -> None:
     assert store.must_still_wait()
     store.room.clock.advance(ALMOST)
     assert store.must_still_wait()
-    store.room.clock.advance(GRACE)
+    store.room.clock.advance(GRACE - ALMOST)
+    assert not store.must_still_wait()
+
+
+def test_a_look_that_comes_late_is_followed_by_one_more(store: Store) -> None:
+    """The machine stood still, and the program that copies with it: it may be about to empty the original."""
+    store.original("app.log", b"one\ntwo\n")
+    store.must_wait(store.meets("app.log.1", b"one\n"))
+    store.room.clock.advance(60)
+    assert store.must_still_wait()
+    store.room.clock.advance(LATE)
     assert not store.must_still_wait()
 
 

@@ -8,24 +8,31 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+# Time passes where a test lets it, and not while the machine does something else.
 CONFTEST = """
+from types import SimpleNamespace
 import pytest
+from _pytest import timing
 from tests import tiers
-tiers.TEST_SECONDS, tiers.GATE_SECONDS = 0.2, {gate}
+clock = timing.MockTiming()
+timing.time = timing.perf_counter = clock.time
+tiers.time = SimpleNamespace(monotonic=clock.time)
+tiers.TEST_SECONDS, tiers.GATE_SECONDS = 20, {gate}
 from tests.tiers import pytest_addoption, pytest_collection_modifyitems, pytest_configure, seed
 
 @pytest.fixture(scope="session")
-def broker():
-    import time
-    time.sleep(0.3)
+def sleep(): return clock.sleep
+
+@pytest.fixture(scope="session")
+def broker(sleep): sleep(33)
 """
 TESTS = """
-import time, pytest
+import pytest
 
 @pytest.mark.slow("waits for long")
 def test_slow(): pass
 
-def test_long(): time.sleep(0.3)
+def test_long(sleep): sleep(21)
 
 def test_that_starts_what_all_share(broker): pass
 
@@ -67,14 +74,14 @@ def test_a_test_that_takes_too_long_fails_by_name_and_what_it_shares_does_not_co
     assert code == 1, output
     failed = [line for line in output.splitlines() if line.startswith("FAILED")]
     assert len(failed) == 1
-    assert "test_it.py::test_long: took 0 s" in failed[0]
+    assert "test_it.py::test_long: took 21 s" in failed[0]
 
 
 def test_a_gate_that_takes_too_long_fails(project: Path) -> None:
-    (project / "conftest.py").write_text(CONFTEST.format(gate=0.1).replace("0.2", "20"))
+    (project / "conftest.py").write_text(CONFTEST.format(gate=50).replace(" = 20,", " = 22,"))
     code, output = run(project, "--time-limits")
     assert code == 1, output
-    assert "FAILED the gate: took 0.0 min" in output
+    assert "FAILED the gate: took 0.9 min, and may take 0" in output
 
 
 def test_a_slow_test_gives_its_reason(project: Path) -> None:

@@ -1,5 +1,6 @@
 """Files of certificates and keys, from an authority that exists for one test."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class CertificateDirectory:
         self.authority = trustme.CA()
 
     def authorities(self, name: str = "authority.pem") -> str:
-        self.authority.cert_pem.write_to_path(self.directory / name)
+        replace(self.directory / name, self.authority.cert_pem.bytes())
         return str(self.directory / name)
 
     def issue(self, name: str = "client", passphrase: str = "", ends: datetime | None = None) -> tuple[str, str]:
@@ -31,17 +32,25 @@ class CertificateDirectory:
         ends = ends or datetime.now(UTC) + timedelta(days=300)
         issued = self.authority.issue_cert(f"{name}@shipper.example", not_before=ends - YEAR, not_after=ends)
         certificate, key = self.directory / f"{name}.pem", self.directory / f"{name}.key"
-        certificate.write_bytes(chain(issued))
-        key.write_bytes(private_key(issued, passphrase))
+        replace(certificate, chain(issued))
+        replace(key, private_key(issued, passphrase))
         return str(certificate), str(key)
 
     def issue_for(self, host: str) -> tuple[str, str]:
         """Return the files of the certificate of a server, and of its key."""
         issued = self.authority.issue_cert(host)
         certificate, key = self.directory / f"{host}.pem", self.directory / f"{host}.key"
-        certificate.write_bytes(chain(issued))
-        key.write_bytes(private_key(issued))
+        replace(certificate, chain(issued))
+        replace(key, private_key(issued))
         return str(certificate), str(key)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put another file in its place, as certbot and Kubernetes do: one that is written over within a tick of the file
+    system, and has the same size, looks as it was."""
+    made = path.with_name(f"{path.name}.new")
+    made.write_bytes(content)
+    os.replace(made, path)
 
 
 def chain(issued: trustme.LeafCert) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from config.shipper.server_ssl import ServerSslConfig
 from shipper.errors import StartError
 from shipper.source.feeds.server_tls import ServerTls, reason
-from tests.certificates import CertificateDirectory
+from tests.certificates import CertificateDirectory, replace
 from tests.fakes import ManualClock
 
 SECTION = "input logs: ssl"
@@ -80,13 +80,13 @@ def test_a_renewed_pair_is_used_once_it_fits(
     old_key = Path(key).read_bytes()
     certificates.issue_for("localhost")
     new_key = Path(key).read_bytes()
-    Path(key).write_bytes(old_key)
+    replace(Path(key), old_key)
     for _ in range(3):
         clock.advance(6)
         server.renew()
     assert shaken(server, client(certificates))[0] == before
     assert "input logs: ssl.key" in caplog.text
-    Path(key).write_bytes(new_key)
+    replace(Path(key), new_key)
     for _ in range(3):
         clock.advance(6)
         server.renew()

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -33,6 +34,7 @@ from tests.fake_transactions import (
     failure,
 )
 from tests.fakes import ManualClock
+from tests.unit.shipper.output.test_partitions import await_known
 
 INTERVAL = 0.1
 OWNER = Owner("ours", "web-1", 7, "2026-11-23T10:00:00.000Z")
@@ -92,7 +94,7 @@ class Desk:
 
     def poll(self, times: int = 1) -> None:
         for _ in range(times):
-            self.output.poll(1.0)  # real seconds: the calls that block run in a thread
+            self.output.poll(60.0)  # real seconds: the calls that block run in a thread, which may be late
 
     def drain(self) -> None:
         """Let time pass until nothing is in flight."""
@@ -128,6 +130,7 @@ def test_the_partitions_of_records_are_chosen_as_without_transactions(clock: Man
     chosen = Partitions(InGroups(1, at_random=False), lambda topic: (4, 5, 6), clock, lambda error, topic: None)
     desk = Desk(clock, partitions=chosen)
     desk.publish("a", "b", "c")
+    await_known(chosen, Topics("logs"))
     desk.drain()
     records = [record for record in desk.kafka.committed if record.topic == "logs"]
     assert {record.partition for record in records} == {4, 5, 6}
@@ -498,9 +501,16 @@ def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
             with pytest.raises(KafkaException, match=f"not taken within {seconds:g} s"):
                 transactional_id.commit(await_return)
 
+    def commit_in_time() -> None:
+        """The patience is short, and the thread that adds the offsets may be late: then it is tried again."""
+        for _ in range(1000):
+            with suppress(KafkaException):
+                return transactional_id.commit(lambda producer: None)
+        raise AssertionError("the offsets are never taken in time")
+
     transactional_id.begin()
     await_offsets(0.01, 0.02, 0.03, 0.03)
-    transactional_id.commit(lambda producer: None)
+    commit_in_time()
     transactional_id.begin()
     await_offsets(0.01)
     returns.set()

@@ -163,6 +163,7 @@ class SegmentWriter:
         may_grow = self.watermarks is None or self.watermarks.may_grow()
         with self._changed:
             (sequence, last), self._remove_before = self._remove_before, (0, False)
+            self._is_writing = bool(self._pending)  # before these are taken: the loop asks for `idle` without the lock
             group = self._take_group()
             self._is_writing = bool(group)
         try:

@@ -198,6 +198,22 @@ def test_what_cannot_be_written_at_a_stop_is_not_resolved_and_logged(
     ]
 
 
+def test_what_the_writer_has_taken_is_being_written_at_every_moment(lab: QueueLab) -> None:
+    idle: list[bool] = []
+
+    class Looked:
+        """A batch that is looked at while the writer takes it."""
+
+        @property
+        def is_delivered(self) -> bool:
+            idle.append(lab.writer.idle)
+            return True
+
+    lab.writer.submit([Looked()])  # type: ignore[list-item]  # nothing else of it is used
+    lab.writer.step()
+    assert (idle, lab.writer.idle) == ([False], True)
+
+
 def test_a_full_queue_takes_no_more_until_something_is_delivered(tmp_path: Path) -> None:
     lab = QueueLab(tmp_path, QueueOptions(flush=0), events=8, max_size=1500, segment_size=300)
     number = 0

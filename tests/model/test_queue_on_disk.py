@@ -15,14 +15,24 @@ from shipper.event import Batch
 from shipper.wake import Wake
 from tests.builders import batch
 from tests.descriptors import descriptors_before, open_descriptors
-from tests.lab import Lab
+from tests.fakes import ManualClock
+from tests.lab import LONG, Lab
 from tests.model.seeds import seeds
 
 
 def stand_still(lab: Lab) -> None:
-    """The destination takes nothing, for long."""
+    """The destination takes nothing, for long. What is to be written then is on disk, however slow it is."""
     for _ in range(30):
         lab.step(seconds=0.2, wait=0.002)
+        lab.until(lambda: is_written(lab), seconds=0)
+    lab.step(seconds=0, wait=0.002)  # takes in what is written
+
+
+def is_written(lab: Lab) -> bool:
+    """True if nothing waits to be written, or for what waits there is no room."""
+    pipeline = lab.running.pipeline
+    figures = None if pipeline.disk is None else pipeline.disk.figures()
+    return not pipeline.is_writing or (figures is not None and (figures.is_full or bool(figures.problem)))
 
 
 def kill(lab: Lab) -> None:
@@ -211,6 +221,14 @@ def test_more_than_memory_holds_waits_on_disk_and_comes_in_order(lab: Lab) -> No
     lab.expect_lines("b.log", *(f"{number}" for number in range(20)))
 
 
+class HastyClock(ManualClock):
+    """An hour passes each time that it is asked for the time."""
+
+    def monotonic(self) -> float:
+        self.advance(3600)
+        return super().monotonic()
+
+
 def test_a_stop_puts_on_disk_what_is_not_delivered_by_then(lab: Lab) -> None:
     lab.disk_queue = DiskQueueConfig(flush=60)
     resolved = list[str]()
@@ -221,8 +239,8 @@ def test_a_stop_puts_on_disk_what_is_not_delivered_by_then(lab: Lab) -> None:
     lab.take_steps()
     assert (resolved, segments(lab)) == ([], [])
     wake = Wake()
-    config = replace(lab._config(), shutdown_timeout=0.0)
-    assert _end(lab.running, config, Environment(lab.data, wake, lab.clock), "it is stopped") == 0
+    config = replace(lab._config(), shutdown_timeout=LONG)
+    assert _end(lab.running, config, Environment(lab.data, wake, HastyClock()), "it is stopped") == 0
     wake.close()
     assert resolved == ["sent"]
     kill(lab)
@@ -256,16 +274,17 @@ def test_deleted_files_are_given_up_on_a_file_system_at_its_last_watermark(
     lab.destination.room = 0
     stand_still(lab)
     lab.remove("a.log")
-    for _ in range(30):  # longer than the writer's thread takes to look
-        lab.step(seconds=10, wait=0.01)
+    lab.until(lambda: "given up" in caplog.text, seconds=10)
     assert segments(lab) == []
     (warning,) = [line for line in caplog.messages if "given up" in line]
     assert "queue.disk.watermark.flood" in warning
     assert lab.running.metrics.bytes_lost > 0
     disk = lab.running.pipeline.disk
     figures = None if disk is None else disk.figures()
+    assert disk is not None
     assert figures is not None
     assert (figures.watermark, figures.is_full) == (3, True)
+    disk.close(0.1)  # there is never room for what waits: the end of the test would wait for it
 
 
 @pytest.mark.parametrize("seed", seeds(10))

@@ -26,18 +26,24 @@ def descriptors_before() -> set[str]:
 def few_descriptors() -> Iterator[Callable[[int | None], None]]:
     """Yield a function that leaves only so many, from then on; None for as many as before."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fillers: list[int] = []
 
     def leave(count: int | None) -> None:
         gc.collect()
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        while fillers:
+            os.close(fillers.pop())
         if count is None:
             return
-        free = [os.dup(0) for _ in range(count + 1)]  # the lowest, and not one behind the other where some were closed
-        for descriptor in free:
-            os.close(descriptor)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (free[-1], before[1]))
+        highest = max(map(int, open_descriptors()))
+        while (
+            filler := os.dup(0)
+        ) <= highest:  # where some were closed: what is free are the last ones before the limit
+            fillers.append(filler)
+        os.close(filler)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + count, before[1]))
 
     try:
         yield leave
     finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        leave(None)

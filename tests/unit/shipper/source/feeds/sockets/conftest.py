@@ -44,6 +44,7 @@ class Listening:
         self.metrics = Metrics()
         self._woken = threading.Event()
         self._batches: list[Batch] = []
+        self._came: list[dict[str, Any]] = []  # events that the test has not taken
         clock = clock or SystemClock()
         feed_input = FeedInput(self.config, AGENT, {}, self.config.message_max_bytes, clock, lambda state: None)
         registrar: Any = None  # nothing is noted of what cannot be read again
@@ -78,8 +79,11 @@ class Listening:
 
     def events(self, count: int) -> list[dict[str, Any]]:
         """Return the next events, once there are so many."""
-        events: list[dict[str, Any]] = []
-        self._until(lambda: len(events) >= count, events)
+        self._until(lambda: len(self._came) >= count)
+        return self._taken()
+
+    def _taken(self) -> list[dict[str, Any]]:
+        events, self._came = self._came, []
         return events
 
     def texts(self, count: int) -> list[str]:
@@ -87,7 +91,7 @@ class Listening:
 
     def await_count(self, counter: str, value: int) -> None:
         """Wait until a metric has this value."""
-        self._until(lambda: getattr(self.metrics, counter) >= value, [])
+        self._until(lambda: getattr(self.metrics, counter) >= value)
         assert getattr(self.metrics, counter) == value
 
     def fill(self, datagram: bytes) -> int:
@@ -109,20 +113,19 @@ class Listening:
 
     def rest(self) -> list[dict[str, Any]]:
         """Stop as the agent does. Return the events that were not taken before."""
-        events: list[dict[str, Any]] = []
-        self._until(lambda: self.source.read_to_end(PATIENCE), events)
+        self._until(lambda: self.source.read_to_end(PATIENCE))
         self.source.stop()
-        return events
+        return self._taken()
 
     def end_by_reload(self) -> None:
-        self._until(lambda: self.source.give_out(PATIENCE), [])
+        self._until(lambda: self.source.give_out(PATIENCE))
         self.source.stop()
 
     def acknowledge(self) -> None:
         for batch in self._batches:
             batch.resolve()
 
-    def _until(self, done: Callable[[], bool], events: list[dict[str, Any]]) -> None:
+    def _until(self, done: Callable[[], bool]) -> None:
         left = float(LOOKS)
         while left > 0:
             if done():
@@ -131,10 +134,10 @@ class Listening:
             self.source.step()
             for batch in self.source.read(BUDGET):
                 self._batches.append(batch)
-                events += map(json.loads, encoder().encode(batch))
+                self._came += map(json.loads, encoder().encode(batch))
             waits = not done() and self.source.next_wake(reading=True) > 0
             left -= LOOK_WITH_SUCCESS if not waits or self._woken.wait(0.02) else 1
-        raise AssertionError(f"only {len(events)} events came")
+        raise AssertionError(f"only {len(self._came)} events came")
 
     def _await_waiting(self, size: int) -> None:
         self._await(lambda: self.source.status().bytes_waiting >= size)

@@ -11,7 +11,6 @@ import pytest
 
 from bench.input_agents import running, wait_for_port
 from bench.input_senders import send_counted, send_lines
-from demo.ports import free_ports
 
 
 def test_lines_are_counted_until_all_have_come(tmp_path: Path) -> None:
@@ -48,16 +47,15 @@ def test_the_cpu_of_children_counts(tmp_path: Path) -> None:
 
 
 def test_a_port_is_waited_for(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    program = f"""
-import socket, time
-time.sleep(0.3)
-listener = socket.create_server(("127.0.0.1", {port}))
-time.sleep(60)
-"""
-    with running([sys.executable, "-c", program], tmp_path) as agent:
-        wait_for_port(agent, port)
-        socket.create_connection(("127.0.0.1", port)).close()
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))  # no one else can have it, and connections are refused until it listens
+        port = listener.getsockname()[1]
+        later = threading.Timer(0.3, listener.listen)
+        with running(["sleep", "600"], tmp_path) as agent:
+            later.start()
+            wait_for_port(agent, port)
+            socket.create_connection(("127.0.0.1", port)).close()
+        later.join()
 
 
 @pytest.mark.parametrize(("send", "ends"), [(send_lines, b"x\n"), (send_counted, b"x")])

@@ -20,7 +20,7 @@ from tests.crashing_files import CrashingFiles
 HERE = Path("/registry")
 A = FileState("a", "/logs/a", 1, 2)
 B = FileState("b", "/logs/b", 1, 3)
-FOREVER = 10.0  # seconds; a test that waits so long has failed
+FOREVER = 60.0  # seconds; a test that waits so long has failed
 
 
 class Desk:

@@ -48,7 +48,7 @@ def test_the_caller_continues_until_it_is_done() -> None:
     gate, done = threading.Event(), threading.Event()
 
     def read() -> ShipperConfig:
-        assert gate.wait(10)
+        assert gate.wait(60)
         return CONFIG
 
     reader = ConfigReader(read, on_new_thread, done.set)
@@ -56,7 +56,7 @@ def test_the_caller_continues_until_it_is_done() -> None:
     assert reader.pending
     assert reader.take() is None
     gate.set()
-    assert done.wait(10)
+    assert done.wait(60)
     assert reader.take() == ReadResult({}, CONFIG)
     assert not reader.pending
     assert reader.take() is None

@@ -17,14 +17,14 @@ from shipper.wake import Wake
 wake = Wake()
 with Signals(wake.set, reloads={reloads}) as signals:
     print("ready", flush=True)
-    wake.wait(30)
+    wake.wait(60)
     while signals.hung_up():
         wake.clear()
         print("reload", signals.hung_up(), flush=True)
-        wake.wait(30)
+        wake.wait(60)
     print("stopping" if signals.stopping else "not stopping", flush=True)
     wake.clear()
-    wake.wait(30 if {patient} else 0)
+    wake.wait(60 if {patient} else 0)
 print("ended", flush=True)
 """
 
@@ -45,7 +45,7 @@ class Program:
         self._process.send_signal(number)
 
     def exit_code(self) -> int:
-        return self._process.wait(20)
+        return self._process.wait(60)
 
     def close(self) -> None:
         self._process.kill()

@@ -211,7 +211,7 @@ def test_a_connection_that_is_reset_is_made_again() -> None:
             client, _ = listener.accept()
             client.recv(1000)
             client.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + line)
-            assert read.wait(10)
+            assert read.wait(60)
             read.clear()
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it is reset, not closed
             client.close()

@@ -76,5 +76,5 @@ def test_the_query_is_stopped_after_its_batch_is_committed() -> None:
     ending = threading.Thread(target=stop, args=(query, idle))
     ending.start()
     idle.set()
-    ending.join(10)
+    ending.join(60)
     assert query.happened == ["stopped with 0 looks to go"]

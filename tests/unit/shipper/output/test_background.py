@@ -8,7 +8,7 @@ import pytest
 
 from shipper.output.background import Background
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 class Client:

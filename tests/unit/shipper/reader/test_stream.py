@@ -10,7 +10,7 @@ from shipper.event import Messages
 from shipper.reader.line import LineReader
 from shipper.reader.stream import READ_SIZE, Stream
 
-LONG = 10.0  # seconds; what takes so long has failed
+LONG = 60.0  # seconds; what takes so long has failed
 
 
 class Pipe:

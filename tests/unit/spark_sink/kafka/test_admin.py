@@ -62,7 +62,7 @@ def test_a_name_that_does_not_resolve_is_reported_at_once() -> None:
             admin.topic_names()
         with pytest.raises(SinkError, match="a host name cannot be resolved"):
             admin.earliest([("logs", 0)])
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
 
 
 def test_nothing_is_asked_about_no_topics() -> None:

@@ -97,4 +97,4 @@ def test_java_that_cannot_be_asked_ends_no_report() -> None:
         raise ConnectionError("Java has ended")
 
     with Liveness(metrics, refuse, reported.release, 0.001):
-        assert all(reported.acquire(timeout=10) for _ in range(3))
+        assert all(reported.acquire(timeout=60) for _ in range(3))

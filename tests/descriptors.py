@@ -17,7 +17,8 @@ def open_descriptors() -> set[str]:
 
 
 def descriptors_before() -> set[str]:
-    """Return those that are open, as a test begins that will compare."""
+    """Return those that are open, as a test begins that will compare. There may be less afterwards: a thread of an
+    earlier test may close some meanwhile."""
     gc.collect()
     return open_descriptors()
 

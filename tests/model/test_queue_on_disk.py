@@ -131,7 +131,7 @@ def test_a_queue_that_could_not_be_made_is_made_later_and_leaves_no_descriptor_o
     for text in ("one", "two", "three"):
         lab.running.pipeline.put(received(lab, text, resolved))
         stand_still(lab)
-        assert len(open_descriptors()) == before
+        assert len(open_descriptors()) <= before
     assert "in use by" not in caplog.text
     (lab.data / "diskqueue" / "id").rmdir()
     lab.running.pipeline.put(received(lab, "four", resolved))

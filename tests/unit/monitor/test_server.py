@@ -360,6 +360,8 @@ def test_it_closes_within_a_second_whatever_clients_do(site: Site) -> None:
     site.may_answer.set()
     for client in clients:
         client.close()
+    for thread in serving():
+        thread.join(SECONDS)
 
 
 def test_a_thread_that_is_late_ends_although_all_is_closed_by_then(site: Site) -> None:

@@ -318,6 +318,7 @@ def test_closing_with_a_disk_that_refuses_ends_in_time_and_reports_it(gate: Gate
     registrar.note(at(A, 5))
     assert not registrar.close(0.02)
     assert gate.tried.wait(FOREVER)
+    registrar._thread.join(FOREVER)
     assert read(HERE, gate) == {}
 
 
@@ -343,6 +344,8 @@ def test_closing_while_the_disk_hangs_does_not_hang(gate: Gate) -> None:
     registrar.save([A])
     assert gate.tried.wait(FOREVER)
     assert not registrar.close(0.01)
+    gate.opened.set()
+    registrar._thread.join(FOREVER)
 
 
 class Faulty(Store):

@@ -360,7 +360,7 @@ def test_a_file_whose_start_cannot_be_read_is_logged_once_and_tried_again(
         f"{logs}/a.log: cannot be read: Input/output error"
     ]
     assert [harvester.state.path for harvester in crawler.running.values()] == [f"{logs}/b.log"]
-    assert len(open_descriptors()) == before + 1
+    assert len(open_descriptors()) <= before + 1
 
     mended = Input(bad.config, AGENT, {}, 1000, desk.clock, desk.registrar.note)
     crawler.replace_inputs([mended, good])

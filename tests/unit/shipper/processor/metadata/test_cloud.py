@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,8 +56,9 @@ class Machine:
 
 
 @pytest.fixture
-def machine() -> Machine:
-    return Machine()
+def machine() -> Iterator[Machine]:
+    yield Machine()
+    wait_for_all_that_ask()
 
 
 def test_the_cloud_is_added_once_for_a_file(machine: Machine) -> None:

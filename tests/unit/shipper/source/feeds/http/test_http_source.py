@@ -57,6 +57,7 @@ class Site:
     def _close(self) -> None:
         self.source.read_to_end(0)
         self.source.stop()
+        self.source._server._thread.join(SECONDS)
         self.wake.close()
 
     def client(self, context: ssl.SSLContext | None = None) -> http.client.HTTPConnection:

@@ -331,7 +331,7 @@ def test_a_stop_leaves_no_descriptor_open(listen: Listen) -> None:
         listening.events(1)
         listening.source.stop()
         listening.source.stop()
-    assert len(open_descriptors()) == before
+    assert len(open_descriptors()) <= before
 
 
 def test_an_input_that_listens_has_no_end(tmp_path: Path) -> None:

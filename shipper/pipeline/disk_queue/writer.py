@@ -98,7 +98,8 @@ class SegmentWriter:
     @property
     def idle(self) -> bool:
         """True if nothing waits to be written."""
-        return not self._pending and not self._is_writing
+        with self._changed:  # else what the writer is just taking, or giving back, might be in neither
+            return not self._pending and not self._is_writing
 
     def submit(self, entries: Iterable[Entry]) -> None:
         """Let batches be written, in the order of the calls."""
@@ -163,7 +164,6 @@ class SegmentWriter:
         may_grow = self.watermarks is None or self.watermarks.may_grow()
         with self._changed:
             (sequence, last), self._remove_before = self._remove_before, (0, False)
-            self._is_writing = bool(self._pending)  # before these are taken: the loop asks for `idle` without the lock
             group = self._take_group()
             self._is_writing = bool(group)
         try:

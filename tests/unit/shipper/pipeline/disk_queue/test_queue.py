@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import threading
 from collections import deque
 from contextlib import closing
 from dataclasses import replace
@@ -198,20 +199,24 @@ def test_what_cannot_be_written_at_a_stop_is_not_resolved_and_logged(
     ]
 
 
-def test_what_the_writer_has_taken_is_being_written_at_every_moment(lab: QueueLab) -> None:
-    idle: list[bool] = []
+def test_whether_the_writer_is_idle_is_not_answered_while_it_takes_what_it_writes(lab: QueueLab) -> None:
+    answers: list[bool] = []
+    asking = threading.Thread(target=lambda: answers.append(lab.writer.idle))
 
-    class Looked:
-        """A batch that is looked at while the writer takes it."""
+    class Asked:
+        """A batch that the writer is taking when another thread asks."""
 
         @property
         def is_delivered(self) -> bool:
-            idle.append(lab.writer.idle)
+            asking.start()
+            asking.join(0.1)
+            assert not answers
             return True
 
-    lab.writer.submit([Looked()])  # type: ignore[list-item]  # nothing else of it is used
+    lab.writer.submit([Asked()])  # type: ignore[list-item]  # nothing else of it is used
     lab.writer.step()
-    assert (idle, lab.writer.idle) == ([False], True)
+    asking.join()
+    assert answers == [True]
 
 
 def test_a_full_queue_takes_no_more_until_something_is_delivered(tmp_path: Path) -> None:

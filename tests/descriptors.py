@@ -37,9 +37,8 @@ def few_descriptors() -> Iterator[Callable[[int | None], None]]:
         if count is None:
             return
         highest = max(map(int, open_descriptors()))
-        while (
-            filler := os.dup(0)
-        ) <= highest:  # where some were closed: what is free are the last ones before the limit
+        # Numbers that were closed before are filled, so that what is free are the last ones below the limit.
+        while (filler := os.dup(0)) <= highest:
             fillers.append(filler)
         os.close(filler)
         resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + count, before[1]))

@@ -29,7 +29,9 @@ class ReloadingLab(Lab):
         wake = Wake()
         self._stack.callback(wake.close)
         reading = ConfigSource(self._read, self._is_asked, start=self._work)
-        environment = Environment(self.data, wake, self.clock, once=once, connect=self._connect, reading=reading)
+        environment = Environment(
+            self.data, wake, self.clock, once=once, connect=self._connect, reading=reading, threads=self.threads
+        )
         self.app = build(self.configured, environment, self._stack)
 
     def configure(self, *inputs: InputConfig, **changes: Any) -> None:

@@ -16,6 +16,7 @@ from spark_sink.kafka.admin import Admin, text_of_id
 from spark_sink.kafka.client import ClientOptions
 
 NOWHERE = "127.0.0.1:1"
+LONG = 60.0  # seconds; what has just been asked is not over by then
 
 
 def to(servers: str, **more: str) -> ClientOptions:
@@ -50,9 +51,14 @@ def test_offsets_and_commits_are_not_awaited_longer_either() -> None:
         with pytest.raises(SinkError, match="Kafka does not answer"):
             admin.committed("people")
         done = admin.commit("people", {("logs", 0): 3})
-        assert not done(False)
         with pytest.raises(SinkError, match=r"cannot commit offsets of the group people at 127\.0\.0\.1:1: Kafka does"):
             done(True)
+
+
+def test_a_commit_is_looked_at_without_waiting_for_it() -> None:
+    with Admin(lambda: to(NOWHERE), patience=LONG) as admin:
+        done = admin.commit("people", {("logs", 0): 3})
+        assert not done(False)
 
 
 def test_a_name_that_does_not_resolve_is_reported_at_once() -> None:

@@ -57,6 +57,7 @@ class Views:
     spark: SparkSession
     config: SinkConfig
     clock: Callable[[], float] = time.monotonic
+    event_seconds: float = EVENT_SECONDS  # that a stop waits at most for the last events of the queries
     _views: list[RunningView] = field(default_factory=list)
     _reported: dict[str, SinkError | None] = field(default_factory=dict)
 
@@ -112,7 +113,7 @@ class Views:
         for view in self._views:
             view.stop()
         if self._views:
-            self._progress.await_ends({str(view.query.runId) for view in self._views if view.query}, EVENT_SECONDS)
+            self._progress.await_ends({str(view.query.runId) for view in self._views if view.query}, self.event_seconds)
             self.spark.streams.removeListener(self._progress)
         for view in self._views:
             self._observe(view, ends=True)

@@ -32,6 +32,7 @@ ERRORS_A_MINUTE = """
 """
 ERRORS = "SELECT ts, host, message FROM lines WHERE message LIKE 'error%'"
 A_HOST = "SELECT host, count(*) AS lines FROM lines GROUP BY host"
+LONG = 60.0  # seconds; the last events of a query, which tell which rows came late, have come by then
 
 
 class ViewsLab:
@@ -70,7 +71,7 @@ class ViewsLab:
     def views(self, *views: ViewConfig, **changes: object) -> Views:
         logs.set_up(text=False, out=self.out)
         config = replace(self._config(), views=views, **changes)  # type: ignore[arg-type]
-        return Views(self.spark, config, self.clock.monotonic)
+        return Views(self.spark, config, self.clock.monotonic, event_seconds=LONG)
 
     def run(self, *views: ViewConfig) -> Views:
         """Whatever is there, to the end."""

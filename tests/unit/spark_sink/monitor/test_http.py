@@ -47,7 +47,7 @@ class Door:
     def get(self, path: str, **headers: str) -> tuple[int, bytes]:
         request = Request(f"http://127.0.0.1:{self.server.port}{path}", headers=headers)
         try:
-            with urlopen(request, timeout=10) as answer:
+            with urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read()
         except HTTPError as error:
             with error:

@@ -36,7 +36,7 @@ def await_health(agent: Agent, state: str) -> None:
         return bool(seen) and seen["state"] == state
 
     try:
-        await_true(reached, state, timeout=20.0)
+        await_true(reached, state)
     except AssertionError as error:
         raise AssertionError(seen) from error
 

@@ -46,7 +46,7 @@ def delete(broker: Broker, *topics: str) -> None:
     admin = broker.admin()
     for done in admin.delete_topics(list(topics)).values():
         done.result(PATIENCE)
-    await_true(lambda: not set(topics) & set(admin.list_topics(timeout=10).topics), "the topics are deleted", PATIENCE)
+    await_true(lambda: not set(topics) & set(admin.list_topics(timeout=60).topics), "the topics are deleted", PATIENCE)
 
 
 def lost(lab: SinkLab) -> list[tuple[str, int, int]]:

@@ -7,13 +7,22 @@ runs, and closes some.
 import gc
 import os
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 
 
 def open_descriptors() -> set[str]:
     """Return those that are open, and the one of this look."""
     return set(os.listdir("/proc/self/fd"))
+
+
+def open_files(leave_out: Collection[int] = ()) -> Iterator[tuple[int, int]]:
+    """Yield the device and the inode of what is open, but for these descriptors. Pipes and sockets have inodes, too."""
+    for descriptor in map(int, open_descriptors()):
+        if descriptor not in leave_out:
+            with suppress(OSError):  # that of the look, or one that another thread has closed
+                status = os.fstat(descriptor)
+                yield status.st_dev, status.st_ino
 
 
 def descriptors_before() -> set[str]:

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from shipper.source.layers import Crawlers
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar
+from tests.descriptors import open_files
 from tests.fakes import ManualClock
 from tests.killed import copy_at_an_instant
 
@@ -98,12 +99,8 @@ class Lab:
 
     def opened_by_agent(self) -> set[int]:
         """Return the inodes of the files that the agent has open, according to the system."""
-        device, opened = self.logs.stat().st_dev, set()
-        for number in {int(name) for name in os.listdir("/proc/self/fd")} - set(self._kept_open.values()):
-            with suppress(OSError):  # the descriptor of the listing itself
-                status = os.fstat(number)
-                opened |= {status.st_ino} if status.st_dev == device else set()
-        return opened
+        logs = self.logs.stat().st_dev
+        return {inode for device, inode in open_files(leave_out=set(self._kept_open.values())) if device == logs}
 
     def rotate(self, name: str, to: str) -> None:
         (self.logs / name).rename(self.logs / to)

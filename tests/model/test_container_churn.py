@@ -1,7 +1,6 @@
 """Containers that come and go: what the agent keeps of them must not add up."""
 
 import hashlib
-import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sized
@@ -13,6 +12,7 @@ import pytest
 from shipper.autodiscover.containers import Container
 from shipper.source.lifecycle.cleaning import MOST_KEPT
 from tests.containers import container
+from tests.descriptors import open_descriptors
 from tests.model.discovering import DiscoveringLab
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -74,7 +74,7 @@ def remembered(lab: DiscoveringLab) -> int:
 
 def descriptors(lab: DiscoveringLab) -> int:
     """Return how many are open, but for those of the test."""
-    return len(os.listdir("/proc/self/fd")) - len(lab.inodes)
+    return len(open_descriptors()) - len(lab.inodes)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from shipper.errors import StartError
 from shipper.output.file import CHECK_INTERVAL, RETRY_INTERVAL, FileOutput
 from shipper.output.rotation import OutputFile
 from tests.builders import RecordedDeliveries, batch, encoder
-from tests.descriptors import open_descriptors
+from tests.descriptors import open_files
 from tests.fakes import ManualClock
 
 Moment = Callable[[], None]
@@ -148,14 +147,6 @@ def test_a_removed_file_does_not_keep_its_disk_space_while_nothing_is_written(si
         status = os.fstat(other.fileno())
     assert site.path.stat().st_size == 0
     assert (status.st_dev, status.st_ino) not in set(open_files())
-
-
-def open_files() -> Iterator[tuple[int, int]]:
-    """Yield the devices and inodes of what this process has open; pipes and sockets have inodes, too."""
-    for descriptor in open_descriptors():
-        with suppress(OSError):  # that of the look, or of another thread
-            status = os.fstat(int(descriptor))
-            yield status.st_dev, status.st_ino
 
 
 def test_what_happened_to_the_file_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:

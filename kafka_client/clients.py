@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from config.text.secrets import MASK, hidden, is_secret
 from kafka_client.security import NO_KERBEROS, AwsTokens
@@ -20,6 +21,9 @@ _REMAINDER = re.compile(r"(beginning at: ).+", re.DOTALL)
 def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     """Return a producer, a consumer or an admin client. Raises KafkaException for settings that librdkafka refuses, and
     NoCredentials."""
+    if kind is AdminClient:
+        # Without it, a broker creates a topic as soon as its metadata is requested. Consumers have it by default.
+        settings = {**settings, "allow.auto.create.topics": False}
     tokens = settings.get("oauth_cb")
     if isinstance(tokens, AwsTokens):
         tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token

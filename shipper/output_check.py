@@ -9,7 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AdminClient,
+    ClusterMetadata,
+    ConfigResource,
+    ResourceType,
+)
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.transactions import TransactionConfig
@@ -153,8 +158,18 @@ def _ask(config: KafkaOutputConfig) -> bool:
     if name is None:
         return _print_result(step)
     topic = metadata.topics[name]
-    if topic.error is not None:
-        return _print_result(
-            step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}"
-        )
-    return _print_result(f"{step}: {len(topic.partitions)} partitions")
+    if topic.error is None:
+        return _print_result(f"{step}: {len(topic.partitions)} partitions")
+    if topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and _creates_topics(client, metadata):
+        return _print_result(f"{step}: does not exist; the broker creates it with the first event")
+    return _print_result(step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}")
+
+
+def _creates_topics(client: AdminClient, metadata: ClusterMetadata) -> bool:
+    """Return True if the broker is known to create topics; False also where the user may not read its settings."""
+    broker = ConfigResource(ResourceType.BROKER, str(next(iter(metadata.brokers))))
+    try:
+        settings = client.describe_configs([broker], request_timeout=TIMEOUT)[broker].result(TIMEOUT)
+    except (KafkaException, TimeoutError):
+        return False
+    return bool(settings["auto.create.topics.enable"].value == "true")

@@ -82,10 +82,23 @@ def log(tmp_path: Path) -> Iterator[LogOnDisk]:
 @pytest.fixture(scope="session")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A real Kafka for all tests of the session. In CI its absence is a failure: there, a skip would go unnoticed."""
-    if not broker_set().complete and "CI" not in os.environ:
-        pytest.skip("the jars of the Kafka broker are not in the cache: run script/bootstrap")
+    _require_jars()
     with Broker(tmp_path_factory.mktemp("kafka"), heap="256m") as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def creating_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A real Kafka that creates a topic when a client asks for it, as it does by default."""
+    _require_jars()
+    properties = {"auto.create.topics.enable": "true"}
+    with Broker(tmp_path_factory.mktemp("creating"), heap="256m", properties=properties) as broker:
+        yield broker
+
+
+def _require_jars() -> None:
+    if not broker_set().complete and "CI" not in os.environ:
+        pytest.skip("the jars of the Kafka broker are not in the cache: run script/bootstrap")
 
 
 @pytest.fixture(scope="session")

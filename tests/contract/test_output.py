@@ -189,14 +189,20 @@ FAKE = {
     "fake kafka": fake_kafka,
     "fake transactions": fake_transactions,
 }
-REAL = {"kafka": real_kafka, "transactions": real_transactions}
+REAL = {
+    "kafka": (real_kafka, "kafka_broker"),
+    "transactions": (real_transactions, "kafka_broker"),
+    "kafka that creates topics": (real_kafka, "creating_broker"),
+    "transactions on a kafka that creates topics": (real_transactions, "creating_broker"),
+}
 
 
 @pytest.fixture(params=[*FAKE, *[pytest.param(name, marks=pytest.mark.kafka) for name in REAL]])
 def destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Destination]:
     if request.param in REAL:
-        broker = request.getfixturevalue("kafka_broker")
-        made = REAL[request.param](broker.bootstrap, broker.create_topic)
+        make, name = REAL[request.param]
+        broker = request.getfixturevalue(name)
+        made = make(broker.bootstrap, broker.create_topic)
     else:
         made = FAKE[request.param](tmp_path)
     yield made

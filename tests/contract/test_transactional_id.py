@@ -31,13 +31,16 @@ def ignore(error: KafkaError | None, message: object = None) -> None:
     pass
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.kafka)])
+REAL = ("kafka_broker", "creating_broker")
+
+
+@pytest.fixture(params=["fake", *[pytest.param(name, marks=pytest.mark.kafka) for name in REAL]])
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     if request.param == "fake":
         kafka = TransactionalKafka()
         return Cluster(kafka.connect, MemoryPositions(kafka))
     name = f"id-{uuid.uuid4().hex}"
-    configured = latest(KafkaOutputConfig(hosts=(request.getfixturevalue("kafka_broker").bootstrap,), topic=name))
+    configured = latest(KafkaOutputConfig(hosts=(request.getfixturevalue(request.param).bootstrap,), topic=name))
     store = PositionsTopic(name, "web-1", clients(configured))
     return Cluster(producers(lambda: transactional(configured(), name)), store)
 

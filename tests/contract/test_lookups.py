@@ -1,0 +1,74 @@
+"""A lookup creates no topic on a broker with auto.create.topics.enable, which is Kafka's default."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+from config.shipper.feeds.kafka import KafkaInputConfig
+from config.shipper.kafka import KafkaOutputConfig
+from config.sink.kafka import KafkaSource
+from demo.broker import Broker
+from shipper.output.kafka_settings import clients, latest
+from shipper.output.positions_topic import PositionsTopic
+from shipper.output_check import check_output
+from shipper.source.feeds.kafka import client as input_client
+from spark_sink.errors import SinkError
+from spark_sink.kafka import client as sink_client
+from spark_sink.kafka.admin import Admin
+
+
+def positions(hosts: tuple[str, ...], topic: str) -> bool:
+    store = PositionsTopic(topic, "web-1", clients(latest(KafkaOutputConfig(hosts=hosts, topic="logs"))))
+    return "does not exist" not in store.inspect()
+
+
+def output_topics(hosts: tuple[str, ...], topic: str) -> bool:
+    store = PositionsTopic("positions", "web-1", clients(latest(KafkaOutputConfig(hosts=hosts, topic="logs"))))
+    refused = store.refused([topic], 60.0)
+    assert refused is not None
+    return topic not in refused
+
+
+def input_topics(hosts: tuple[str, ...], topic: str) -> bool:
+    config = KafkaInputConfig(id="relay", hosts=hosts, topics=(topic,), group_id="group")
+    return input_client.clients(config).topic_lookup().of([topic])[topic].exists
+
+
+def sink_topics(hosts: tuple[str, ...], topic: str) -> bool:
+    options = sink_client.client_options(KafkaSource(hosts=hosts, topics=(topic,)))
+    with Admin(lambda: options) as admin:
+        try:
+            return bool(admin.partitions([topic]))
+        except SinkError:
+            return False
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("looks_up", [positions, output_topics, input_topics, sink_topics])
+def test_a_missing_topic_is_missing_each_time(
+    looks_up: Callable[[tuple[str, ...], str], bool], creating_broker: Broker
+) -> None:
+    topic = f"missing-{uuid.uuid4().hex}"
+    for _ in range(2):
+        assert not looks_up((creating_broker.bootstrap,), topic)
+        assert topic not in creating_broker.admin().list_topics(timeout=60).topics
+
+
+@pytest.mark.kafka
+def test_a_topic_that_the_broker_would_create_is_no_error_of_test_output(
+    creating_broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = f"missing-{uuid.uuid4().hex}"
+    for _ in range(2):
+        assert check_output(KafkaOutputConfig(hosts=(creating_broker.bootstrap,), topic=topic)) == 0
+        assert "does not exist; the broker creates it with the first event... OK" in capsys.readouterr().out
+        assert topic not in creating_broker.admin().list_topics(timeout=60).topics
+
+
+@pytest.mark.kafka
+def test_a_topic_that_the_broker_would_not_create_is_an_error_of_test_output(
+    kafka_broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check_output(KafkaOutputConfig(hosts=(kafka_broker.bootstrap,), topic=f"missing-{uuid.uuid4().hex}")) == 1
+    assert "Unknown topic or partition" in capsys.readouterr().out

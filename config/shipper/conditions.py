@@ -33,16 +33,22 @@ class ConditionConfig:
     as_in: ClassVar = "when.equals: {http.response.code: 200}"
     equals: dict[str, Any] = field(
         default_factory=dict,
-        metadata={"doc": "Fields that have exactly these values: texts, whole numbers, true or false."},
+        metadata={
+            "doc": "Fields that have exactly these values: texts, whole numbers, true or false. A number "
+            "is equal to a text that is the same number."
+        },
     )
     contains: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": "Text fields that contain these texts, or lists with a text that does."}
+        default_factory=dict,
+        metadata={"doc": "Texts or numbers that contain these texts, or lists with one that does."},
     )
     regexp: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": "Text fields, or lists of texts, that match these regular expressions."}
+        default_factory=dict,
+        metadata={"doc": "Texts or numbers that match these regular expressions, or lists with one that does."},
     )
     range: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": "Numbers within bounds: lt, lte, gt, gte below each field."}
+        default_factory=dict,
+        metadata={"doc": "Numbers, and texts that are numbers, within bounds: lt, lte, gt, gte below each field."},
     )
     network: dict[str, Any] = field(
         default_factory=dict,
@@ -87,10 +93,13 @@ def flat(nested: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield name, value
 
 
-def bound(value: Any) -> float | None:
-    """Return the number of a bound that is given as a number or a text; None if it is neither."""
+def number_of(value: Any) -> float | None:
+    """Return the value of a number, or of a text that is one, as "404", "-0.5" or "1e3"; None for anything else."""
+    if not isinstance(value, str):
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
     try:
-        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+        # Python takes more for a number than is written in logs.
+        return None if "_" in value or value != value.strip() else float(value)
     except ValueError:
         return None
 
@@ -117,7 +126,7 @@ def _regexp(name: str, value: Any) -> Iterator[str]:
 def _range(name: str, value: Any) -> Iterator[str]:
     if not name.endswith(tuple(f".{name_of_bound}" for name_of_bound in BOUNDS)):
         yield f"must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are {', '.join(BOUNDS)}"
-    elif bound(value) is None:
+    elif number_of(value) is None:
         yield f"{value!r} must be a number"
 
 

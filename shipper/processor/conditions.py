@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.shipper.conditions import ConditionConfig, bound, flat
+from config.shipper.conditions import ConditionConfig, flat, number_of
 from config.text.patterns import column_searcher, searcher
 from shipper.processor.base import Condition
 from shipper.processor.events import Events
@@ -114,12 +114,14 @@ def _field(path: Path, test: Callable[[Any], bool]) -> Field:
 
 
 def _equals(path: Path, expected: Any) -> Field:
-    """Return a test for equal values of the same type: 1 is neither true nor 1.0 nor "1"."""
-    kind = type(expected)
+    """Return a test for equal values: 1 is the text "1", and neither true nor 1.0."""
+    if isinstance(expected, bool):
+        return Field(path, lambda value: value is expected, lambda texts, indices: ())
+    text = str(expected)
     return Field(
         path,
-        lambda value: type(value) is kind and value == expected,
-        lambda texts, indices: [index for index in indices if texts[index] == expected],
+        lambda value: _text_of(value) == text,
+        lambda texts, indices: [index for index in indices if texts[index] == text],
     )
 
 
@@ -148,13 +150,17 @@ def _network(path: Path, networks: str | list[str]) -> Field:
     return _field(path, _of_texts(within([networks] if isinstance(networks, str) else networks)))
 
 
+def _text_of(value: Any) -> str | None:
+    """Return a text, or a number as text; None for anything else. What was a number in JSON is a text after dissect."""
+    return str(value) if type(value) in (str, int, float) else None
+
+
 def _of_texts(test: Callable[[str], object]) -> Callable[[Any], bool]:
-    """Return a test that is true for a text that passes, and for a list with such a text."""
+    """Return a test that is true for a text or a number that passes, and for a list with one."""
 
     def of_any(value: Any) -> bool:
-        if isinstance(value, str):
-            return bool(test(value))
-        return isinstance(value, list) and any(isinstance(item, str) and test(item) for item in value)
+        values = value if isinstance(value, list) else (value,)
+        return any((text := _text_of(item)) is not None and test(text) for item in values)
 
     return of_any
 
@@ -168,12 +174,11 @@ _BOUNDS: dict[str, Callable[[float, float], bool]] = {
 
 
 def _within_bound(name: str, value: Any) -> Field:
-    """Return a test for numbers within a bound; `name` is the field and the bound. Texts that look like numbers
-    fail."""
+    """Return a test for numbers within a bound; `name` is the field and the bound."""
     *path, kind = path_of(name)
-    limit, compare = bound(value), _BOUNDS[kind]
+    limit, compare = number_of(value), _BOUNDS[kind]
     assert limit is not None, "checked with the configuration"
-    return _field(tuple(path), lambda number: type(number) in (int, float) and compare(number, limit))
+    return _field(tuple(path), lambda value: (number := number_of(value)) is not None and compare(number, limit))
 
 
 _MAKERS: dict[str, Callable[[Path, Any], Field]] = {

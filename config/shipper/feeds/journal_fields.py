@@ -1,6 +1,7 @@
 """The fields of journal entries and their names in events: those of Filebeat 9, for its processors and dashboards to
 fit."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -99,13 +100,32 @@ FIELDS: Mapping[str, JournalField] = {
         LEFT_OUT,
     ),
 }
-_JOURNAL_NAMES = {field.name: journal for journal, field in FIELDS.items() if field.name}
+# By their names in events, among them those that Filebeat gave to these fields before release 9.
+_JOURNAL_NAMES = {
+    **{field.name: journal for journal, field in FIELDS.items() if field.name},
+    "container.id_truncated": "CONTAINER_ID",
+    "container.log.tag": "CONTAINER_TAG",
+    "container.partial": PARTIAL,
+    "syslog.facility": "SYSLOG_FACILITY",
+    "syslog.identifier": "SYSLOG_IDENTIFIER",
+    "syslog.pid": "SYSLOG_PID",
+    "syslog.priority": "PRIORITY",
+}
+_JOURNAL_NAME = re.compile(r"(?!__)[A-Z0-9_]+")  # journalctl refuses a match with any other name, and does not start
 
 
 def check_match(match: str) -> Iterator[Finding]:
+    if match == "+":
+        return
     name, equals, _ = match.partition("=")
-    if match != "+" and (not name or not equals or name.startswith("/") or "\0" in match):
+    if not name or not equals or "\0" in match:
         yield "", f"{match!r} must be FIELD=value, as in _SYSTEMD_UNIT=nginx.service, or +, which means or"
+    elif not _JOURNAL_NAME.fullmatch(_JOURNAL_NAMES.get(name, name)):
+        yield (
+            "",
+            f"{name!r} is neither the name of a field in the journal, as _SYSTEMD_UNIT, nor in events, as systemd.unit"
+            "; journalctl -o verbose shows the fields of entries, and those with __ in front cannot be matched",
+        )
 
 
 def journal_match(match: str) -> tuple[str, str]:

@@ -33,6 +33,11 @@ def test_where_to_begin_is_read(lab: Lab) -> None:
         ("match: [A=1, A=2, B=1]", ["A=1 A=2 B=1"]),
         ("match: [A=1, +, B=1]", ["A=1", "B=1"]),
         ("equals: [journald.process.name=x]", ["_COMM=x"]),
+        ("match: [syslog.facility=3, log.syslog.facility.code=4]", ["SYSLOG_FACILITY=3 SYSLOG_FACILITY=4"]),
+        ("match: [syslog.identifier=a, +, syslog.priority=3]", ["SYSLOG_IDENTIFIER=a", "PRIORITY=3"]),
+        ("or: [{equals: [syslog.pid=1]}, {match: [container.id_truncated=c]}]", ["SYSLOG_PID=1", "CONTAINER_ID=c"]),
+        ("and: [{match: [container.log.tag=t]}]", ["CONTAINER_TAG=t"]),
+        ("match: [container.partial=true, FIELD=]", ["CONTAINER_PARTIAL_MESSAGE=true FIELD="]),
         ("or: [{match: [A=1]}, {match: [B=1, C=1]}]", ["A=1", "B=1 C=1"]),
         ("and: [{match: [A=1]}, {match: [B=1]}]", ["A=1 B=1"]),
         ("and: [{or: [{match: [A=1]}, {match: [B=1]}]}, {match: [C=1]}]", ["A=1 C=1", "B=1 C=1"]),
@@ -78,3 +83,17 @@ def test_the_older_form_of_matches_is_a_list(lab: Lab) -> None:
 )
 def test_a_mistake_is_named(lab: Lab, options: str, problem: str) -> None:
     assert [problem_found.partition("inputs[0].")[2] for problem_found in problems(lab, options)] == [problem]
+
+
+@pytest.mark.parametrize("name", ["syslog.severity", "priority", "__REALTIME_TIMESTAMP", "/usr/bin/x", "A B"])
+@pytest.mark.parametrize(
+    ("matches", "place"),
+    [
+        ("match: ['{name}=3']", "match[0]"),
+        ("and: [{{match: ['{name}=3']}}]", "and[0].match[0]"),
+        ("or: [{{match: [A=1]}}, {{equals: [B=1, '{name}=3']}}]", "or[1].equals[1]"),
+    ],
+)
+def test_a_match_that_journalctl_refuses_is_a_mistake(lab: Lab, matches: str, place: str, name: str) -> None:
+    (problem,) = problems(lab, f"include_matches: {{{matches.format(name=name)}}}")
+    assert f"inputs[0].include_matches.{place}: '{name}' is neither the name of a field in the journal" in problem

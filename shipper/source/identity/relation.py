@@ -10,11 +10,10 @@ line is noticed, a skipped one is not.
 |-----------------------------------------------------------|--------------------------|-----------|
 | the same inode, born at the same time                     | resumes                  | new       |
 | the same inode, and the file system has no birth times    | resumes                  | new       |
-| a .gz whose name begins with its, or is that of an older  |                          |           |
-| generation of that log, or that has its time              | resumes                  | new       |
+| a .gz that is named after it, or has its time             | resumes                  | new       |
 | the same modification time: restored, or moved to another |                          |           |
 | disk                                                      | resumes                  | new       |
-| named after it, and existed before it was truncated       | new                      | resumes   |
+| named as that log, and existed before it was truncated    | new                      | resumes   |
 | its suspected copy before it was truncated                |                          |           |
 | (copy_detector.py)                                        | new                      | resumes   |
 | with `file_identity.fingerprint.growing`, the bytes that  |                          |           |
@@ -30,7 +29,7 @@ from enum import Enum, auto
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.rotated_names import is_named_after, is_shifted, name_of
+from shipper.source.identity.rotated_names import is_named_after, is_of_same_log
 
 SECOND = 10**9
 
@@ -83,16 +82,15 @@ def _has_fingerprint(state: FileState, opened: OpenedFile) -> bool:
 def _relation(state: FileState, opened: OpenedFile, original: FileKey | None) -> Relation:
     if state.ended == TRUNCATED:
         is_copy = (state.device, state.inode) == original or (
-            is_named_after(opened.scanned.path, state.path) and _existed_since(opened) <= state.modified
+            is_of_same_log(opened.scanned.path, state.path) and _existed_since(opened) <= state.modified
         )
         return Relation.COPY if is_copy and opened.scanned.key != (state.device, state.inode) else Relation.NONE
     births = {state.birth, opened.birth}
     if state.inode == opened.scanned.key[1] and (len(births) == 1 or 0 in births):
         return Relation.SAME_INODE if 0 in births else Relation.SAME
     if opened.content.compressed and not state.compressed:
-        path = opened.scanned.path
-        is_from = name_of(path).startswith(name_of(state.path)) or is_shifted(path, state.path)
-        return Relation.ZIPPED if is_from or _same_time(state, opened) else Relation.NONE
+        is_from = is_named_after(opened.scanned.path, state.path) or _same_time(state, opened)
+        return Relation.ZIPPED if is_from else Relation.NONE
     is_whole = opened.content.compressed or opened.size >= state.size_seen
     return Relation.SAME_TIME if is_whole and _same_time(state, opened) else Relation.NONE
 

@@ -1,33 +1,66 @@
-"""Recognises the names of rotated files: which file another one may have been before."""
+"""Recognises the names of rotated files: which file another one may have been before.
+
+A name is that of the log, and what rotation has added to it: generations and dates, behind it (`app.log.1`,
+`app.log-20261121`) or before its extension (`app.1.log`, `app-2026-11-21.0.log`). The rule is the same for a file that
+was renamed, copied or compressed (`.gz`), and whatever its directory is.
+"""
 
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-NUMBER = re.compile(r"(?P<base>.+)\.(?P<number>\d+)(?:\.gz)?")
-MOST_GENERATIONS = 1000  # a larger number is a date
-NUMBERS_BEHIND = re.compile(r"(?:[._-]\d+)+$")
-DATE_BEFORE_ENDING = re.compile(r"[._-]\d{4,}(?:[._-]?\d+)*$")
+NUMBERS = re.compile(r"(?:[._-]\d+)+$")
+BEFORE_EXTENSION = re.compile(r"(?:\.\d+|[._-]\d{4,})(?:[._-]\d+)*$")  # worker-1.log is no generation of worker.log
+PART = re.compile(r"\d{4}[._-]\d\d[._-]\d\d|\d+")  # a date, or a number
+MAX_DIGITS = 3  # of a generation: a larger number is a date
+GENERATION = re.compile(rf"(?P<before>.+)\.(?P<number>\d{{1,{MAX_DIGITS}}})(?P<extension>\.[^.]*[^.\d][^.]*|)")
 
 
 def is_named_after(path: str, original: str) -> bool:
-    """True if the path is named as tools name rotated files: with a suffix (app.log.1, app.log-20261121, app.log.2.gz,
-    of app.log or app.log.1), or a date before the extension (app-20261121.log). The directory may differ."""
-    return name_of(path).startswith(name_of(original)) or family_of(path) == family_of(original)
+    """True if rotation may have given this path to the file that was at `original`: as tools do that to a log (app.log)
+    or to an older generation of it (app.log.1). A tool may also add anything else behind the name (app.log.bak)."""
+    if name_of(path).startswith(name_of(original)):
+        return True
+    (log, added), (original_log, original_added) = _split(path), _split(original)
+    return log == original_log and (added[: len(original_added)] == original_added or _is_older(added, original_added))
+
+
+def is_of_same_log(path: str, original: str) -> bool:
+    """True if the path may be that of a copy of the file at `original`, which may have been rotated itself since."""
+    return name_of(path).startswith(name_of(original)) or log_of(path) == log_of(original)
 
 
 def is_shifted(path: str, original: str) -> bool:
     """True if the path is that of an older generation of the same log: rotation has moved app.log.1 to app.log.2.gz."""
-    older, younger = generation_of(path), generation_of(original)
-    if older is None or younger is None or older[0] != younger[0]:
+    (log, added), (original_log, original_added) = _split(path), _split(original)
+    return log == original_log and _is_older(added, original_added)
+
+
+def _is_older(added: list[str], younger: list[str]) -> bool:
+    """True if only the last part differs, and is the number of an older generation."""
+    if not added or added[:-1] != younger[:-1] or len(added) != len(younger):
         return False
-    return younger[1] < older[1] < MOST_GENERATIONS
+    is_generation = all(part.isdigit() and len(part) <= MAX_DIGITS for part in (added[-1], younger[-1]))
+    return is_generation and int(added[-1]) > int(younger[-1])
 
 
-def generation_of(path: str) -> tuple[str, int] | None:
-    """Return the name of the log and the number that rotation has put behind it; None if there is no number."""
-    numbered = NUMBER.fullmatch(name_of(path))
-    return None if numbered is None else (numbered["base"], int(numbered["number"]))
+def _split(path: str) -> tuple[str, list[str]]:
+    """Return the name of the log, and what rotation has added to it."""
+    name, behind = _strip(name_of(path).removesuffix(".gz"), NUMBERS)
+    log = PurePosixPath(name)
+    stem, before = _strip(log.stem, BEFORE_EXTENSION)
+    return stem + log.suffix, PART.findall(before + behind)
+
+
+def _strip(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:
+    added = pattern.search(name)
+    start = added.start() if added is not None else len(name)
+    return name[:start], name[start:]
+
+
+def log_of(path: str) -> str:
+    """Return the name without what rotation adds to it."""
+    return _split(path)[0]
 
 
 def name_of(path: str) -> str:
@@ -40,22 +73,18 @@ def possible_names(path: str) -> list[str]:
     return [name[:end] for end in range(1, len(name) + 1)]
 
 
-def family_of(path: str) -> str:
-    """Return the name without what rotation adds to it."""
-    plain = PurePosixPath(NUMBERS_BEHIND.sub("", name_of(path).removesuffix(".gz")))
-    return DATE_BEFORE_ENDING.sub("", plain.stem) + plain.suffix
-
-
 def possible_originals(path: str) -> Iterator[str]:
-    """Yield the paths from which this one may have been made: a part of its name, that and its extension, or, as
-    logrotate shifts them, its name with a lower number."""
-    name = PurePosixPath(path)
-    directory = path[: len(path) - len(name.name)]
-    for end in range(len(name.name) - 1, 0, -1):
-        yield directory + name.name[:end]
-        if name.suffix and end < len(name.stem):
-            yield directory + name.name[:end] + name.suffix
-    if numbered := NUMBER.fullmatch(name.name):
-        number = int(numbered["number"])
+    """Yield the paths from which this one may have been made: a part of its name, that and its extension, or its name
+    with a lower generation."""
+    name = name_of(path)
+    directory = path[: len(path) - len(name)]
+    plain = name.removesuffix(".gz")
+    log = PurePosixPath(log_of(path))
+    for end in range(len(name) - 1, 0, -1):
+        yield directory + name[:end]
+        if log.suffix and end < len(plain) - len(log.suffix):
+            yield directory + name[:end] + log.suffix
+    if generation := GENERATION.fullmatch(plain):
+        number = int(generation["number"])
         for lower in range(max(number - 2, 0), number):
-            yield f"{directory}{numbered['base']}.{lower}"
+            yield f"{directory}{generation['before']}.{lower}{generation['extension']}"

@@ -8,7 +8,7 @@ from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.relation import SECOND, Relation, may_resume, relation
-from shipper.source.identity.rotated_names import family_of, generation_of, name_of, possible_names
+from shipper.source.identity.rotated_names import log_of, name_of, possible_names
 
 MOST_COMPARED = 16  # of the entries that a file may belong to: a file that is truncated every second leaves many
 
@@ -88,22 +88,22 @@ def _keys(state: FileState) -> Iterator[Hashable]:
     yield "head", state.fingerprint
     if state.ended == TRUNCATED:
         yield state.device, state.inode
-        yield "family", family_of(state.path)
+        yield "copied", log_of(state.path)
     else:
         yield state.inode
         yield "modified", state.modified
         yield "second", state.modified // SECOND
-        if generation := generation_of(state.path):
-            yield "generations", generation[0]
+        yield "zipped", log_of(state.path)
 
 
 def _seen(opened: OpenedFile, original: FileKey | None) -> Iterator[Hashable]:
     if original is not None:
         yield original
     yield from (("name", name) for name in possible_names(opened.scanned.path))
-    yield "family", family_of(opened.scanned.path)
-    if generation := generation_of(opened.scanned.path):
-        yield "generations", generation[0]
+    log = log_of(opened.scanned.path)
+    yield "copied", log
+    if opened.content.compressed:
+        yield "zipped", log
     yield opened.key[1]
     if opened.modified % SECOND:
         yield "modified", opened.modified

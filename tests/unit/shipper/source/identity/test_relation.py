@@ -66,6 +66,13 @@ ROWS = {
     "the same inode, born at another time": Row(new_file(key=ORIGINAL, birth=BIRTH + 1)),
     "another inode, born at the same time": Row(new_file(birth=BIRTH)),
     "a .gz whose name begins with its": Row(new_file("/old/app.log.1.gz", content=ZIPPED), resumes=IF_MISSING),
+    "a .gz that has a date before its extension": Row(
+        new_file("/old/app-2026-11-21-1.log.gz", content=ZIPPED), resumes=IF_MISSING
+    ),
+    "a .gz that has a number before its extension": Row(
+        new_file("/l/app.1.log.gz", content=ZIPPED), resumes=IF_MISSING
+    ),
+    "a .gz of another date": Row(new_file("/l/app-20261122.log.gz", content=ZIPPED), entry(path="/l/app-20261121.log")),
     "a .gz that has its time": Row(new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED), resumes=IF_MISSING),
     "a .gz is smaller than what it was made of": Row(
         new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED, size=2), resumes=IF_MISSING
@@ -88,6 +95,7 @@ ROWS = {
     "named after it, and made before it was truncated": Row(
         new_file("/l/app.log.1", birth=MODIFIED), resumes=IF_TRUNCATED
     ),
+    "named by a number before its extension": Row(new_file("/l/app.1.log", birth=MODIFIED), resumes=IF_TRUNCATED),
     "named by a date": Row(new_file("/old/app-20261121.log", birth=MODIFIED), resumes=IF_TRUNCATED),
     "made a moment later": Row(new_file("/l/app.log.1", birth=MODIFIED + 1)),
     "made later, with an older time": Row(new_file("/l/app.log.1", modified=MODIFIED - 1)),

@@ -72,14 +72,16 @@ def test_a_backup_may_keep_times_to_the_second(room: Room) -> None:
     assert match(orphan, meet(room, "web.log", b"one\ntwo\n", TIME // 10**9 * 10**9)) is orphan
 
 
-@pytest.mark.parametrize(("name", "modified"), [("app.log.1.gz", TIME + 1), ("all.gz", TIME)])
+@pytest.mark.parametrize(
+    ("name", "modified"), [("app.log.1.gz", TIME + 1), ("app-20261121.log.gz", TIME + 1), ("all.gz", TIME)]
+)
 def test_a_compressed_copy_is_recognised_by_its_name_or_its_time(make_room: MakeRoom, name: str, modified: int) -> None:
     room = make_room(compression="auto")
     orphan = remember(room, HEADER + LINES, HEAD_SIZE + 300, ended=REMOVED)
     assert match(orphan, meet(room, name, gzip.compress(HEADER + LINES), modified)) is orphan
 
 
-@pytest.mark.parametrize("name", ["app.log.1", "app-20261121.log"])
+@pytest.mark.parametrize("name", ["app.log.1", "app.1.log", "app-20261121.log"])
 def test_of_a_truncated_file_a_copy_resumes_that_is_named_after_it_and_existed_before(room: Room, name: str) -> None:
     orphan = remember(room, b"one\ntwo\n", 4, ended=TRUNCATED, modified=LATER)
     assert match(orphan, meet(room, name, b"one\ntwo\n")) is orphan

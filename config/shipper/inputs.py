@@ -281,6 +281,8 @@ class InputConfig(LineInput):
     include_file_owner_group_name: bool = field(
         default=False, metadata={"since": "0.2", "doc": "Adds the name of the file's group as log.file.group."}
     )
+    # The ids of the container and pod whose log directory has all files of the input, set where a hint names its paths.
+    owned_by: tuple[str, ...] = field(default=(), metadata={"key": None})
     tail_files: bool = field(default=False, metadata={"key": None})  # set by `type: log`, which has the option
 
     def check(self) -> Iterator[Finding]:

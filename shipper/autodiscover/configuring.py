@@ -16,6 +16,7 @@ from config.yaml.report import LoadReport, Spot
 from config.yaml.templates import LateVariables, Template
 from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
 from config.yaml.walk import Walk
+from shipper.autodiscover.allowed_hints import allowed_input
 from shipper.autodiscover.containers import Container
 from shipper.autodiscover.hints import Hint, HintNodes, HintSet, hints_of
 from shipper.processor import conditions
@@ -70,7 +71,7 @@ class Configurer:
         if hints.enabled is False or (hints.enabled is None and not self._is_default_enabled):
             return
         made.warnings += hints.warnings
-        nodes = HintNodes(container.text)
+        nodes = HintNodes(container.text, made.warnings)
         if hints.raw is not None and self._by_raw(container, hints.raw, nodes, made):
             return
         for hint_set in hints.sets:
@@ -85,16 +86,22 @@ class Configurer:
         except ValueError as error:
             made.warnings.append(f"{error}; it has no effect")
             return False
+        refusals: list[str] = []
         for section in sections:
             template = Template(section, "raw", {}, tolerant=True)
-            known = len(made.inputs)
-            self._add(container, template.with_section(_todays(section, template, made)), made)
-            for config in made.inputs[known:]:
-                fault = _fault_of_paths(config, container)
-                if fault:
-                    made.inputs.remove(config)
-                    made.refused.append(f"{hint.place}: {fault}")
-        return True
+            allowed = allowed_input(_todays(section, template, made), refusals)
+            if allowed is not None:
+                known = len(made.inputs)
+                self._add(container, template.with_section(allowed), made)
+                faults = [_fault_of_paths(config, container) for config in made.inputs[known:]]
+                refusals += filter(None, faults)
+                made.inputs[known:] = [
+                    replace(config, owned_by=container.owned)
+                    for config, fault in zip(made.inputs[known:], faults, strict=True)
+                    if not fault
+                ]
+        made.warnings += [f"{hint.place}: {words}; left out" for words in refusals]
+        return bool(made.inputs or made.refused)
 
     def _by_set(self, container: Container, hint_set: HintSet, nodes: HintNodes, made: Configured) -> None:
         default = self._default
@@ -190,7 +197,7 @@ def _fault_of_paths(config: InputConfig, container: Container) -> str:
         is_own = any(owned in part and not set("[\\") & set(part) for part in parts for owned in container.owned)
         if ".." in parts or not is_own or not path.startswith(_RUNTIME_FILES):
             return (
-                f"the path {path} may not be read by an annotation: it has to be below {' or '.join(_RUNTIME_FILES)} "
+                f"a hint cannot read the path {path}: it has to be below {' or '.join(_RUNTIME_FILES)} "
                 "and contain the id of its container or the uid of its pod; write a template for other files"
             )
     return ""

@@ -3,20 +3,26 @@
 `co.elastic.logs/NAME` is for all containers of a pod, `co.elastic.logs.CONTAINER/NAME` for one, whose own hints take
 precedence. Hints that begin with a number are a set, which makes an input of its own; all others are one more set.
 
-Who may annotate a pod may not read the agent's environment: variables of hints name the container alone.
+Who may annotate a pod may not read the agent's environment: variables of hints name the container alone. What a hint
+may set is in `allowed_hints`; all else is left out with a warning, and the container is read without it.
 """
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import orjson
 
+from config.shipper.parsers import PARSERS
+from config.shipper.processors import PROCESSORS
 from config.yaml.composing import MAX_DEPTH
 from config.yaml.errors import Place
+from config.yaml.schema import NamedItems
 from config.yaml.templates import LateVariables
 from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 from config.yaml.variables import expand
+from shipper.autodiscover.allowed_hints import refusal_of
 
 MOST_DIGITS = 9  # of the number of a set, or of a processor
 _TRUE = ("1", "t", "true")
@@ -111,12 +117,28 @@ def _without_effect(whole: HintSet) -> Iterator[str]:
         yield f"annotation {hint.annotation}: {words}"
 
 
-class HintNodes:
-    """Makes the options of an input from hints. `value_of` knows the container. Raises ValueError for a variable that
-    is not known, and for JSON that is none."""
+class RefusedHint(ValueError):
+    """Raised for what a hint may not do, in words."""
 
-    def __init__(self, value_of: Callable[[str], str | None]) -> None:
-        self._variables = LateVariables(value_of, {})
+
+class _NoEnvironment(dict[str, str]):
+    """The variables that are not the container's: none of them may be named."""
+
+    def __contains__(self, name: object) -> bool:
+        raise RefusedHint(
+            f"a hint cannot read the variable {name}; allowed: what is known of its container, as in "
+            "${data.container.name}"
+        )
+
+
+class HintNodes:
+    """Makes the options of an input from hints. Raises ValueError for what the container's data do not have, and for
+    JSON that is none."""
+
+    def __init__(self, value_of: Callable[[str], str | None], warnings: list[str]) -> None:
+        """`value_of` knows the container; `warnings` take what is refused."""
+        self._variables = LateVariables(value_of, _NoEnvironment())
+        self._warnings = warnings
 
     def options(self, hints: HintSet, *, filestream: bool) -> dict[str, Node]:
         """Return what a set adds to an input: lists are to be appended to those that it has. `filestream` has parsers
@@ -124,21 +146,52 @@ class HintNodes:
         options: dict[str, Node] = {}
         parsers: list[Node] = []
         for name, parser in (("json", "ndjson"), ("multiline", "multiline")):
-            section = self._section(_below(hints, name))
-            if section.entries and filestream:
-                entry = Entry(parser, section, section.place)
-                parsers.append(Section((entry,), section.place))
-            elif section.entries:
-                options[name] = section
+            section = self._allowed(_below(hints, name), partial(self._item, parser), PARSERS)
+            if isinstance(section, Section) and filestream:
+                parsers.append(section)
+            elif isinstance(section, Section):
+                options[name] = section.entries[0].node
         if parsers:
             options["parsers"] = ListNode(tuple(parsers), parsers[0].place)
         for name in ("include_lines", "exclude_lines"):
             if name in hints:
-                options[name] = self._listed(hints[name])
-        processors = list(self._processors(_below(hints, "processors")))
+                listed = self._allowed({name: hints[name]}, self._listed)
+                options |= {name: listed} if listed is not None else {}
+        groups = self._by_processor(_below(hints, "processors"))
+        made = [self._allowed(group, self._section, PROCESSORS) for group in groups]
+        processors = [node for node in made if node is not None]
         if processors:
             options["processors"] = ListNode(tuple(processors), processors[0].place)
         return options
+
+    def _allowed(self, hints: HintSet, make: Callable[[HintSet], Node], named: NamedItems | None = None) -> Node | None:
+        """Return what is made of hints, as a whole or not at all; None if there are none, or something is refused."""
+        if not hints:
+            return None
+        try:
+            node = make(hints)
+        except RefusedHint as error:
+            self._warnings.append(f"{error}; left out")
+            return None
+        refusal = refusal_of(node, named) if named is not None else ""
+        if refusal:
+            self._warnings.append(f"{next(iter(hints.values())).place}: {refusal}; left out")
+        return None if refusal else node
+
+    def _by_processor(self, hints: HintSet) -> list[HintSet]:
+        """Return the hints of each processor: of the numbered ones in their order, then of the others in that of their
+        names."""
+        groups: dict[tuple[int, int, str], HintSet] = {}
+        for name, hint in hints.items():
+            first, _, rest = name.partition(".")
+            if not first.isdecimal() or len(first) > MOST_DIGITS:
+                groups.setdefault((1, 0, first), {})[name] = hint
+            elif rest:
+                groups.setdefault((0, int(first), ""), {})[rest] = hint
+            else:
+                example = f"{hint.annotation}.drop_fields.fields"
+                self._warnings.append(f"{hint.place}: must name a processor, as in {example}; left out")
+        return [groups[key] for key in sorted(groups)]
 
     def raw(self, hint: Hint) -> list[Section]:
         """Return the inputs of `raw`, in JSON: one, or a list of them."""
@@ -152,24 +205,15 @@ class HintNodes:
     def _section(self, hints: HintSet) -> Section:
         """Return hints by dotted name as a section; a text that is a JSON object is that object."""
         entries = [Entry(name, self._value(hint), hint.place) for name, hint in hints.items()]
-        return Section(tuple(entries), entries[0].place if entries else Place(""))
+        return Section(tuple(entries), entries[0].place)
 
-    def _processors(self, hints: HintSet) -> Iterator[Section]:
-        """Yield the numbered processors in their order, then the others in that of their names."""
-        groups: dict[tuple[int, int, str], HintSet] = {}
-        for name, hint in hints.items():
-            first, _, rest = name.partition(".")
-            if not first.isdecimal() or len(first) > MOST_DIGITS:
-                groups.setdefault((1, 0, first), {})[name] = hint
-            elif rest:
-                groups.setdefault((0, int(first), ""), {})[rest] = hint
-            else:
-                raise ValueError(f"{hint.place}: must name a processor, as in {hint.annotation}.drop_fields.fields")
-        for _, group in sorted(groups.items()):
-            yield self._section(group)
+    def _item(self, name: str, hints: HintSet) -> Section:
+        section = self._section(hints)
+        return Section((Entry(name, section, section.place),), section.place)
 
-    def _listed(self, hint: Hint) -> Node:
+    def _listed(self, hints: HintSet) -> Node:
         """Return texts that are separated by commas, or a list in JSON, whose texts may contain commas."""
+        (hint,) = hints.values()
         if hint.text.lstrip().startswith('["'):
             return self._of_json(hint)
         parts = [part.strip() for part in self._filled(hint).split(",")]
@@ -207,7 +251,7 @@ class HintNodes:
         try:
             return expand(hint.text, self._variables)
         except ValueError as error:
-            raise ValueError(f"{hint.place}: {error}") from None
+            raise type(error)(f"{hint.place}: {error}") from None
 
 
 def _below(hints: HintSet, name: str) -> HintSet:

@@ -1,7 +1,7 @@
 """Files that are open and not read yet."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -42,3 +42,17 @@ def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
         yield Plain(fd)
     finally:
         os.close(fd)
+
+
+def path_of(fd: int) -> str:
+    """Return where an open file is, without links: the kernel's own answer, which no change of the path that it was
+    opened by can make another one. Raises OSError."""
+    return os.readlink(f"/proc/self/fd/{fd}")
+
+
+def is_log_of(ids: Sequence[str], path: str) -> bool:
+    """True if a path without links is in the log directory of the container or pod with one of these ids: Docker's
+    `ID/ID-json.log`, the kubelet's `NAMESPACE_POD_UID/CONTAINER/0.log`. A container can write to neither: what is below
+    them (`mounts/shm`, its /dev/shm) may be of any kind."""
+    *_, pod, directory, name = ("", "", *path.split("/"))
+    return any((directory == id and name.startswith(f"{id}-json.log")) or pod.endswith(f"_{id}") for id in ids)

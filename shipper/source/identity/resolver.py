@@ -23,7 +23,7 @@ from shipper.source.identity.content import content_for, part_of
 from shipper.source.identity.copy_detector import CopyDetector, FilesAt
 from shipper.source.identity.entries import EntryMatch, RegistryEntries
 from shipper.source.identity.fingerprint import name_of_entry, name_of_file, name_of_short_file
-from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.opened_file import OpenedFile, is_log_of, path_of
 from shipper.source.identity.rotated_names import possible_originals
 from shipper.source.identity.touched import is_settled
 
@@ -225,7 +225,7 @@ class FileResolver:
             self._report(scanned.path, f"cannot be opened: {error.strerror}")
             return None
         try:
-            opened = self._look_into(spec, scanned, fd)
+            opened = self._look_into(spec, scanned, fd) if self._may_be_read(spec, scanned, fd) else None
         except OSError as error:
             self._report(scanned.path, f"cannot be read: {error.strerror}")
             opened = None
@@ -234,6 +234,15 @@ class FileResolver:
         else:
             self._report(scanned.path, None)
         return opened
+
+    def _may_be_read(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> bool:
+        """True unless a hint named the path, and a link on the way leads out of the container's log directory."""
+        if not spec.config.owned_by or is_log_of(spec.config.owned_by, path := path_of(fd)):
+            return True
+        self._report(
+            scanned.path, f"is not read: it leads to {path}, which is outside the log directory of its container"
+        )
+        return False
 
     def _look_into(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> OpenedFile | None:
         status = os.fstat(fd)

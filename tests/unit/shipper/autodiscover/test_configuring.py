@@ -233,10 +233,17 @@ def test_a_wrong_hint_refuses_the_input_and_names_the_annotation(configure: Conf
 
 def test_a_hint_cannot_read_the_agents_environment(configure: Configure) -> None:
     made = configure(HINTS, **{"/processors.add_fields.fields.region": "${REGION}"})
-    assert made.inputs == []
-    assert "co.elastic.logs/processors.add_fields.fields.region: variable REGION is not set" in made.refused[0]
+    assert ([item.processors for item in made.inputs], made.refused) == ([()], [])
+    (words,) = made.warnings
+    assert words.startswith("annotation co.elastic.logs/processors.add_fields.fields.region: a hint cannot read ")
     (item,) = configure(HINTS, **{"/processors.add_fields.fields.pod": "${data.kubernetes.pod.name}"}).inputs
     assert "web-1" in repr(item.processors)
+
+
+def test_a_hint_that_needs_what_is_not_known_yet_of_its_container_waits_for_it(configure: Configure) -> None:
+    made = configure(HINTS, **{"/processors.add_fields.fields.port": "${data.port}"})
+    assert made.inputs == []
+    assert "processors.add_fields.fields.port: variable data.port is not set" in made.refused[0]
 
 
 def test_raw_replaces_all_other_hints(configure: Configure) -> None:
@@ -259,8 +266,8 @@ def test_raw_replaces_all_other_hints(configure: Configure) -> None:
 )
 def test_an_annotation_does_not_lead_to_other_files_of_the_host(configure: Configure, path: str) -> None:
     made = configure(HINTS, **{"/raw": json.dumps({"type": "log", "paths": [path]})})
-    assert made.inputs == []
-    assert made.refused[0].startswith("annotation co.elastic.logs/raw: the path ")
+    assert ([item.id for item in made.inputs], made.refused) == ([f"container-logs-{ID}"], [])
+    assert made.warnings[0].startswith("annotation co.elastic.logs/raw: a hint cannot read the path ")
 
 
 def test_raw_that_is_not_json_has_no_effect(configure: Configure) -> None:

@@ -15,7 +15,7 @@ from shipper.source.identity.birth import born
 from shipper.source.identity.content import Plain
 from shipper.source.identity.copy_detector import GRACE, CopyDetector
 from shipper.source.identity.entries import EntryMatch
-from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.opened_file import OpenedFile, is_log_of
 from shipper.source.identity.resolver import FileResolver
 from shipper.source.reading.harvester import Harvester
 from tests.capabilities import without_capabilities
@@ -125,6 +125,74 @@ def test_a_link_to_a_secret_that_took_the_path_is_not_read(make_room: MakeRoom) 
     before = len(descriptors_before())
     assert door.resolver.open([wanted]) == []
     assert open_files() == before
+
+
+ID, UID = "4c1e0f6a" * 8, "0b8a5f0e-6a53-4a36-9f0a-6f7d2f1f7c11"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_log"),
+    [
+        (f"/var/lib/docker/containers/{ID}/{ID}-json.log", True),
+        (f"/data/docker/containers/{ID}/{ID}-json.log.2.gz", True),
+        (f"/var/log/pods/web_web-1_{UID}/nginx/0.log", True),
+        (f"/var/log/pods/web_web-1_{UID}/nginx/0.log.20261126-101500.gz", True),
+        (f"/var/log/pods/web_web-1_{UID}/nginx/0.log (deleted)", True),
+        (f"/var/lib/docker/containers/{ID}/config.v2.json", False),
+        (f"/var/lib/docker/containers/{ID}/mounts/shm/{ID}-json.log", False),
+        (f"/var/lib/docker/containers/{ID}/mounts/shm/0.log", False),
+        (f"/var/lib/kubelet/pods/{UID}/volumes/data/0.log", False),
+        (f"/var/log/pods/web_web-1_{UID}/0.log", False),
+        (f"/var/log/pods/web_web-1_{UID[:-1]}2/nginx/0.log", False),
+        (f"/var/log/pods/web_web-1_{UID}/nginx/more/0.log", False),
+        (f"/{ID}-json.log", False),
+        ("/etc/shadow", False),
+        ("pipe:[4711]", False),
+    ],
+)
+def test_which_files_are_logs_of_a_container(path: str, *, is_log: bool) -> None:
+    assert is_log_of((ID, UID), path) == is_log
+
+
+@pytest.fixture
+def hinted(make_room: MakeRoom) -> Door:
+    """An input of a hint, whose container may write into its /dev/shm."""
+    door = Door(make_room(prospector=ProspectorConfig(scanner=ScannerConfig(symlinks=True)), owned_by=(ID, UID)))
+    for directory in (f"containers/{ID}/mounts/shm", f"pods/web_web-1_{UID}/nginx", "links"):
+        door.room.path(directory).mkdir(parents=True)
+    door.room.path("secret").write_bytes(b"root:x\n")
+    door.room.path(f"containers/{ID}/{ID}-json.log").write_bytes(b"one\n")
+    return door
+
+
+def test_links_of_the_runtime_lead_a_hint_to_the_log_of_its_container(hinted: Door) -> None:
+    log = hinted.room.path(f"pods/web_web-1_{UID}/nginx/0.log")
+    log.symlink_to(hinted.room.path(f"containers/{ID}/{ID}-json.log"))
+    hinted.room.path("links/web-1.log").symlink_to(log)
+    (opened,) = hinted.resolver.open([hinted.wanted("links/web-1.log")])
+    assert opened.size == 4
+
+
+@pytest.mark.parametrize("target", ["../../../../secret", "/etc/passwd", "inside.log"])
+def test_a_link_of_a_container_does_not_lead_a_hint_out_of_its_log_directory(hinted: Door, target: str) -> None:
+    shm = f"containers/{ID}/mounts/shm"
+    hinted.room.path(f"{shm}/inside.log").write_bytes(b"its own\n")
+    hinted.room.path(f"{shm}/x.log").symlink_to(target)
+    before = len(descriptors_before())
+    assert hinted.resolver.open([hinted.wanted(f"{shm}/x.log")]) == []
+    assert "which is outside the log directory of its container" in str(hinted.problem(f"{shm}/x.log"))
+    assert open_files() == before
+
+
+def test_a_directory_that_becomes_a_link_after_the_listing_does_not_lead_a_hint_elsewhere(hinted: Door) -> None:
+    """The file is the one that was listed: its directory alone is another one."""
+    log = f"containers/{ID}/{ID}-json.log"
+    wanted = hinted.wanted(log)
+    elsewhere = hinted.room.path("elsewhere")
+    hinted.room.path(f"containers/{ID}").rename(elsewhere)
+    hinted.room.path(f"containers/{ID}").symlink_to(elsewhere)
+    assert hinted.resolver.open([wanted]) == []
+    assert "which is outside the log directory of its container" in str(hinted.problem(log))
 
 
 def test_a_refusal_is_reported_until_the_file_can_be_opened(door: Door) -> None:

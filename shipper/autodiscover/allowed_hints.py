@@ -1,0 +1,172 @@
+"""What a hint may set: which events the lines of a container become, and nothing else.
+
+Files, addresses, credentials, TLS, metadata of others, what containers have in common (caches), limits of memory and
+how files are looked for are the configuration's. The lists are positive: an option that is missing here is refused,
+whatever it does. An entry allows the option of that name and all options below it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from config.shipper.model import INPUT_KINDS
+from config.shipper.parsers import PARSERS
+from config.shipper.processors import PROCESSORS
+from config.yaml.schema import NamedItems, leaves
+from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
+
+_CHECKS = ("ignore_missing", "fail_on_error")
+_FAILURES = ("ignore_missing", "ignore_failure")
+
+ALLOWED_PROCESSORS: dict[str, tuple[str, ...]] = {
+    "add_fields": ("fields", "target"),
+    "add_id": ("target_field", "type"),
+    "add_labels": ("labels",),
+    "add_locale": ("format",),
+    "add_network_direction": ("source", "destination", "target", "internal_networks"),
+    "add_tags": ("tags", "target"),
+    "append": ("target_field", "fields", "values", "ignore_empty_values", "allow_duplicate", *_CHECKS),
+    "community_id": ("fields", "target", "seed"),
+    "convert": ("fields", "tag", "mode", *_CHECKS),
+    "copy_fields": ("fields", *_CHECKS),
+    "decode_base64_field": ("field", *_CHECKS),
+    "decode_cef": ("field", "target_field", "ecs", "timezone", "ignore_empty_values", "id", *_FAILURES),
+    "decode_csv_fields": ("fields", "separator", "overwrite_keys", "trim_leading_space", *_CHECKS),
+    "decode_duration": ("field", "format"),
+    "decode_json_fields": (
+        *("fields", "process_array", "max_depth", "target", "overwrite_keys", "expand_keys", "add_error_key"),
+        *("document_id",),
+    ),
+    "decode_xml": ("field", "target_field", "overwrite_keys", "to_lower", "document_id", *_FAILURES),
+    "decompress_gzip_field": ("field", *_CHECKS),
+    "detect_mime_type": ("field", "target"),
+    "dissect": (
+        *("tokenizer", "field", "target_prefix", "ignore_failure", "overwrite_keys", "trim_values", "trim_chars"),
+    ),
+    "drop_event": (),
+    "drop_fields": ("fields", "ignore_missing"),
+    "extract_array": ("field", "mappings", "overwrite_keys", "omit_empty", *_CHECKS),
+    "fingerprint": ("fields", "target_field", "method", "encoding", "ignore_missing"),
+    "grok": (
+        *("field", "patterns", "pattern_definitions", "target_prefix", "named_captures_only", "overwrite_keys"),
+        *("tag_on_failure", *_FAILURES),
+    ),
+    "include_fields": ("fields",),
+    "lowercase": ("fields", "values", "alter_full_field", *_CHECKS),
+    "move_fields": ("from", "fields", "exclude", "to", "ignore_missing"),
+    "now": ("field",),
+    "rate_limit": ("limit", "fields", "algorithm.token_bucket.burst_multiplier"),
+    "redact": ("fields", "patterns", "custom", "replacement", "mask", "keep_last", "ignore_missing"),
+    "registered_domain": (
+        *("field", "target_field", "target_etld_field", "target_subdomain_field", "id"),
+        *_FAILURES,
+    ),
+    "rename": ("fields", *_CHECKS),
+    "replace": ("fields", *_CHECKS),
+    "syslog": ("field", "format", "timezone", "overwrite_keys", "tag", *_FAILURES),
+    "timestamp": ("field", "target_field", "layouts", "timezone", "test", "id", *_FAILURES),
+    "truncate_fields": ("fields", "max_bytes", "max_characters", *_CHECKS),
+    "uppercase": ("fields", "values", "alter_full_field", *_CHECKS),
+    "urldecode": ("fields", *_CHECKS),
+}
+ALLOWED_PARSERS: dict[str, tuple[str, ...]] = {
+    "container": ("format", "stream"),
+    "include_message": ("patterns",),
+    "multiline": (
+        *("type", "pattern", "negate", "match", "flush_pattern", "count_lines", "max_lines", "timeout"),
+        *("skip_newline",),
+    ),
+    "ndjson": (
+        *("target", "overwrite_keys", "expand_keys", "add_error_key", "message_key", "document_id"),
+        *("ignore_decoding_error",),
+    ),
+    "syslog": ("format", "timezone", "log_errors", "add_error_key"),
+}
+# Of `raw`. Its paths are checked once they are read, and its files once they are open.
+ALLOWED_INPUTS = ("filestream", "log", "container")
+ALLOWED_OF_INPUT = (
+    *("type", "id", "enabled", "paths", "symlinks", "exclude_files"),
+    *("prospector.scanner.symlinks", "prospector.scanner.exclude_files", "prospector.scanner.include_files"),
+    *("encoding", "line_terminator", "stream", "format", "json", "multiline", "parsers", "include_lines"),
+    *("exclude_lines", "processors", "tags", "fields", "fields_under_root", "keep_null"),
+    *("publisher_pipeline.disable_host",),
+)
+_ITEMS = {"processors": PROCESSORS, "parsers": PARSERS}
+_ALLOWED_ITEMS = {PROCESSORS.what: ALLOWED_PROCESSORS, PARSERS.what: ALLOWED_PARSERS}
+
+
+def refusal_of(node: Node, named: NamedItems) -> str:
+    """Return why a hint may not have this processor or parser, "" if it may. It may as a whole or not at all: without
+    a part of it, `drop_event` with a condition would drop every event. What is no item is reported where it is read."""
+    if not isinstance(node, Section):
+        return ""
+    items = _children(node)
+    if named.whole.keys() & items.keys():
+        below = [item for key in ("then", "else") if key in items for item in _listed(items[key])]
+        return next(filter(None, (refusal_of(item, named) for item in below)), "")
+    allowed = _ALLOWED_ITEMS[named.what]
+    for name, options in items.items():
+        if name not in allowed:
+            return f"a hint cannot use the {named.what} {name}; allowed: {', '.join(allowed)}"
+        permitted = (*allowed[name], "when")
+        for option, _ in _ends(options, ""):
+            if option and _is_refused(option, permitted, named.models[name]):
+                return f"a hint cannot set {name}.{option}; allowed: {', '.join(permitted)}"
+    return ""
+
+
+def allowed_input(section: Section, refusals: list[str]) -> Section | None:
+    """Return what a hint may say of an input of its own; None if it may not have it. Add what is left out to the
+    refusals, in words."""
+    children = _children(section)
+    kind = children.get("type")
+    name = kind.text if isinstance(kind, Scalar) else INPUT_KINDS.default
+    if name not in ALLOWED_INPUTS:
+        refusals.append(f"a hint cannot make an input of type {name}; allowed: {', '.join(ALLOWED_INPUTS)}")
+        return None
+    entries = [
+        Entry(key, _allowed_items(node, _ITEMS[key], refusals), node.place)
+        for key, node in children.items()
+        if key in _ITEMS
+    ]
+    ends = [end for key, node in children.items() if key not in _ITEMS for end in _ends(node, key)]
+    for option, node in ends:
+        if _is_refused(option, ALLOWED_OF_INPUT, INPUT_KINDS.models[name]):
+            refusals.append(f"a hint cannot set {option}; allowed: {', '.join(ALLOWED_OF_INPUT)}")
+        else:
+            entries.append(Entry(option, node, node.place))
+    return Section(tuple(entries), section.place)
+
+
+def _allowed_items(node: Node, named: NamedItems, refusals: list[str]) -> ListNode:
+    items = [(item, refusal_of(item, named)) for item in _listed(node)]
+    refusals += [words for _, words in items if words]
+    return ListNode(tuple(item for item, words in items if not words), node.place)
+
+
+def _is_refused(option: str, allowed: Sequence[str], model: Any) -> bool:
+    """True for an option of the model that is not allowed. An unknown name is reported where the options are read."""
+    is_known = any(_covers(option, leaf) or _covers(leaf, option) for leaf in leaves(model))
+    return is_known and not any(_covers(name, option) for name in allowed)
+
+
+def _ends(node: Node, name: str) -> Iterator[tuple[str, Node]]:
+    """Yield what is written at the ends, by its dotted name: also what another entry of that name replaces."""
+    if isinstance(node, Section) and node.entries:
+        for entry in node.entries:
+            yield from _ends(entry.node, f"{name}.{entry.key}" if name else entry.key)
+    else:
+        yield name, node
+
+
+def _covers(option: str, name: str) -> bool:
+    return name == option or name.startswith(f"{option}.")
+
+
+def _listed(node: Node) -> Sequence[Node]:
+    """Return the items of a list as it is read: one item alone is a list of one."""
+    listed = as_list(node)
+    return (node,) if listed is None else listed.items
+
+
+def _children(section: Section) -> Mapping[str, Node]:
+    return section.children(lambda *_: None)

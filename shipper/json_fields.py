@@ -9,6 +9,7 @@ Depth is bounded: what is nested deeper than `DEEPEST` is refused, because orjso
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -117,33 +118,68 @@ def _unite(into: Doc, values: Doc, what: str) -> None:
 
 
 def settle(fields: Doc, *, overwrite: bool) -> list[str]:
-    """Make the fields valid at the root of an event, where `@timestamp`, `@metadata` and `type` have a meaning.
+    """Make the fields valid at the root of an event: move members that a record has with another type to `json`.
 
-    Without `overwrite` the first two are removed. With it they stay if they are valid, `@timestamp` as a record writes
-    it, and are removed otherwise. Return what was wrong, in words for `error.message`.
+    Without `overwrite` `@timestamp` and `@metadata` are removed, and `type` may be anything. With it `@timestamp` is
+    formatted as in a record. Return what is wrong with these three, for `error.message`.
     """
+    for name in _TYPES.keys() & fields.keys():
+        if not _TYPES[name](fields[name]) and (value := fields.pop(name)) is not None:
+            set_aside(fields, name, value)
     if not overwrite:
         fields.pop("@timestamp", None)
         fields.pop("@metadata", None)
         return []
-    wrong = []
-    if "@timestamp" in fields:
-        time = fields.pop("@timestamp")
-        valid = _time(time) if isinstance(time, str) else None
-        if valid is not None:
-            fields["@timestamp"] = valid
-        else:
-            why = f"parse error on {time[:_SHOWN]}" if isinstance(time, str) else "not string"
-            wrong.append(f"@timestamp not overwritten ({why})")
-    if not isinstance(fields.get("@metadata", {}), dict):
-        del fields["@metadata"]
-        wrong.append("failed to update @metadata")
-    kind = fields.get("type", "any")
-    if not isinstance(kind, str) or kind[:1] in ("", "_"):
-        del fields["type"]
-        why = f"invalid value [{kind[:_SHOWN]}]" if isinstance(kind, str) else "not string"
-        wrong.append(f"type not overwritten ({why})")
-    return wrong
+    return [problem for name, check in _CHECKS.items() if name in fields and (problem := check(fields))]
+
+
+def set_aside(doc: Doc, name: str, value: Any) -> None:
+    """Put a value that cannot be a member of an event's root into `json`, or beside it where that has no room."""
+    place = doc.setdefault("json", {})
+    if isinstance(place, dict) and name not in place:
+        place[name] = value
+    else:
+        doc[f"json.{name}"] = value
+
+
+# The members by which records are routed, read and recognised, with a test of their type.
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "message": lambda value: value is None or isinstance(value, str),
+    "host": lambda value: isinstance(value, dict),
+    "fields": lambda value: isinstance(value, dict),
+    "log": lambda value: isinstance(value, dict),
+    "tags": lambda value: isinstance(value, list) and all(isinstance(tag, str) for tag in value),
+}
+TYPED = frozenset(_TYPES)
+
+
+def _check_timestamp(fields: Doc) -> str:
+    given = fields.pop("@timestamp")
+    if isinstance(given, str) and (valid := _time(given)) is not None:
+        fields["@timestamp"] = valid
+        return ""
+    set_aside(fields, "@timestamp", given)
+    why = f"parse error on {given[:_SHOWN]}" if isinstance(given, str) else "not string"
+    return f"@timestamp not overwritten ({why})"
+
+
+def _check_metadata(fields: Doc) -> str:
+    if isinstance(fields["@metadata"], dict):
+        return ""
+    set_aside(fields, "@metadata", fields.pop("@metadata"))
+    return "failed to update @metadata"
+
+
+def _check_type(fields: Doc) -> str:
+    kind = fields["type"]
+    if isinstance(kind, str) and kind[:1] not in ("", "_"):
+        return ""
+    set_aside(fields, "type", fields.pop("type"))
+    why = f"invalid value [{kind[:_SHOWN]}]" if isinstance(kind, str) else "not string"
+    return f"type not overwritten ({why})"
+
+
+_CHECKS = {"@timestamp": _check_timestamp, "@metadata": _check_metadata, "type": _check_type}
 
 
 def _time(text: str) -> str | None:

@@ -77,7 +77,9 @@ MEASURES: tuple[Measure | Times, ...] = (
         "Messages that were ended early because unfinished ones took too much memory (queue.mem.pending_bytes).",
         lambda m: m.messages_cut_short,
     ),
-    _counter("processor_failures", "Events that a processor could not process.", lambda m: m.processor_failures),
+    _counter(
+        "processor_failures", "Events that a parser or processor could not process.", lambda m: m.processor_failures
+    ),
     _counter(
         "metadata_timeouts",
         "Events that waited for metadata of their container or machine, and were sent without.",

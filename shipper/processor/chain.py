@@ -81,16 +81,16 @@ class EventByEvent:
             try:
                 apply(event)
             except ProcessorError as error:
-                self._fail(event, str(error))
+                self._fail(event, str(error), **error.members)
             except RecursionError:  # a hostile line may nest a thousand objects
                 self._fail(event, "a value is nested too deep")
 
-    def _fail(self, event: Event, message: str) -> None:
+    def _fail(self, event: Event, message: str, **members: str) -> None:
         if self._ignores_failure:
             return
         self._metrics.processor_failures += 1
         logger.debug("%s: %s", self._name, message)
-        event.fail(self._name, message)
+        event.fail(self._name, message, **members)
 
 
 class Conditional:

@@ -114,13 +114,13 @@ class Events:
         """Add to `log.flags`."""
         self.messages.flags[index] = add_flag(self.messages.flags.get(index, ()), name)
 
-    def fail(self, index: int, kind: str, message: str) -> None:
-        """Add the message to the event's `error`; `kind` is the processor."""
+    def fail(self, index: int, kind: str, message: str, **added: str) -> None:
+        """Add the message, and what is `added`, to the event's `error`; `kind` is the processor."""
         error = self.get(index, ("error",))
         members = copied(error) if isinstance(error, dict) else {}
         before = members.get("message") if isinstance(error, dict) else error
         text = f"{before}; {message}" if isinstance(before, str) and before else message
-        self.messages.documents()[index]["error"] = {**members, "message": text, "type": kind}
+        self.messages.documents()[index]["error"] = {**members, **added, "message": text, "type": kind}
 
     def shadows(self, roots: frozenset[str]) -> bool:
         """True if an event has a member of its own of one of these names."""
@@ -215,8 +215,8 @@ class Event:
     def flag(self, name: str) -> None:
         self.events.flag(self.index, name)
 
-    def fail(self, kind: str, message: str) -> None:
-        self.events.fail(self.index, kind, message)
+    def fail(self, kind: str, message: str, **added: str) -> None:
+        self.events.fail(self.index, kind, message, **added)
 
 
 def _without_constants(source: Source) -> Source:

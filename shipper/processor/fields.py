@@ -15,8 +15,12 @@ ROOTS_OF_EVENTS = frozenset({"message", "@timestamp", "log", "error", "@metadata
 
 
 class ProcessorError(ShipperError):
-    """Raised when a processor cannot process an event. The message is added to the event's `error.message`, and the
-    event continues as it is by then."""
+    """Raised when a processor cannot process an event. The message is added to the event's `error.message`, `members`
+    to its `error`, and the event continues as it is by then."""
+
+    def __init__(self, message: str = "", **members: str) -> None:
+        super().__init__(message)
+        self.members = members
 
 
 class FieldError(ProcessorError):

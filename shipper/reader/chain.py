@@ -33,7 +33,7 @@ def build(
     messages -> include_lines, then exclude_lines.
 
     `max_bytes` is the longest message that is kept whole, in bytes; `shared` the members that all records of the file
-    have; `metrics` counts what is dropped on purpose.
+    have; `metrics` counts what is dropped on purpose, and what is wrong.
     """
     metrics = metrics or Metrics()
     names = ", ".join(type(parser_config).__name__.removesuffix("Config") for parser_config in config.parsers)
@@ -76,7 +76,7 @@ def parse(
             case MultilineConfig():
                 return multiline.build(parser, reader, max_bytes, clock, config.of_first_line)
             case NdjsonConfig():
-                return NdjsonReader(reader, parser, shared, clock, keep_null=config.keep_null)
+                return NdjsonReader(reader, parser, shared, clock, metrics, keep_null=config.keep_null)
             case IncludeMessageConfig():
                 return SelectReader(reader, parser.patterns, (), metrics)
             case ContainerConfig():

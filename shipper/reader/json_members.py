@@ -1,30 +1,44 @@
 """Merges the members of a JSON object into an event that has members of its own.
 
 The event's own members are those of an earlier parser and those that all records of the file share. With
-`overwrite_keys` the JSON's win, without it the event's; either way objects are merged member by member, and `tags` of
-both are kept. `log.offset`, `log.length`, `log.flags` and `log.file.id` are never replaced, because the sink
-recognises duplicates by them: such members of a JSON's `log`, or a `log` that is not an object, are put into
-`json.log`."""
-
-from typing import Any
+`overwrite_keys` the JSON's win, without it the event's; either way objects are merged member by member, `tags` of both
+are kept, and fields of the configuration win: they may choose the topic. `log.offset`, `log.length`, `log.flags` and
+`log.file.id` are never replaced, because the sink recognises duplicates by them: such members of a JSON's `log` are put
+into `json.log`, and so is a member that a record has with another type (`json.host`)."""
 
 from config.shipper.ndjson import NdjsonConfig
 from shipper.event import Doc
-from shipper.json_fields import ConflictError, add_error, copied, expand, merge, settle, take, without_null
+from shipper.json_fields import (
+    TYPED,
+    ConflictError,
+    add_error,
+    copied,
+    expand,
+    merge,
+    set_aside,
+    settle,
+    take,
+    without_null,
+)
+from shipper.metrics import Metrics
+from shipper.record import BUILT_IN
 
 OURS_IN_LOG = ("offset", "length", "flags")
 
 
 class JsonMembers:
     """`message`: the member that is the message, required if `strict`. `apart`: names of members that need special
-    treatment. `easy`: an object without those may be the document as it is."""
+    treatment. `easy`: an object without those may be the document as it is. `metrics` counts objects that are wrong."""
 
-    def __init__(self, config: NdjsonConfig, shared: Doc, *, keep_null: bool) -> None:
+    def __init__(self, config: NdjsonConfig, shared: Doc, metrics: Metrics, *, keep_null: bool) -> None:
         self._config = config
         self._shared = shared
+        self._metrics = metrics
         self._keep_null = keep_null
         self._target = tuple(config.target.split(".")) if config.target else ()
-        self.apart = frozenset(("@timestamp", "@metadata", "type", "log", *shared))
+        self._configured = frozenset(shared) - BUILT_IN
+        # A message is looked at in any case.
+        self.apart = frozenset(("@timestamp", "@metadata", "type", *shared, *TYPED)) - {"message"}
         if not config.overwrite_keys:
             self.apart -= {"type"}
         self.message = config.message_key or "message"
@@ -38,6 +52,8 @@ class JsonMembers:
         if not self._keep_null and "null" in text:
             fields = without_null(fields)
         message = self._message(fields, problems)
+        if config.message_key == "log" and isinstance(fields.get("log"), str):
+            del fields["log"]  # it is the message
         name = take(fields, config.document_id) if config.document_id else None
         if config.expand_keys:
             try:
@@ -51,6 +67,8 @@ class JsonMembers:
             self._put(doc, fields, overwrite=config.overwrite_keys)
         if name is not None:
             merge(doc, {"@metadata": {"_id": name}}, overwrite=True)
+        if problems:
+            self._metrics.processor_failures += 1
         if config.add_error_key:
             for problem in problems:
                 add_error(doc, problem)
@@ -88,15 +106,13 @@ class JsonMembers:
         borrowed = [name for name in fields if name in self._shared and name not in doc]
         for name in borrowed:
             doc[name] = copied(self._shared[name])
-        merge(doc, fields, overwrite=overwrite)
-        if not overwrite:
-            for name in borrowed:
-                if doc[name] == self._shared[name]:
-                    del doc[name]  # nothing was added
-        if isinstance(log, dict):
+        for name, value in fields.items():
+            merge(doc, {name: value}, overwrite=overwrite and name not in self._configured)
+        for name in borrowed:
+            if doc[name] == self._shared[name]:
+                del doc[name]  # nothing was added
+        if log is not None:
             self._put_log(doc, log, overwrite=overwrite)
-        elif log is not None and self._config.message_key != "log":
-            self._put_aside(doc, log)
 
     def _put_tags(self, doc: Doc, fields: Doc) -> None:
         theirs, ours = fields.get("tags"), doc.get("tags", self._shared.get("tags"))
@@ -123,13 +139,6 @@ class JsonMembers:
         if own:
             doc["log"] = own
         if aside:
-            self._put_aside(doc, aside)
-
-    def _put_aside(self, doc: Doc, log: Any) -> None:
-        place = doc.get("json", self._shared.get("json", {}))
-        if not isinstance(place, dict) or "log" in place:
-            doc["json.log"] = log
-            return
-        if "json" not in doc:
-            doc["json"] = copied(place)
-        doc["json"]["log"] = log
+            if "json" in self._shared and "json" not in doc:
+                doc["json"] = copied(self._shared["json"])
+            set_aside(doc, "log", aside)

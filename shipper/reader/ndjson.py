@@ -14,6 +14,7 @@ from logs.throttle import Throttle
 from shipper.clock import Clock
 from shipper.event import Doc, Messages
 from shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
+from shipper.metrics import Metrics
 from shipper.reader.base import Reader
 from shipper.reader.json_members import JsonMembers
 
@@ -23,10 +24,13 @@ logger = logging.getLogger(__name__)
 class NdjsonReader:
     """`shared`: the members that all records of the file have. With `keep_null` members that are null stay."""
 
-    def __init__(self, reader: Reader, config: NdjsonConfig, shared: Doc, clock: Clock, *, keep_null: bool) -> None:
+    def __init__(
+        self, reader: Reader, config: NdjsonConfig, shared: Doc, clock: Clock, metrics: Metrics, *, keep_null: bool
+    ) -> None:
         self._reader = reader
         self._config = config
-        self._members = JsonMembers(config, shared, keep_null=keep_null)
+        self._members = JsonMembers(config, shared, metrics, keep_null=keep_null)
+        self._metrics = metrics
         self._keep_null = keep_null
         self._path = shared.get("log", {}).get("file", {}).get("path", "")
         # A file of another format has as many errors as lines.
@@ -65,7 +69,7 @@ class NdjsonReader:
                     del doc[key]
                 else:
                     doc.pop("message", None)
-            elif members.strict:
+            elif members.strict or "message" in doc:
                 texts[index], doc = members.of(text, doc, {})
             else:
                 texts[index] = ""
@@ -90,11 +94,13 @@ class NdjsonReader:
             why = "it is not an object"
         if self._config.add_error_key:
             add_error(doc, f"Error decoding JSON: {why}")
-        self._warn(messages.offsets[index], why)
+        if not self._config.ignore_decoding_error:
+            self._metrics.processor_failures += 1
+            self._warn(messages.offsets[index], why)
         return text, doc
 
     def _warn(self, offset: int, why: str) -> None:
-        if self._config.ignore_decoding_error or not self._throttle.is_due():
+        if not self._throttle.is_due():
             return
         count = self._throttle.suppressed
         others = f", and so were {count} others since the last report" if count else ""

@@ -117,7 +117,11 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
         default=False, metadata={"doc": "With an empty target: whether keys with dots are expanded into objects."}
     )
     add_error_key: bool = field(
-        default=False, metadata={"doc": "Whether an event whose field is not JSON gets an error."}
+        default=False,
+        metadata={
+            "doc": "Whether an event whose field is not JSON gets an error: error.message, error.field and error.data, "
+            "the first 1,000 characters of the field."
+        },
     )
     document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})
 

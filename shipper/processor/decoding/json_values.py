@@ -13,6 +13,7 @@ from shipper.processor.events import Event
 from shipper.processor.fields import Path, ProcessorError, dotted, path_of, roots
 
 _ID: Path = ("@metadata", "_id")
+MAX_DATA = 1000  # characters of a text that is no JSON, in error.data
 
 
 class _SkippedError(ShipperError):
@@ -36,12 +37,16 @@ class DecodeJsonFields:
 
     def apply(self, event: Event) -> None:
         wrong: list[str] = []
+        failed: dict[str, str] = {}
         for path in self._fields:
             text = event.get(path)
-            if isinstance(text, str):
-                wrong += self._decode(event, path, text)
+            if not isinstance(text, str):
+                continue
+            if problems := self._decode(event, path, text):
+                wrong += problems
+                failed = {"field": dotted(path), "data": text[:MAX_DATA]}
         if wrong and self._adds_error:
-            raise ProcessorError("; ".join(wrong))
+            raise ProcessorError("; ".join(wrong), **failed)
         if wrong:
             self._metrics.processor_failures += 1
 

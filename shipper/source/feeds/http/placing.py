@@ -7,6 +7,7 @@ import orjson
 from config.shipper.ndjson import NdjsonConfig
 from shipper.event import Doc
 from shipper.json_fields import copied, without_null
+from shipper.metrics import Metrics
 from shipper.reader.json_members import JsonMembers
 from shipper.text import dumps
 from shipper.times import rfc3339
@@ -19,7 +20,8 @@ class Placing:
     def __init__(self, prefix: str, shared: Doc, *, expand_keys: bool, keep_null: bool) -> None:
         target = "" if prefix == "." else prefix
         config = NdjsonConfig(target=target, overwrite_keys=True, add_error_key=True, expand_keys=expand_keys)
-        self._members = JsonMembers(config, shared, keep_null=keep_null)
+        # Not the agent's metrics, which the reading thread writes: each event has its error.
+        self._members = JsonMembers(config, shared, Metrics(), keep_null=keep_null)
         self._apart = self._members.apart
         self._shared = shared
         self._keep_null = keep_null
@@ -44,13 +46,13 @@ class Placing:
         for value in values:
             time = value.pop("@timestamp", None)  # nearly all have it, and hardly any another member of these
             valid = rfc3339(time) if type(time) is str else None
-            if not (value and meets_nothing(value)) or (valid is None and time is not None):
+            message = value.get("message", "")
+            if not (value and meets_nothing(value)) or (valid is None and time is not None) or type(message) is not str:
                 if time is not None:
                     value["@timestamp"] = time
                 text, value = of(_text(value), value, {})
             else:
-                message = value.get("message")
-                text = message if type(message) is str else ""
+                text = message
                 if text:
                     del value["message"]
                 if valid is not None:

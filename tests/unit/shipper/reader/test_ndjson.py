@@ -11,6 +11,7 @@ from config.shipper.ndjson import NdjsonConfig
 from logs.throttle import INTERVAL
 from shipper.event import Batch, Doc, Messages
 from shipper.json_fields import DEEPEST
+from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
 from shipper.reader.ndjson import NdjsonReader
 from tests.builders import messages, nothing, source
@@ -30,6 +31,7 @@ def decode(given: Given, *, keep_null: bool = False, **options: Any) -> Messages
         NdjsonConfig(**options),
         source(static=STATIC).constants.members,
         ManualClock(),
+        Metrics(),
         keep_null=keep_null,
     )
     run = reader.next()
@@ -58,8 +60,8 @@ def with_file(**more: Any) -> Doc:
         ('{"message": "hello", "a": 1}', "hello", {"a": 1}),
         ('{"message": "hello"}', "hello", {}),
         ('{"message": "", "a": 1}', "", {"message": "", "a": 1}),
-        ('{"message": {"text": "no message"}}', "", {"message": {"text": "no message"}}),
-        ('{"message": 5}', "", {"message": 5}),
+        ('{"message": {"text": "no message"}}', "", {"json": {"message": {"text": "no message"}}}),
+        ('{"message": 5, "json": {"a": 1}}', "", {"json": {"a": 1, "message": 5}}),
         ('{"a": "no message here"}', "", {"a": "no message here"}),
         ('{"a.b": 1}', "", {"a.b": 1}),
         ('{"a": 1, "a": 2}', "", {"a": 2}),
@@ -95,10 +97,12 @@ def test_a_json_object_becomes_members_and_everything_else_stays_a_text(line: st
     [
         ('{"@timestamp": "2026-01-01T00:00:00Z", "@metadata": {"x": 1}, "a": 1}', {"a": 1}),
         ('{"host": {"name": "theirs", "ip": "1.2.3.4"}}', {"host": {"name": "web-1", "ip": "1.2.3.4"}}),
-        ('{"host": "theirs", "agent": {"name": "theirs"}, "a": 1}', {"a": 1}),
+        ('{"host": "theirs", "agent": {"name": "theirs"}, "a": 1}', {"a": 1, "json": {"host": "theirs"}}),
+        ('{"fields": "theirs", "a": 1}', {"a": 1, "json": {"fields": "theirs"}}),
         ('{"fields": {"deep": {"m": 2, "n": 3}}}', {"fields": {"env": "prod", "deep": {"n": 1, "m": 2}}}),
         ('{"tags": ["c", "a"]}', {"tags": ["c", "a", "b"]}),
-        ('{"tags": "c", "a": 1}', {"a": 1}),
+        ('{"tags": "c", "a": 1}', {"a": 1, "json": {"tags": "c"}}),
+        ('{"tags": ["c", 1]}', {"json": {"tags": ["c", 1]}}),
         ('{"log": {"level": "info", "logger": "x"}}', {"log": {"level": "info", "logger": "x"}}),
         ('{"log": {"file": {"path": "/theirs", "name": "x"}}}', with_file(name="x")),
         ('{"log": "text"}', {"json": {"log": "text"}}),
@@ -123,7 +127,10 @@ def test_what_the_event_has_is_kept_and_added_to(line: str, doc: Doc) -> None:
     ("line", "doc"),
     [
         ('{"host": {"name": "theirs"}}', {"host": {"name": "theirs"}}),
-        ('{"host": "theirs"}', {"host": "theirs"}),
+        ('{"host": "theirs"}', {"json": {"host": "theirs"}}),
+        ('{"host": ["theirs"], "json": "text"}', {"json": "text", "json.host": ["theirs"]}),
+        # They may choose the topic.
+        ('{"fields": {"env": "theirs", "more": 1}}', {"fields": {"env": "prod", "deep": {"n": 1}, "more": 1}}),
         ('{"fields": {"deep": {"m": 2}}}', {"fields": {"env": "prod", "deep": {"n": 1, "m": 2}}}),
         ('{"tags": ["c"]}', {"tags": ["c", "a", "b"]}),
         (
@@ -136,27 +143,33 @@ def test_what_the_event_has_is_kept_and_added_to(line: str, doc: Doc) -> None:
         ('{"@timestamp": "2026-01-01T00:00:00Z"}', {"@timestamp": "2026-01-01T00:00:00.000Z"}),
         (
             '{"@timestamp": "yesterday", "a": 1}',
-            {"a": 1} | error("@timestamp not overwritten (parse error on yesterday)"),
+            {"a": 1, "json": {"@timestamp": "yesterday"}}
+            | error("@timestamp not overwritten (parse error on yesterday)"),
         ),
         (
             '{"@timestamp": "2026-02-31T00:00:00Z"}',
-            error("@timestamp not overwritten (parse error on 2026-02-31T00:00:00Z)"),
+            {"json": {"@timestamp": "2026-02-31T00:00:00Z"}}
+            | error("@timestamp not overwritten (parse error on 2026-02-31T00:00:00Z)"),
         ),
-        ('{"@timestamp": 1767225600}', error("@timestamp not overwritten (not string)")),
+        (
+            '{"@timestamp": 1767225600}',
+            {"json": {"@timestamp": 1767225600}} | error("@timestamp not overwritten (not string)"),
+        ),
         ('{"@metadata": {"pipeline": "p"}}', {"@metadata": {"pipeline": "p"}}),
-        ('{"@metadata": "p"}', error("failed to update @metadata")),
+        ('{"@metadata": "p"}', {"json": {"@metadata": "p"}} | error("failed to update @metadata")),
         ('{"type": "access"}', {"type": "access"}),
-        ('{"type": 5}', error("type not overwritten (not string)")),
-        ('{"type": ""}', error("type not overwritten (invalid value [])")),
-        ('{"type": "_doc"}', error("type not overwritten (invalid value [_doc])")),
+        ('{"type": 5}', {"json": {"type": 5}} | error("type not overwritten (not string)")),
+        ('{"type": ""}', {"json": {"type": ""}} | error("type not overwritten (invalid value [])")),
+        ('{"type": "_doc"}', {"json": {"type": "_doc"}} | error("type not overwritten (invalid value [_doc])")),
         (
             '{"type": 5, "@metadata": 6, "error": {"message": "boom", "code": 7}}',
             {
+                "json": {"@metadata": 6, "type": 5},
                 "error": {
                     "message": "boom; failed to update @metadata; type not overwritten (not string)",
                     "code": 7,
                     "type": "json",
-                }
+                },
             },
         ),
     ],
@@ -276,7 +289,9 @@ def test_no_document_is_made_for_lines_that_have_none() -> None:
 
 
 def test_a_message_that_ends_by_time_is_decoded_too() -> None:
-    reader = NdjsonReader(GivenRuns(ending=messages(['{"a": 1}'])), NdjsonConfig(), {}, ManualClock(), keep_null=False)
+    reader = NdjsonReader(
+        GivenRuns(ending=messages(['{"a": 1}'])), NdjsonConfig(), {}, ManualClock(), Metrics(), keep_null=False
+    )
     assert reader.next() is None
     ended = reader.finish()
     assert ended is not None
@@ -288,13 +303,36 @@ def test_what_the_file_shares_is_never_changed_by_what_is_added_in_one_event() -
     shared = source(static=STATIC).constants.members
     before = orjson.dumps(shared)
     line = '{"fields": {"deep": {"m": 2}}, "tags": ["x"], "host": {"ip": 1}, "log": {"file": {"name": 1}}}'
-    reader = NdjsonReader(GivenRuns([line]), NdjsonConfig(overwrite_keys=True), shared, ManualClock(), keep_null=False)
+    reader = NdjsonReader(
+        GivenRuns([line]), NdjsonConfig(overwrite_keys=True), shared, ManualClock(), Metrics(), keep_null=False
+    )
     run = reader.next()
     assert run is not None
     assert run.docs is not None
     run.docs[0]["fields"]["deep"]["n"] = 2
     run.docs[0]["log"]["file"]["path"] = 2
     assert orjson.dumps(shared) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [('{"@timestamp": 1}', 1), ('{"type": 5, "@metadata": 1}', 1), ("x", 1), ('{"host": 1}', 0), ("{}", 0)],
+)
+def test_events_with_a_wrong_object_are_counted(line: str, count: int) -> None:
+    metrics = Metrics()
+    config = NdjsonConfig(overwrite_keys=True)
+    reader = NdjsonReader(GivenRuns([line, '{"a": 1}']), config, {}, ManualClock(), metrics, keep_null=False)
+    reader.next()
+    assert metrics.processor_failures == count
+
+
+def test_members_of_fields_under_root_are_kept() -> None:
+    shared = source(static={"env": "prod"}).constants.members
+    given = GivenRuns(['{"env": "theirs", "host": {"name": "theirs"}}'])
+    reader = NdjsonReader(given, NdjsonConfig(overwrite_keys=True), shared, ManualClock(), Metrics(), keep_null=False)
+    run = reader.next()
+    assert run is not None
+    assert run.docs == [{"host": {"name": "theirs"}}]
 
 
 def test_a_file_of_another_format_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -310,7 +348,7 @@ def test_lines_that_are_not_json_are_logged_once_a_minute_with_their_number(
 ) -> None:
     clock = ManualClock()
     runs = [messages(["x", "y"]), messages(["z"]), messages(['{"a": 1}', "later", "last"])]
-    reader = NdjsonReader(GivenRuns(*runs), NdjsonConfig(), {}, clock, keep_null=False)
+    reader = NdjsonReader(GivenRuns(*runs), NdjsonConfig(), {}, clock, Metrics(), keep_null=False)
     reader.next()
     clock.advance(INTERVAL - 1)
     reader.next()

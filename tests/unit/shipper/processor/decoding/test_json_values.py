@@ -85,14 +85,21 @@ def test_the_json_can_bring_message_and_time_and_members_of_log() -> None:
     assert "error" not in record
 
 
-@pytest.mark.parametrize(
-    "text", ['{"@timestamp":7,"b":1}', '{"@timestamp":"soon","b":1}', '{"type":"_x","b":1}', '{"log":"text","b":1}']
-)
+@pytest.mark.parametrize("text", ['{"@timestamp":7,"b":1}', '{"@timestamp":"soon","b":1}', '{"type":"_x","b":1}'])
 def test_invalid_members_of_the_root_are_reported_and_the_others_are_written(text: str) -> None:
     record = merged(text)
     assert record["b"] == 1
+    assert record["json"] == {name: value for name, value in json.loads(text).items() if name != "b"}
     assert record["@timestamp"] == "1970-01-01T00:00:01.000Z"
     assert record["error"]["type"] == "decode_json_fields"
+    assert record["log"]["file"]["path"] == "/var/log/app.log"
+
+
+@pytest.mark.parametrize("name", ["host", "tags", "fields", "log"])
+def test_a_member_of_another_type_than_in_a_record_is_set_aside(name: str) -> None:
+    record = merged(json.dumps({name: "text"}))
+    assert record["json"] == {name: "text"}
+    assert record.get("error") is None
     assert record["log"]["file"]["path"] == "/var/log/app.log"
 
 
@@ -111,11 +118,18 @@ def test_invalid_members_of_the_root_are_reported_and_the_others_are_written(tex
 def test_an_error_is_counted_and_reported_on_request(options: list[str], text: str, words: str) -> None:
     assert decoded(text, *options) == {"a": text}
     record = decoded(text, *options, "add_error_key: true")
-    assert words in record.pop("error")["message"]
+    error = record.pop("error")
+    assert words in error["message"]
+    assert (error["field"], error["data"]) == ("a", text)
     assert record == {"a": text}
     metrics = Metrics()
     chain_of("- decode_json_fields: {fields: [message]}", metrics)(batch_of([{"message": "x"}, {"message": "{}"}]))
     assert metrics.processor_failures == 1
+
+
+def test_the_data_of_an_error_is_bounded() -> None:
+    (record,) = processed("- decode_json_fields: {fields: [a], add_error_key: true}", {"a": "x" * 5000})
+    assert record["error"]["data"] == "x" * 1000
 
 
 def test_what_is_there_and_no_text_or_not_there_is_left() -> None:

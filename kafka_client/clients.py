@@ -14,6 +14,8 @@ from kafka_client.security import NO_KERBEROS, AwsTokens
 # What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
 _DEBUG: dict[str, Any] = {"log_level": 7, "debug": "broker,topic,metadata,security"}
 
+MAX_NUMBER = 2**31 - 1  # of a setting
+
 # A part of sasl.oauthbearer.config.
 _REMAINDER = re.compile(r"(beginning at: ).+", re.DOTALL)
 
@@ -24,6 +26,7 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     if kind is AdminClient:
         # Without it, a broker creates a topic as soon as its metadata is requested. Consumers have it by default.
         settings = {**settings, "allow.auto.create.topics": False}
+    _refuse_wrapped(settings)
     tokens = settings.get("oauth_cb")
     if isinstance(tokens, AwsTokens):
         tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
@@ -39,6 +42,14 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     except KafkaException as error:
         # Without the cause, whose text a traceback would have.
         raise KafkaException(hiding.error(error.args[0])) from None
+
+
+def _refuse_wrapped(settings: Mapping[str, Any]) -> None:
+    """librdkafka drops the upper bits of a number, and checks the range of the remainder."""
+    for name, value in settings.items():
+        if isinstance(value, int) and abs(value) > MAX_NUMBER:
+            text = f'Configuration property "{name}" value {value} is outside allowed range (at most {MAX_NUMBER})'
+            raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
 
 
 class _Hiding:

@@ -38,7 +38,8 @@ _FACILITIES = (
 _HEADER = ("version", "timestamp", "host name", "app name", "process id", "message id")
 _BOM = "\ufeff"
 _NAME = re.compile(r'[^\s=\]"]{1,32}+')  # of an element of structured data, or of a value in one
-Elements = dict[str, dict[str, str]]
+# The values of each element by name; a name that is repeated (RFC 5424, 6.3.5) has a list.
+Elements = dict[str, dict[str, str | list[str]]]
 
 
 class SyslogError(ShipperError):
@@ -211,10 +212,21 @@ def _read_element(text: str, start: int, elements: Elements) -> int:
         name_end = _name_end(text, name_start)
         if text[name_end : name_end + 2] != '="':
             raise _InvalidElement
-        values[text[name_start:name_end]], end = _quoted_value(text, name_end + 2)
+        value, end = _quoted_value(text, name_end + 2)
+        _add_value(values, text[name_start:name_end], value)
     if text[end : end + 1] != "]":
         raise _InvalidElement
     return end + 1
+
+
+def _add_value(values: dict[str, str | list[str]], name: str, value: str) -> None:
+    before = values.get(name)
+    if before is None:
+        values[name] = value
+    elif isinstance(before, list):
+        before.append(value)
+    else:
+        values[name] = [before, value]
 
 
 def _name_end(text: str, start: int) -> int:

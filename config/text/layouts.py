@@ -157,11 +157,14 @@ def _pairs(digits: str) -> tuple[str, str, str]:
 
 
 def _in_named_zone(naive: datetime, name: str, zone: tzinfo | None) -> datetime:
-    """Return the time in a zone given by a short name. It has a meaning only in a zone that uses it; otherwise it is
-    UTC, as in Go."""
-    for fold in (0, 1):
-        local = in_zone(naive.replace(fold=fold), zone)
+    """Return the time in a zone given by its abbreviation, which the zone that is set must use, at this time or at
+    another one of the year: EST is EST in June, too, as in Go. Raises ValueError for any other abbreviation but UTC and
+    GMT: MST and IST are several zones each."""
+    for moment in (naive, naive.replace(fold=1), *(naive.replace(month=month, day=1) for month in range(1, 13))):
+        local = in_zone(moment, zone)
         if local.tzname() == name:
-            return local.astimezone(UTC)
-    hours = name.removeprefix("GMT")
-    return naive.replace(tzinfo=UTC) - timedelta(hours=int(hours) if hours[:1] in ("+", "-") else 0)
+            return (naive - (local.utcoffset() or timedelta())).replace(tzinfo=UTC)
+    hours = name.removeprefix("UTC").removeprefix("GMT")
+    if hours[:1] in ("", "+", "-"):
+        return naive.replace(tzinfo=UTC) - timedelta(hours=int(hours or 0))
+    raise ValueError(f"{name} is not an abbreviation of the time zone that is set; set timezone to a zone that uses it")

@@ -6,8 +6,8 @@ from typing import Any
 from config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
 from shipper.event import Batch
 from shipper.processor.events import Events
-from shipper.processor.fields import MISSING, Path, path_of, roots
-from shipper.text import without_surrogates
+from shipper.processor.fields import Path, path_of, roots
+from shipper.text import dumps, without_surrogates
 
 TIMESTAMP = ("@timestamp",)
 
@@ -96,11 +96,11 @@ def _text(name: str, default: str | None, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
+    if isinstance(value, dict | list):
+        return dumps(value)
     if default is not None:
         return default
-    if value is MISSING or value is None:
-        raise NoText(f"the event has no field {name}")
-    raise NoText(f"the field {name} is not a text or a number")
+    raise NoText(f"the event has no field {name}")
 
 
 def _moment(events: Events, index: int) -> datetime:

@@ -15,7 +15,7 @@ _START = re.compile(r"CEF:([0-9]{1,9})\|")
 _HEADER_PART = re.compile(r"((?:[^|\\]++|\\.)*+)\|", re.DOTALL)
 _HEADER_ESCAPE = re.compile(r"\\([\\|])")
 # Keys of the specification are letters and digits; the other characters are in use.
-_KEY = re.compile(r"(?:^ *| )([A-Za-z0-9_][A-Za-z0-9_.,\[\]]*+)=")
+_KEY = re.compile(r"(?:^ *| )([A-Za-z0-9_][A-Za-z0-9_.,\[\]-]*+)=")
 _VALUE = re.compile(r"(?:[^=\\]++|\\[=\\nr])*+", re.DOTALL)
 _VALUE_ESCAPE = re.compile(r"\\([=\\nr])")
 _ESCAPED = {"=": "=", "\\": "\\", "n": "\n", "r": "\r"}

@@ -67,8 +67,8 @@ class CommunityId:
         ports: tuple[int, int] | None = None
         if protocol in _WITH_PORTS:
             given = [_number(event.get(end[1]), 65535) for end in (self._source, self._destination)]
-            if given[0] is None or given[1] is None:
-                return
+            if not given[0] or not given[1]:
+                return  # 0 is no port
             ports = given[0], given[1]
         elif protocol in _ANSWERS:
             kind, code = (_number(event.get(path), 255) for path in self._icmp)

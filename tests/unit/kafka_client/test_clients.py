@@ -27,6 +27,12 @@ def test_what_librdkafka_refuses_is_reported_without_secrets(settings: dict[str,
     assert MARKER not in refusal(Producer, settings)
 
 
+@pytest.mark.parametrize("value", [2**32 + 1000, -(2**32) + 1000, 2**31])
+def test_a_number_of_which_librdkafka_would_drop_bits_is_refused(value: int) -> None:
+    assert f'message.max.bytes" value {value} is outside' in refusal(Producer, {"message.max.bytes": value})
+    assert refusal(Producer, {"message.max.bytes": 1_000_000}) == ""
+
+
 def test_what_cannot_be_read_of_a_tokens_options_is_not_shown() -> None:
     settings = {
         "security.protocol": "SASL_PLAINTEXT",

@@ -71,7 +71,7 @@ def refusal(layout: str, value: Any, zone: str = "UTC") -> str:
         ("2006-01-02T15:04:05-07:00:00", "2015-03-07T11:06:49+00:00:10", THEN),
         ("2006-01-02T15:04:05Z070000", "2015-03-07T11:06:49+000010", THEN),
         ("2006-01-02 MST", "2015-03-07 GMT+3", "2015-03-06T21:00:00+00:00"),
-        ("2006-01-02 MST", "2015-03-07 XYZ", "2015-03-07T00:00:00+00:00"),
+        ("2006-01-02 MST", "2015-03-07 -03", "2015-03-07T03:00:00+00:00"),
         ("2006_01_02", "2015_03_07", "2015-03-07T00:00:00+00:00"),
         ("01_2006", "03_2015", "2015-03-01T00:00:00+00:00"),
         ("Janitor 2006", "Janitor 2015", "2015-01-01T00:00:00+00:00"),
@@ -178,7 +178,20 @@ def test_a_time_without_a_zone_is_of_the_one_that_was_set(zone: str, expected: s
 
 def test_a_short_name_means_what_the_zone_that_was_set_means_by_it() -> None:
     assert read("2006-01-02 15:04 MST", "2015-07-07 11:06 CEST", "Europe/Berlin") == "2015-07-07T09:06:00+00:00"
-    assert read("2006-01-02 15:04 MST", "2015-07-07 11:06 CEST", "UTC") == "2015-07-07T11:06:00+00:00"
+    assert read("2006-01-02 15:04 MST", "2015-03-07 11:06 MSK", "Europe/Moscow") == "2015-03-07T08:06:00+00:00"
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "America/Toronto"])
+def test_a_short_name_of_another_time_of_the_year_keeps_its_meaning(zone: str) -> None:
+    assert read("2006-01-02 15:04 MST", "2015-06-07 20:22 EST", zone) == "2015-06-08T01:22:00+00:00"
+    assert read("2006-01-02 15:04 MST", "2015-12-31 20:22 EDT", zone) == "2016-01-01T00:22:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("name", "zone"), [("MSK", "UTC"), ("CEST", "UTC"), ("EST", "Europe/Berlin"), ("XYZ", "Local")]
+)
+def test_a_short_name_that_the_zone_does_not_use_is_refused(name: str, zone: str) -> None:
+    assert f"{name} is not an abbreviation of the time zone" in refusal("2006-01-02 MST", f"2015-03-07 {name}", zone)
 
 
 def test_the_hour_that_comes_twice_is_reported_apart_by_its_short_name() -> None:

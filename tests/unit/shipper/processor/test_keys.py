@@ -25,12 +25,17 @@ def test_a_key_is_the_text_of_its_format_string() -> None:
 
 def test_an_event_without_a_text_has_the_file_id_as_its_key() -> None:
     file_id = source().file_id
-    assert keys("%{[user]}", {"message": "a", "user": "u1"}, {"message": "b"}, {"message": "c", "user": {}}) == [
+    assert keys("%{[user]}", {"message": "a", "user": "u1"}, {"message": "b"}, {"message": "c", "user": None}) == [
         "u1",
         file_id,
         file_id,
     ]
     assert keys("%{[fields.none]}", {"message": "a"}, {"message": "b"}) == [file_id, file_id]
+
+
+def test_an_object_is_compact_json_in_a_key() -> None:
+    assert keys("%{[fields]}", {"message": "a"}) == ['{"team":"web"}']
+    assert keys("%{[user]:none}", {"message": "a", "user": [1, "\ud800", None]}) == ['[1,"?",null]']
 
 
 def test_a_key_of_the_message_is_the_text_of_the_event() -> None:

@@ -54,7 +54,7 @@ def test_what_all_events_of_a_file_share_gives_one_topic(topic: str, expected: s
     ("topic", "reason"),
     [
         ("%{[fields.other]}", "the event has no field fields.other"),
-        ("%{[fields.list]}", "the field fields.list is not a text or a number"),
+        ("%{[fields.list]}", "'[1]' is not a valid topic name"),
         ("%{[fields.empty]}", "'' is not a valid topic name: use up to 249 letters"),
         ("%{[message]}", "'a b' is not a valid topic name"),
         ("..%{[fields.empty]}", "'..' is not a valid topic name"),

@@ -72,6 +72,7 @@ def test_it_may_be_decoded_into_the_event_itself() -> None:
         (r"msg=a\nb\r\nc\\n", {"message": "a\nb\r\nc\\n"}),
         ("msg=trailing  blanks   spt=1232 x=y \t\r\n", {"message": "trailing  blanks  ", "sourcePort": 1232, "x": "y"}),
         ("ad.Error_,Code=1 ad.field[0]=f", {"ad.Error_,Code": "1", "ad.field[0]": "f"}),
+        ("x=1 - 2 ad.rule-id=3", {"x": "1 - 2", "ad.rule-id": "3"}),
         ("SRC=10.0.0.1 c6a4label=x", {"sourceAddress": "10.0.0.1", "deviceCustomIPv6Address4Label": "x"}),
         (
             "eventId=1 in=4294967296 cn2=-5 dpt=0x50",

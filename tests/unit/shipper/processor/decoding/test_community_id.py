@@ -83,6 +83,8 @@ def test_a_seed_and_names_of_fields_can_be_given() -> None:
         TCP | {"source": {"ip": "128.232.110.120"}},
         TCP | {"source": {"ip": "web-1", "port": 1}},
         TCP | {"source": {"ip": "1.2.3.4", "port": 65536}},
+        TCP | {"source": {"ip": "1.2.3.4", "port": 0}},
+        TCP | {"destination": {"ip": "1.2.3.4", "port": "0"}},
         TCP | {"source": {"ip": "1.2.3.4", "port": "9" * 100_000}},
         TCP | {"source": {"ip": ["1.2.3.4"], "port": 1}},
         TCP | {"network": {"transport": "http"}},

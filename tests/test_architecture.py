@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "registry": {"durable", "logs", "monitor"},
     "monitor": {"durable", "logs"},
     "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry", "service"},
-    "spark_sink": {"config", "kafka_client", "logs", "monitor", "service"},
+    "spark_sink": {"config", "durable", "kafka_client", "logs", "monitor", "service"},
 }
 
 # The same within the shipper, for the packages of the pipeline: the data flows to the right, and no import to the left.

@@ -127,6 +127,15 @@ class SinkConfig:
         default=_MAX_DELAY,
         metadata={"since": "0.2", "doc": "The longest wait for `min_offsets_per_trigger`.", "min": 0.001},
     )
+    fsync: bool = field(
+        default=True,
+        metadata={
+            "since": "0.2",
+            "doc": "Whether each batch on a local file system is made to survive a power cut before it counts as "
+            "landed. Without, a batch takes some 10 ms less for each table (more on a slow disk), and what was "
+            "written in the last 30 s before a power cut may be damaged: then the sink refuses to start.",
+        },
+    )
     dedupe: DedupeConfig = field(default_factory=DedupeConfig)
     views: tuple[ViewConfig, ...] = field(
         default=(),

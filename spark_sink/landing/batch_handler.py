@@ -74,6 +74,8 @@ class BatchHandler:
         self._land(NO_BATCH, ends, Unnamed.NOT_A_BATCH)
 
     def _land_batch(self, batch: int) -> None:
+        if self.writer.tables.config.fsync:
+            self.checkpoint.sync(batch)  # else a table could name a batch that the checkpoint does not know
         txn = self._txn(batch)
         name: CommitName = txn
         if batch == self._resumed and self.writer.has_landed(txn):

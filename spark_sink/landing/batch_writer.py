@@ -249,6 +249,8 @@ class BatchWriter:
         self.marks.ends.update(ends)
         versions = {path: now for path, now in versions.items() if self.marks.versions.get(path) != REPAIRING}
         self.marks.versions.update(versions)
+        for path in [path for path, version in versions.items() if version != REPAIRING]:
+            self.tables.log(path).sync(versions[path])  # before the marks rely on it
         rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
         turn = self.marks.next_turn
         self.tables.stage_marks(rows).commit(name, turn)

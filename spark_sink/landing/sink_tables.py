@@ -76,7 +76,7 @@ class SinkTables:
         """Return the log of the table; the first time in this run, the table is created or gets what it lacks."""
         if path not in self._logs:
             layout = self._layout(path)
-            log = self._logs[path] = creation.prepare(Location(path), layout)
+            log = self._logs[path] = creation.prepare(Location(path, fsync=self.config.fsync), layout)
             partitioned = log.table.metadata().partition_columns
             if partitioned != ([layout.partition_by] if layout.partition_by else []):
                 self._check_partitions(path, partitioned)

@@ -5,7 +5,8 @@ what it looks at. The sink reads the log of each table once for all of them, in 
 once before, for the number of the last append), and again only where step 8 changes the table. Spark lists it twice
 more for each query over the rows of a table: over the marks in step 1, over lines and dead letter in step 10.
 
-    1   read_marks        What has landed. Without it, everything would be new.
+    1   read_marks        What has landed. Without it, everything would be new. What a power cut has torn of a log is
+                          deleted before it is read, here and in step 2.
     2   read_tables       One version of each table for every question: between two looks another program may commit.
                           One of an earlier form is refused at once: `spark-sink migrate` changes what all that
                           follows would look at.
@@ -47,6 +48,7 @@ from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.stages import Stopwatch
 from spark_sink.rows.options import columns_of, row_options
 from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.power_cuts import mend_table
 from spark_sink.storage.tables import Table, TableSnapshot
 
 Item = TypeVar("Item")
@@ -113,11 +115,14 @@ class Startup:
         return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock, self.progressed)
 
     def read_marks(self, marks_table: Table) -> Marks:
+        mend_table(marks_table.path, self.log)
         known = marks.load(marks_table.path, self.clock() - self.config.dedupe.forget_after)
         self.progressed()
         return known
 
     def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
+        for table in tables.all(known):
+            mend_table(table.path, self.log)
         snapshots = {table.path: table.snapshot() for table in self._each(tables.known(known))}
         guard.check_forms(snapshots.values())
         return StartupState(known, snapshots, tables.dead_letter.snapshot())
@@ -219,7 +224,10 @@ def open_writer(
 ) -> BatchWriter:
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
     tables = SinkTables(spark, config, columns_of(config), log)
+    mend_table(tables.marks.path, log)
     known = marks.load(tables.marks.path, clock() - config.dedupe.forget_after)
+    for table in tables.all(known):
+        mend_table(table.path, log)
     return new_writer(tables, known, OrphanedRows(), new_reader, clock)
 
 

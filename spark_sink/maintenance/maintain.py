@@ -30,6 +30,7 @@ from spark_sink.maintenance.status_report import many_files
 from spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from spark_sink.maintenance.table_steps import TableSteps
 from spark_sink.spark_session import sink_session
+from spark_sink.storage.power_cuts import mend_table, sync_commits
 
 logger = logging.getLogger(__name__)
 
@@ -78,13 +79,18 @@ class Maintenance:
         return 1 if self.failed else 0
 
     def _maintain_table(self, known: KnownTable) -> None:
+        if not self.dry_run:
+            mend_table(known.table.path, logger.warning)
         if not known.table.exists():
             return logger.info(f"{known.title}: {known.table.path} does not exist yet")
+        version = known.table.version()
         steps = TableSteps(known, self.config, self.dry_run, self.now, self.uncommitted_since)
         before = steps.read_sizes()
         self.done += 1
         for step in steps.all():
             self._guarded(f"{step.__name__} of {known.title}, {known.table.path}", partial(retried, step))
+            if self.config.fsync:
+                version = sync_commits(known.table.path, version)
         after = steps.read_sizes()
         if not self.dry_run:
             logger.info(

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
 
-OURS = ("config", "kafka_client", "logs", "monitor", "service", "spark_sink")
+OURS = ("config", "durable", "kafka_client", "logs", "monitor", "service", "spark_sink")
 # What tasks import beside Spark's own: module and distribution.
 LIBRARIES = {
     "confluent_kafka": "confluent-kafka",

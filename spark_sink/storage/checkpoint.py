@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.platform.jvm import file_system, hadoop_path, java_class
+from spark_sink.storage.locations import Location
+from spark_sink.storage.power_cuts import sync_files
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,16 @@ class Checkpoint:
         that both name: of all others the query will read whatever Kafka has."""
         planned = self.ends(self.last_planned())
         return {partition: end for partition, end in self.ends(self.last_committed()).items() if partition in planned}
+
+    def sync(self, batch: int) -> None:
+        """Make what Spark has written by the time it runs this batch survive a power cut, on a local file system."""
+        if (directory := Location(self.path).directory) is None:
+            return
+        names = ("metadata", f"offsets/{batch}", f"commits/{batch - 1}")
+        try:
+            sync_files(directory, (name for name in names if (directory / name).exists()))
+        except OSError as error:
+            raise SinkError(f"cannot make the checkpoint {self.path} survive a power cut: {error}") from error
 
     def _last(self, directory: str) -> int:
         with self._reading(directory):

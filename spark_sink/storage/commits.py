@@ -16,6 +16,9 @@ module reads what is new, and decides again:
 - An error after the commit was written (an object store's answer was lost, and its retry met the first one's file):
   each commit has an id of its own in its `commitInfo`, and is recognised by it.
 
+On a local file system the data files are durable before the commit is written, and the commit before `append` returns
+(`power_cuts`).
+
 A process killed within a commit leaves the commit, or none. On a local disk it may also leave a file `…json#1` in
 `_delta_log`, which no reader takes for a commit.
 
@@ -26,7 +29,7 @@ cores, local disk); and by 0.2 ms for each commit since the last checkpoint of t
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -42,6 +45,7 @@ from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import Refused, SinkError
 from spark_sink.storage.data_files import DataFile
 from spark_sink.storage.locations import Location
+from spark_sink.storage.power_cuts import sync_files
 from spark_sink.storage.table_size import TableSize, count, size_of
 from spark_sink.storage.writable import check_writable
 
@@ -72,12 +76,14 @@ class CommitLog:
     _examined: object = field(init=False, default=None)
     _own: int = field(init=False, default=NO_BATCH)  # the version of the last commit of this process
     _cleaned: str = field(init=False, default="")  # the day of the last clean-up
+    _durable: int = field(init=False)  # the last version that was fsynced
     # The size of the table; None until it is counted, and again when another process has changed it.
     size: TableSize | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._files = self.location.files()
         self._examine()
+        self._durable = self.version - CHECKPOINT_INTERVAL  # others may have written the last ones a moment ago
 
     @property
     def version(self) -> int:
@@ -132,15 +138,18 @@ class CommitLog:
         if turn is not None:
             named.append(TxnId(TURNS, turn))
         commit_id, error = uuid4().hex, None
+        self._sync_files(file.path for file in files)
         for _ in range(TRIES):
             read = self.refresh()
             self._check_batch(txn)
             self._check_turn(turn)
+            self.sync(read)
             try:
                 self._write(files, named, commit_id)
             except _ERRORS as failed:
                 error = failed
             else:
+                self.sync(read + 1)
                 self._own = read + 1
                 if self.size is not None:
                     self.size += size_of(files)
@@ -149,6 +158,7 @@ class CommitLog:
             if self.refresh() == read:
                 raise SinkError(f"cannot write to the log of the table {self.location.path}: {error}") from error
             if (own := self._version_of(commit_id, read)) is not None:
+                self.sync(own)
                 return own
         raise SinkError(
             f"the table {self.location.path}: other programs committed {TRIES} times between its log was read and "
@@ -240,6 +250,23 @@ class CommitLog:
         info = self._files.get_file_info(f"_delta_log/{version:020}.json")
         return info.size, info.mtime_ns  # an `info` is equal to none, not even to that of the same file
 
+    def sync(self, version: int) -> None:
+        """Make all commits up to this version survive a power cut, whoever wrote them: one that is torn below another
+        could not be told from damage. Raises SinkError."""
+        files = (f"_delta_log/{number:020}.json" for number in range(max(self._durable + 1, 0), version + 1))
+        self._sync_files(file for file in files if self._files.get_file_info(file).is_file)
+        self._durable = max(self._durable, version)
+
+    def _sync_files(self, files: Iterable[str]) -> None:
+        try:
+            if self.location.fsync and (directory := self.location.directory) is not None:
+                sync_files(directory, files)
+        except OSError as error:
+            raise SinkError(
+                f"cannot make the table {self.location.path} survive a power cut: {error}. Look at this disk; fsync: "
+                "false switches this off"
+            ) from error
+
     def _maintain_log(self, version: int) -> None:
         """Write a checkpoint of the log when it is due, and once a day delete what is older than it is kept. An error
         is logged: the rows are committed, and the next checkpoint will do.
@@ -255,10 +282,12 @@ class CommitLog:
             today = datetime.now(UTC).date().isoformat()
             if properties.get("delta.enableExpiredLogCleanup", "true") == "true" and self._cleaned != today:
                 self._cleaned = today
+                # The commits that it stands for are about to be deleted.
+                self._sync_files(("_delta_log/_last_checkpoint", f"_delta_log/{self.version:020}.checkpoint.parquet"))
                 self.table.cleanup_metadata()
             if (read := self.location.open()) is not None and self._is_same(read):
                 self.table = read
-        except _ERRORS as error:
+        except (*_ERRORS, SinkError) as error:
             logger.warning(
                 f"cannot write a checkpoint of the log of {self.location.path} at version {version}, or read it, "
                 f"without which reading and writing the table slow down: {error}",

@@ -8,6 +8,8 @@ from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.schema import ArrayType, PrimitiveType, StructType
 
+from durable.disk import make_directory
+from durable.errors import Misplaced
 from spark_sink.errors import Refused, SinkError
 from spark_sink.records.schema import HEADERS_TYPE, Column
 from spark_sink.storage.commits import CommitLog
@@ -42,11 +44,13 @@ def prepare(location: Location, layout: Layout) -> CommitLog:
         log = CommitLog(location, table)
         _extend(log, layout)
         return log
-    except (DeltaError, OSError) as error:
+    except (DeltaError, OSError, Misplaced) as error:
         raise SinkError(f"cannot create the table {location.path}: {error}") from error
 
 
 def _create(location: Location, layout: Layout) -> DeltaTable:
+    if location.fsync and location.directory is not None:
+        make_directory(location.directory)  # it survives a power cut; what is in it does with the first append
     return DeltaTable.create(
         location.uri,
         Schema([_field(column) for column in layout.columns]),

@@ -5,6 +5,7 @@ A location is a value: it can be sent to the tasks that write.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -31,17 +32,27 @@ class Location:
     """The directory of a table: a path, or the URI of an object store as Spark has it (s3a://bucket/lines).
 
     `options`: deltalake's storage options (aws_region, aws_endpoint ...); what is not among them comes from the
-    environment, as in every program of the store's vendor.
+    environment, as in every program of the store's vendor. `fsync`: whether commits on a local file system survive a
+    power cut.
     """
 
     path: str
     options: Mapping[str, str] = field(default_factory=dict)
+    fsync: bool = True
 
     @property
     def uri(self) -> str:
         """The path as deltalake takes it."""
         scheme, colon, rest = self.path.partition(":")
         return f"{_SCHEMES[scheme]}:{rest}" if colon and scheme in _SCHEMES else self.path
+
+    @property
+    def directory(self) -> Path | None:
+        """The directory on this machine, None of another store."""
+        parts = urlsplit(self.path)
+        if parts.scheme == "file":
+            return Path("/" + self.path.partition(":")[2].lstrip("/"))
+        return Path(self.path) if "://" not in self.path else None
 
     @property
     def storage_options(self) -> dict[str, str]:

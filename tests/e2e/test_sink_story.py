@@ -81,6 +81,21 @@ def test_each_record_has_landed_once(lab: SinkLab) -> None:
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 1, "no value": 1, "no @timestamp": 1}
 
 
+def test_it_starts_by_itself_after_a_power_cut(lab: SinkLab) -> None:
+    """The newest files of Spark's checkpoint are empty, and the hint at the last checkpoint of the log is."""
+    assert lab.terminate() == 0, lab.log_text()
+    offsets, commits = (lab.checkpoint / name for name in ("offsets", "commits"))
+    newest = max(int(path.name) for path in offsets.iterdir() if path.name.isdigit())
+    (commits / str(newest)).write_bytes(b"")
+    (offsets / str(newest + 1)).write_bytes(b"")
+    (offsets / f".{newest + 1}.crc").write_bytes(b"")
+    (lab.lines / "_delta_log" / "_last_checkpoint").write_bytes(b"")
+    lab.send_lines(100)
+    lab.start()
+    lab.await_all()
+    assert lab.log_text().count("deleted a file that a power cut has torn") == 3
+
+
 @pytest.mark.slow("three JVMs at once; maintenance/test_maintain.py runs beside a stream, too")
 def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     options = ["-E", "maintenance.optimize.closed_after=0", "-E", "maintenance.vacuum.mode=full"]

@@ -22,6 +22,7 @@ from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.rows.batches import KafkaRecords
 from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.power_cuts import mend_checkpoint
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
@@ -171,9 +172,10 @@ class LandingLab:
     def start(self) -> None:
         """A process starts: everything that it knows, it has read."""
         path = Path(self.config.checkpoint.path)
+        mend_checkpoint(str(path), self.logged.append)
         if not (path / "metadata").exists():
             for directory in ("offsets", "commits"):
-                (path / directory).mkdir(parents=True)
+                (path / directory).mkdir(parents=True, exist_ok=True)
             (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
         self.checkpoint = Checkpoint(self.spark, str(path))
         ids = self.kafka.ids(set(self.topics()))

@@ -74,9 +74,9 @@ class BatchHandler:
         self._land(NO_BATCH, ends, Unnamed.NOT_A_BATCH)
 
     def _land_batch(self, batch: int) -> None:
+        txn = self._txn(batch)
         if self.writer.tables.config.fsync:
             self.checkpoint.sync(batch)  # else a table could name a batch that the checkpoint does not know
-        txn = self._txn(batch)
         name: CommitName = txn
         if batch == self._resumed and self.writer.has_landed(txn):
             name = Unnamed.NAME_IS_USED  # the remainder of the batch, if there is one, is committed without a name

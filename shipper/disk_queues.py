@@ -57,17 +57,18 @@ class DiskQueues:
                 entry.save(self._environment.stopping)
             seed = int(queue_id[:16], 16)
             look = entry.look_for_repeats if is_transactional else nothing_more
-            loaded = load(files, directory, seed, entry.position, look)
+            loaded = load(files, directory, seed, entry.progress, look)
             entry.keep_repeats()
         _report(loaded, directory)
-        report_others(queue_id, directory, parts.registrar)
-        store = SegmentStore(files, directory, seed, self._config.bytes_of_segment, loaded.segments)
+        loaded.lost.events += report_others(queue_id, directory, parts.registrar)
+        segment_size = self._config.bytes_of_segment
+        store = SegmentStore(files, directory, seed, segment_size, loaded.segments, loaded.written)
         backlog = Backlog(files, store, loaded.waiting, loaded.lost)
         config = self._config
         options = QueueOptions(config.flush, config.read_ahead, config.write_ahead, takes_all, is_transactional)
         writer = self._writer(store)
         queue = DiskQueue(parts.memory, writer, backlog, entry.positions(parts.staging), options, clock)
-        queue.resume(entry.position, loaded.next_sequence, entry.repeats)
+        queue.resume(loaded.progress, loaded.next_sequence, entry.repeats)
         parts.stack.push(locked.pop_all())
         parts.stack.callback(queue.close, 1.0)
         writer.start()

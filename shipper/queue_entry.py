@@ -1,10 +1,12 @@
 """The queue's entry in the registry."""
 
+import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from registry.registrar import Registrar
 from registry.state import FileState
@@ -13,7 +15,7 @@ from shipper.committed_positions import Stopped
 from shipper.output_context import QUEUE
 from shipper.pipeline.disk_queue.content import Decoder, expanded
 from shipper.pipeline.disk_queue.frames import Frame
-from shipper.pipeline.disk_queue.options import Positions
+from shipper.pipeline.disk_queue.options import Positions, Progress
 from shipper.pipeline.disk_queue.repeats import Repeats
 from shipper.source.reading.staging import Staging
 
@@ -23,7 +25,7 @@ SAVE_CHECK = 0.2  # seconds
 
 
 class QueueEntry:
-    """Used by the reading thread only."""
+    """Used by the reading thread only. `progress`: None if the registry does not know the queue."""
 
     def __init__(self, queue_id: str, directory: Path, registrar: Registrar, clock: Clock) -> None:
         known = registrar.states.get(queue_id)
@@ -31,18 +33,20 @@ class QueueEntry:
         self._state = known or FileState(
             id=queue_id, path=str(directory), device=0, inode=0, updated=clock.time(), kind=QUEUE
         )
-        self.repeats = Repeats(self._state.cursor)
+        self.progress = None if known is None else _progress(known)
+        self.repeats = Repeats(_values(self._state).get("ends", ""))
         self._decoder = Decoder()
         self._registrar = registrar
         self._clock = clock
 
-    @property
-    def position(self) -> int:
-        return self._state.position
-
     def at(self, position: int) -> FileState:
         """Return the entry as it is with this position."""
-        return replace(self._state, position=position, cursor=self.repeats.text, updated=self._clock.time())
+        return self._with(replace(self.progress or Progress(), position=position))
+
+    def _with(self, progress: Progress) -> FileState:
+        values = {"delivered": progress.delivered, "written": progress.written, "ends": self.repeats.text}
+        cursor = json.dumps(values, separators=(",", ":"))
+        return replace(self._state, position=progress.position, cursor=cursor, updated=self._clock.time())
 
     def look_for_repeats(self, frame: Frame, content: bytes) -> None:
         """Note the file of a batch that is on disk: it may be read again from before that."""
@@ -50,7 +54,7 @@ class QueueEntry:
             self.repeats.note(*self._decoder.file_end(expanded(frame.kind, content)))
 
     def keep_repeats(self) -> None:
-        """Keep of the repeats what files may give again, and note the entry: a later start must find the directory."""
+        """Keep of the repeats what files may give again."""
         states = self._registrar.states
 
         def position_of(file_id: str) -> int | None:
@@ -58,15 +62,14 @@ class QueueEntry:
             return None if state is None else state.position
 
         self.repeats.keep(position_of)
-        self.note(self.position)
 
-    def note(self, position: int) -> None:
-        self._state = self.at(position)
-        self._registrar.note(self._state)
+    def note(self, progress: Progress) -> None:
+        self.progress = progress
+        self._registrar.note(self._with(progress))
 
     def positions(self, staging: Staging | None) -> Positions:
         stage = None if staging is None else staging.of(self.at)
-        return Positions(self.note, lambda position: self._registrar.save([self.at(position)]), stage)
+        return Positions(self.note, lambda progress: self._registrar.save([self._with(progress)]), stage)
 
     def save(self, stopping: Callable[[], bool]) -> None:
         """Have the entry on disk before anything is sent: what the registry does not know counts as removed. Raises
@@ -77,16 +80,37 @@ class QueueEntry:
                 raise Stopped
 
 
-def report_others(queue_id: str, directory: Path, registrar: Registrar) -> None:
-    """Remove entries of queues that are no more, and warn of one that was used before and has something left."""
+def _values(state: FileState) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(state.cursor) if state.cursor else {}
+    return values if "written" in values else {"ends": state.cursor}  # as it was before
+
+
+def _progress(state: FileState) -> Progress:
+    values = _values(state)
+    return Progress(state.position, values.get("delivered", 0), values.get("written", 0))
+
+
+def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
+    """Remove entries of queues that are no more, and warn of one that was used before and has something left. Return
+    how many events at least are lost with the former."""
+    lost = 0
     for state in list(registrar.states.values()):
         if state.kind != QUEUE or state.id == queue_id:
             continue
         if Path(state.path) == directory or not any(Path(state.path).glob("*.seg")):
             registrar.remove(state.id)
+            progress = _progress(state)
+            if progress.delivered < progress.written:
+                lost += progress.written - progress.delivered
+                logger.error(
+                    "the queue on disk is missing: %s: at least %d events that waited there are lost",
+                    state.path,
+                    progress.written - progress.delivered,
+                )
         else:
             logger.warning(
                 "%s was the queue on disk before, and events may wait there; they are not sent while queue.disk.path "
                 "names another directory: run the agent once with that path",
                 state.path,
             )
+    return lost

@@ -9,7 +9,7 @@ from pathlib import Path
 from shipper.event import Batch
 from shipper.pipeline.disk_queue.backlog import Backlog
 from shipper.pipeline.disk_queue.files import SegmentDisk
-from shipper.pipeline.disk_queue.options import Positions, QueueOptions
+from shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions
 from shipper.pipeline.disk_queue.queue import DiskQueue
 from shipper.pipeline.disk_queue.segments import load
 from shipper.pipeline.disk_queue.store import SegmentStore
@@ -39,7 +39,7 @@ class QueueLab:
     max_size: int = 0
     segment_size: int = 10**6
     clock: ManualClock = field(default_factory=ManualClock)
-    position: int = 0
+    progress: Progress | None = None
     saves: bool = True
     resolved: list[str] = field(default_factory=list)
 
@@ -50,26 +50,33 @@ class QueueLab:
         self.start()
 
     def start(self) -> None:
-        loaded = load(self.files, self.directory, SEED, self.position)
+        loaded = load(self.files, self.directory, SEED, self.progress)
         self.lost = loaded.lost
         self.memory = MemoryQueue(self.events, 10**9)
-        self.store = SegmentStore(self.files, self.directory, SEED, self.segment_size, loaded.segments)
+        self.store = SegmentStore(self.files, self.directory, SEED, self.segment_size, loaded.segments, loaded.written)
         self.writer = SegmentWriter(self.store, WriterOptions(self.max_size), clock=self.clock.monotonic)
         backlog = Backlog(self.files, self.store, loaded.waiting, loaded.lost)
         positions = Positions(self._note, self._save)
         self.queue = DiskQueue(self.memory, self.writer, backlog, positions, self.options, self.clock)
-        self.queue.resume(self.position, loaded.next_sequence)
+        self.queue.resume(loaded.progress, loaded.next_sequence)
 
     def kill(self) -> None:
         self.in_flight.clear()
         self.start()
 
-    def _note(self, position: int) -> None:
-        assert position >= self.position
-        self.position = position
+    @property
+    def position(self) -> int:
+        return 0 if self.progress is None else self.progress.position
 
-    def _save(self, position: int) -> Saved:
-        self._note(position)
+    def _note(self, progress: Progress) -> None:
+        before = self.progress or Progress()
+        assert progress.position >= before.position
+        assert progress.written >= before.written
+        assert progress.written >= progress.delivered >= before.delivered
+        self.progress = progress
+
+    def _save(self, progress: Progress) -> Saved:
+        self._note(progress)
         return Saved(self.saves)
 
     def put(self, *texts: str, repeatable: bool = False, file_id: str = "f1", start: int = 0) -> Batch:

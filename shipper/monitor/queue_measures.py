@@ -57,7 +57,7 @@ QUEUE_MEASURES: tuple[Measure | Times, ...] = (
     Measure(
         "counter",
         "queue_disk_events_lost",
-        "Events that were lost by damage to the disk, as far as it is known; the log has each place.",
+        "Events, at least, that were lost by damage to the disk; the log has each place.",
         _of_disk_queue(lambda q: q.events_lost),
     ),
     Measure(

@@ -77,7 +77,7 @@ class Program:
         self._check_order()
         arrived = {*self.before, *lab.arrived}
         assert set(lab.resolved) <= arrived, "a source forgot what was not delivered"
-        assert lab.lost.bytes == 0
+        assert lab.lost.events == 0
         assert lab.position == lab.queue.sequence
         assert (lab.memory.events, lab.memory.bytes, lab.memory.reserved_events) == (0, 0, 0)
         for _ in range(4):

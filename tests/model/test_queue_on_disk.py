@@ -62,6 +62,57 @@ def test_lines_of_a_file_that_is_deleted_survive_an_outage_and_a_kill(lab: Lab) 
     assert lab.running.metrics.bytes_lost == 0
 
 
+def waiting(lab: Lab) -> int:
+    """Let 20 lines of a file wait on disk, remove the file, and kill the agent. Return the bytes of the newest
+    segment."""
+    lab.disk_queue = DiskQueueConfig(flush=0)
+    lab.start()
+    lab.destination.holding = True
+    for number in range(20):
+        lab.append("a.log", f"{number}\n")
+        stand_still(lab)
+    lab.remove("a.log")
+    stand_still(lab)
+    kill(lab)
+    return segments(lab)[-1].stat().st_size
+
+
+def events_lost(lab: Lab) -> int:
+    disk = lab.running.pipeline.disk
+    figures = None if disk is None else disk.figures()
+    assert figures is not None, "there is a queue on disk"
+    return figures.events_lost
+
+
+@pytest.mark.parametrize("place", [0.1, 0.97])
+def test_a_flipped_bit_costs_the_lines_of_one_batch_which_are_counted(lab: Lab, place: float) -> None:
+    size = waiting(lab)
+    data = bytearray(segments(lab)[-1].read_bytes())
+    data[int(size * place)] ^= 4
+    segments(lab)[-1].write_bytes(data)
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 19)
+    assert events_lost(lab) == 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_removed_is_counted(lab: Lab, whole: bool, caplog: pytest.LogCaptureFixture) -> None:
+    waiting(lab)
+    for directory in lab.data.parent.glob("data*/diskqueue"):  # that of a killed agent has another path
+        if whole:
+            shutil.rmtree(directory)
+        else:
+            for path in directory.glob("*.seg"):
+                path.unlink()
+    lab.start()
+    lab.step(seconds=0.2)
+    assert events_lost(lab) == 20
+    assert "20 events that waited there are lost" in caplog.text
+    kill(lab)
+    lab.start()
+    assert events_lost(lab) == 0
+
+
 def test_an_output_that_works_leaves_the_disk_alone(lab: Lab) -> None:
     lab.disk_queue = DiskQueueConfig()
     lab.ship("a.log", "one", "two")

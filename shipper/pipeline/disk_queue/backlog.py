@@ -11,7 +11,9 @@ from shipper.pipeline.disk_queue.content import Decoder, expanded
 from shipper.pipeline.disk_queue.entry import Entry
 from shipper.pipeline.disk_queue.files import SegmentFiles
 from shipper.pipeline.disk_queue.frames import Damage, Frame, FrameScan
-from shipper.pipeline.disk_queue.segments import Lost, Segment, Waiting
+from shipper.pipeline.disk_queue.lost import Gaps, Lost
+from shipper.pipeline.disk_queue.segment import Segment
+from shipper.pipeline.disk_queue.segments import Waiting
 from shipper.pipeline.disk_queue.store import SegmentStore
 
 logger = logging.getLogger(__name__)
@@ -30,45 +32,52 @@ class Backlog:
         self._files = files
         self._store = store
         self._decoder = Decoder()
-        self._segment: Segment | None = None
+        self._segment = waiting.segment
         self._offset = waiting.offset
-        if waiting.frames:
-            self._segment = self._segment_of(waiting.segment)
         self._scan: FrameScan | None = None
+        self._gaps = Gaps(lost, waiting.number)
         self._least = 0  # the lowest sequence number that the next frame may have
+        self._last = waiting.last  # the sequence number of the last frame, and the number of the first event behind it
+        self._following = waiting.following
 
     def add(self, entry: Entry) -> None:
         """Add a batch that is on disk, and that memory does not keep."""
-        assert entry.place is not None, "it is on disk"
+        place = entry.place
+        assert place is not None, "it is on disk"
         if not self.frames:
-            self._segment, self._offset = self._segment_of(entry.place.segment), entry.place.offset
-            self._scan = None
+            self._segment, self._offset, self._scan = place.segment, place.offset, None
+            self._gaps = Gaps(self.lost, place.number)
         self.frames += 1
         self.events += entry.batch.events
         self.bytes += entry.batch.size
+        self._last, self._following = entry.sequence, place.following
 
-    def next(self, resolve: Callable[[], None]) -> tuple[int, Batch] | None:
-        """Return the next batch and its sequence number; None if there is none left. What is damaged is counted as lost
-        and passed over. Raises OSError."""
+    def next(self, resolve: Callable[[], None]) -> tuple[Frame, Batch] | None:
+        """Return the next batch with its frame; None if there is none left. What is damaged is counted as lost and
+        passed over. Raises OSError."""
         while self.frames:
             item = self._next_item()
             if item is None:
                 self._give_up()
             elif isinstance(item, Damage):
                 assert self._segment is not None, "a segment is read"
-                self.lost.add(self._segment, item)
+                self._gaps.damaged(self._segment, item)
             else:
                 frame, content = item
                 if frame.sequence < self._least:
                     continue  # of a segment that is a copy: it was not counted
+                if frame.sequence > self._last:
+                    self._give_up()  # this one is in memory yet
+                    break
                 self._least = frame.sequence + 1
+                self.events -= self._gaps.passed(frame, 0, frame.number)
                 self._take_out(frame)
                 try:
                     batch = self._decoder.batch(expanded(frame.kind, content), resolve)
                 except ValueError as error:
                     self._not_understood(frame, error)
                 else:
-                    return frame.sequence, batch
+                    return frame, batch
         return None
 
     def _next_item(self) -> tuple[Frame, bytes] | Damage | None:
@@ -83,35 +92,38 @@ class Backlog:
                     item = self._scan.next()
                 except FileNotFoundError:  # removed by someone: what is behind it must not wait forever
                     start, self._offset, self._scan = self._offset, segment.end, None
-                    return Damage(start, segment.end, None)
+                    return Damage(start, segment.end)
                 self._offset = self._scan.offset
                 return item
-            self._segment = self._segment_after(segment.number)
+            self._segment = self._segment_after(segment)
             if self._segment is not None:
                 self._offset, self._scan = self._segment.start, None
         return None
 
     def _take_out(self, frame: Frame) -> None:
-        self.frames -= 1
         self.events -= frame.events
         self.bytes -= frame.raw_bytes
         self.events_read += frame.events
-        if not self.frames:
-            self._files.stop_reading()
+        self.frames -= 1
+        if frame.sequence == self._last:
+            self._empty()
 
     def _give_up(self) -> None:
-        """Nothing is left although frames were counted: they were damaged, which was reported."""
+        """Nothing is left although frames were counted: they are damaged or missing."""
+        self._gaps.close(0, self._following)
+        self._empty()
+
+    def _empty(self) -> None:
         self.frames = self.events = self.bytes = 0
         self._files.stop_reading()
 
     def _not_understood(self, frame: Frame, error: ValueError) -> None:
         segment = self._segment
         assert segment is not None, "a segment is read"
-        logger.error("the queue's segment %s has at byte %d what cannot be read: %s", segment.path, frame.offset, error)
-        self.lost.add(segment, Damage(frame.offset, frame.end, frame.events))
+        place = f"{segment.path} from byte {frame.offset} to {frame.end} cannot be understood ({error})"
+        self.lost.add(frame.number, frame.following, [place])
 
-    def _segment_of(self, number: int) -> Segment | None:
-        return next((segment for segment in tuple(self._store.segments) if segment.number == number), None)
-
-    def _segment_after(self, number: int) -> Segment | None:
-        return next((segment for segment in tuple(self._store.segments) if segment.number > number), None)
+    def _segment_after(self, segment: Segment) -> Segment | None:
+        segments = tuple(self._store.segments)
+        following = segments.index(segment) + 1 if segment in segments else 0
+        return segments[following] if following < len(segments) else None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from shipper.event import Batch
 from shipper.pipeline.disk_queue.store import Place
+from shipper.pipeline.queue import MemoryQueue
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
     """`release`: resolves the batch for its source, once it is delivered or on disk; calling it again does nothing.
     `due`: monotonic time at which it is to be written unless it is delivered. `reservation`: of its room in memory,
-    while it is kept back. `place`: where it is on disk; None while it is not."""
+    while it is kept back; else None. `place`: where it is on disk; None while it is not."""
 
     sequence: int
     batch: Batch
@@ -23,3 +25,27 @@ class Entry:
     reservation: Any = None
     place: Place | None = None
     is_delivered: bool = False
+
+
+class KeptBack:
+    """Batches that wait in memory, in order, until the output or the disk has them."""
+
+    def __init__(self, memory: MemoryQueue) -> None:
+        self.entries: deque[Entry] = deque()
+        self.events = self.bytes = 0
+        self._memory = memory
+
+    def add(self, entry: Entry) -> None:
+        entry.reservation = reservation = self._memory.reserve(entry.batch)
+        self.events += reservation.events
+        self.bytes += reservation.bytes
+        self.entries.append(entry)
+
+    def take(self) -> Entry:
+        """Take out the first one."""
+        entry = self.entries.popleft()
+        reservation, entry.reservation = entry.reservation, None
+        self._memory.release(reservation)
+        self.events -= reservation.events
+        self.bytes -= reservation.bytes
+        return entry

@@ -1,13 +1,16 @@
 """A segment's bytes: a header, and frames, of which each is one batch.
 
-    header   b"shqsegm1", version, seed, where the segment before ends, checksum
+    header   b"shqsegm1", version, seed, number of the next event, checksum
     frame    b"\xf5shq", checksum of what follows, length and kind of the payload, checksum of the payload, sequence
-             number, synced, events and messages' bytes of the batch, events of the segment's frames before; payload
+             number, synced, events and messages' bytes of the batch, number of its first event; payload
 
-All numbers are little-endian; checksums are xxh3 with the seed of the queue, so that no text of a log can contain what
-passes for a frame. `synced` is where the segment ended on disk (fsync) when the frame was written. So damage before the
-`synced` of any later frame was done to what was on disk, and damage behind all of them may be what a crash left of
-frames that nobody relied on: a torn tail. Of a segment that has a successor, that one's header says where it ended.
+All integers are little-endian; checksums are xxh3 with the seed of the queue, so that no text of a log can contain what
+passes for a frame.
+
+Events are numbered in the order in which they are written, over all segments of a queue and all processes. So two
+frames show how many events were between them, whatever happened to the bytes and files in between. Events before
+`synced` were on disk (fsync) when the frame was written: one of them that is missing is lost by damage, and what is
+missing behind the `synced` of all frames may be what a crash left of frames that nobody relied on, a torn tail.
 
 A frame stands alone: damage to one costs no other. What is behind it is found by the next frame's first bytes.
 """
@@ -20,7 +23,7 @@ from dataclasses import dataclass
 
 from xxhash import xxh3_64_intdigest
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"shqsegm1"
 FRAME_MAGIC = b"\xf5shq"
 PLAIN = 0
@@ -41,8 +44,8 @@ class DamagedHeader(Exception):
     """Raised where a segment does not begin with a header."""
 
 
-class TooNewSegment(Exception):
-    """Raised for a segment of a later release."""
+class ForeignVersion(Exception):
+    """Raised for a segment that another release wrote in another form."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -51,33 +54,33 @@ class TooNewSegment(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """`previous_end`: where the segment before ended when this one was begun, in bytes; 0 if there was none."""
+    """`number`: of the event that was the next when the segment was begun. All before it were on disk."""
 
     seed: int
-    previous_end: int
+    number: int
 
     def written(self) -> bytes:
-        head = _HEADER.pack(MAGIC, VERSION, self.seed, self.previous_end)
+        head = _HEADER.pack(MAGIC, VERSION, self.seed, self.number)
         return head + _SUM.pack(xxh3_64_intdigest(head))
 
 
 def read_header(data: bytes) -> SegmentHeader:
-    """Return the header that these bytes begin with. Raises DamagedHeader, TooNewSegment."""
+    """Return the header that these bytes begin with. Raises DamagedHeader, ForeignVersion."""
     head = data[: _HEADER.size]
     if len(data) < HEADER_SIZE or not head.startswith(MAGIC):
         raise DamagedHeader
     if _SUM.unpack_from(data, _HEADER.size)[0] != xxh3_64_intdigest(head):
         raise DamagedHeader
-    _, version, seed, previous_end = _HEADER.unpack(head)
-    if version > VERSION:
-        raise TooNewSegment(version)
-    return SegmentHeader(seed, previous_end)
+    _, version, seed, number = _HEADER.unpack(head)
+    if version != VERSION:
+        raise ForeignVersion(version)
+    return SegmentHeader(seed, number)
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame's header. `offset`: where the frame begins in its segment; `raw_bytes`: of the
-    messages, as they were read."""
+    """A frame's header. `offset`: where the frame begins in its segment; `raw_bytes`: of the messages, as they were
+    read; `number`: of its first event."""
 
     offset: int
     length: int  # of the payload
@@ -87,20 +90,24 @@ class Frame:
     synced: int
     events: int
     raw_bytes: int
-    events_before: int
+    number: int
 
     @property
     def end(self) -> int:
         return self.offset + FRAME_SIZE + self.length
 
+    @property
+    def following(self) -> int:
+        """Return the number of the first event behind the frame's."""
+        return self.number + self.events
+
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes of a segment that are no frame. `events`: how many were lost with them; None if that is not known."""
+    """Bytes of a segment that are no frame."""
 
     offset: int
     end: int
-    events: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +125,10 @@ class Payload:
         """Return how many bytes the frame takes."""
         return FRAME_SIZE + len(self.content)
 
-    def written(self, seed: int, synced: int, events_before: int) -> bytes:
+    def written(self, seed: int, synced: int, number: int) -> bytes:
         checksum = xxh3_64_intdigest(self.content, seed)
         rest = _FRAME.pack(
-            len(self.content), self.kind, checksum, self.sequence, synced, self.events, self.raw_bytes, events_before
+            len(self.content), self.kind, checksum, self.sequence, synced, self.events, self.raw_bytes, number
         )
         return FRAME_MAGIC + _SUM.pack(xxh3_64_intdigest(rest, seed)) + rest + self.content
 
@@ -167,10 +174,10 @@ class FrameScan:
             self.offset = frame.end
             if is_whole(frame, content, self._seed):
                 return frame, content
-            return Damage(start, frame.end, frame.events)  # its header is right, so what follows is where it says
+            return Damage(start, frame.end)  # its header is right, so what follows is where it says
         following = self._next_frame(start + 1)
         self.offset = self.end if following is None else following.offset
-        return Damage(start, self.offset, None)
+        return Damage(start, self.offset)
 
     def _next_frame(self, offset: int) -> Frame | None:
         """Return the first frame from an offset on; None if there is none."""

@@ -19,12 +19,22 @@ class Ticket(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """`position`: the sequence number of the first batch that is not delivered. Of the events that were ever written,
+    by their numbers: all before `delivered` are delivered, and all before `written` are on disk (fsync)."""
+
+    position: int = 0
+    delivered: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Positions:
-    """The queue's entry in the registry. `note` lets a position be on disk soon, `save` at once; `stage`: of a
+    """The queue's entry in the registry. `note` lets its progress be on disk soon, `save` at once; `stage`: of a
     transaction that commits positions."""
 
-    note: Callable[[int], None]
-    save: Callable[[int], Ticket]
+    note: Callable[[Progress], None]
+    save: Callable[[Progress], Ticket]
     stage: Stage | None = None
 
 

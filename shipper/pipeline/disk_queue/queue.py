@@ -28,11 +28,12 @@ from shipper.event import Batch, Source
 from shipper.metrics import DiskQueueFigures
 from shipper.pipeline.acks import Ledger
 from shipper.pipeline.disk_queue.backlog import Backlog
-from shipper.pipeline.disk_queue.entry import Entry
-from shipper.pipeline.disk_queue.options import Positions, QueueOptions, Ticket
+from shipper.pipeline.disk_queue.entry import Entry, KeptBack
+from shipper.pipeline.disk_queue.figures import figures_of
+from shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions, Ticket
 from shipper.pipeline.disk_queue.repeats import Repeats
-from shipper.pipeline.disk_queue.watermarks import HIGH, OK
 from shipper.pipeline.disk_queue.writer import SegmentWriter
+from shipper.pipeline.disk_queue.written_events import WrittenEvents
 from shipper.pipeline.queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
@@ -70,8 +71,8 @@ class DiskQueue:
         self._ledger = Ledger(0)
         self._unwritten: deque[Entry] = deque()  # what was not given to the writer, in order
         self._due = NEVER  # when the first of them is to be
-        self._kept_back: deque[Entry] = deque()
-        self._kept_events = self._kept_bytes = 0
+        self._kept_back = KeptBack(memory)
+        self._on_disk = WrittenEvents()
         self._removal: tuple[Ticket, int, bool] | None = None
         self._removing = -1  # the number of the segment whose removal was asked for last, and when it may be again
         self._remove_again_at = 0.0
@@ -80,12 +81,14 @@ class DiskQueue:
         self._is_closed = False
         self._throttle = Throttle(clock.monotonic)
 
-    def resume(self, position: int, sequence: int, repeats: Repeats | None = None) -> None:
-        """Begin at a position of the registry; `sequence` is the first number that no batch has. `repeats`: what is not
-        to be put again."""
+    def resume(self, progress: Progress, sequence: int, repeats: Repeats | None = None) -> None:
+        """Begin where an earlier process ended; `sequence` is the first number that no batch has. `repeats`: what is
+        not to be put again."""
         self.sequence = sequence
         self.repeats = repeats or self.repeats
-        self._ledger = Ledger(position, self._positions.note, self._positions.stage)
+        self._on_disk = WrittenEvents(progress.delivered, progress.written)
+        self._ledger = Ledger(progress.position, self._note, self._positions.stage)
+        self._note(progress.position)  # what is lost is counted once
         self._written_at = self._clock.monotonic()
 
     @property
@@ -96,7 +99,7 @@ class DiskQueue:
     @property
     def empty(self) -> bool:
         """True if nothing waits here to be published."""
-        return not self._kept_back and not self.backlog.frames
+        return not self._kept_back.entries and not self.backlog.frames
 
     @property
     def is_writing(self) -> bool:
@@ -110,8 +113,8 @@ class DiskQueue:
             return True  # one more: it waits here, or is written
         return (
             memory.has_room
-            and self._kept_events < min(memory.max_events * SHARE_KEPT_BACK, options.write_ahead)
-            and self._kept_bytes < memory.max_bytes * SHARE_KEPT_BACK
+            and self._kept_back.events < min(memory.max_events * SHARE_KEPT_BACK, options.write_ahead)
+            and self._kept_back.bytes < memory.max_bytes * SHARE_KEPT_BACK
         )
 
     def takes_more(self, source: Source) -> bool:
@@ -133,22 +136,7 @@ class DiskQueue:
 
     def figures(self) -> DiskQueueFigures:
         """Return what the monitor shows. Any thread may ask."""
-        writer, backlog = self.writer, self.backlog
-        watermark = OK if writer.watermarks is None else writer.watermarks.level
-        return DiskQueueFigures(
-            bytes=writer.store.bytes,
-            most_bytes=writer.max_size,
-            segments=len(writer.store.segments),
-            waiting_events=backlog.events,
-            waiting_bytes=backlog.bytes,
-            events_written=writer.counts.events_written,
-            events_read=backlog.events_read,
-            events_lost=backlog.lost.events,
-            problem=writer.problem,
-            is_full=writer.is_full or watermark >= HIGH,
-            watermark=watermark,
-            fsync=writer.store.fsync.distribution(),
-        )
+        return figures_of(self.writer, self.backlog)
 
     def put(self, batch: Batch) -> None:
         if not self._options.takes_all and batch.source.repeatable:
@@ -164,7 +152,7 @@ class DiskQueue:
         if self.empty and self._output_has_room and not self._options.is_written_first:
             self._forward(entry)
         else:
-            self._keep_back(entry)
+            self._kept_back.add(entry)
 
     def step(self) -> None:
         """Take in what was written, give the output what waits, and let be written what is due. Raises what ended the
@@ -172,7 +160,7 @@ class DiskQueue:
         if self.writer.failure is not None:
             raise self.writer.failure
         self._take_written()
-        if self._kept_back:
+        if self._kept_back.entries:
             self._forward_kept_back()
             self._spill()
         if self.backlog.frames:
@@ -195,7 +183,7 @@ class DiskQueue:
         if (
             self._settled == self.sequence
             and self.writer.store.segments
-            and self._positions.save(self.sequence).wait(timeout)
+            and self._positions.save(self._progress(self.sequence)).wait(timeout)
         ):
             with suppress(OSError):  # the next start removes them
                 self.writer.store.remove_before(self.sequence, last=True)
@@ -220,18 +208,11 @@ class DiskQueue:
             events < memory.max_events * SHARE_OF_OUTPUT and size < memory.max_bytes * SHARE_OF_OUTPUT
         )
 
-    def _keep_back(self, entry: Entry) -> None:
-        entry.reservation = reservation = self._memory.reserve(entry.batch)
-        self._kept_events += reservation.events
-        self._kept_bytes += reservation.bytes
-        self._kept_back.append(entry)
+    def _progress(self, position: int) -> Progress:
+        return self._on_disk.progress(position, self.sequence)
 
-    def _take_kept(self) -> Entry:
-        entry = self._kept_back.popleft()
-        self._memory.release(entry.reservation)
-        self._kept_events -= entry.reservation.events
-        self._kept_bytes -= entry.reservation.bytes
-        return entry
+    def _note(self, position: int) -> None:
+        self._positions.note(self._progress(position))
 
     def _forward(self, entry: Entry) -> None:
         """Give a batch to the output, by the queue in memory."""
@@ -248,22 +229,37 @@ class DiskQueue:
 
     def _take_written(self) -> None:
         written = self.writer.written
-        while written:
-            written.popleft().release()
-            self._written_at = self._clock.monotonic()
+        if not written:
+            return
+        entries = [written.popleft() for _ in range(len(written))]
+        for entry in entries:
+            assert entry.place is not None, "it is written"
+            self._on_disk.written(entry.place.following)
+            if entry.reservation is None:
+                self._on_disk.sent(entry.sequence, entry.place.following)
+        self._note(self._ledger.position)  # before a source forgets them: what is lost of them is known to be lost
+        for entry in entries:
+            entry.release()
+        self._written_at = self._clock.monotonic()
 
     def _forward_kept_back(self) -> None:
-        while self._kept_back and not self.backlog.frames and self._output_has_room:
-            if self._options.is_written_first and self._kept_back[0].place is None:
+        kept_back = self._kept_back
+        while kept_back.entries and not self.backlog.frames and self._output_has_room:
+            place = kept_back.entries[0].place
+            if self._options.is_written_first and place is None:
                 return
-            self._forward(self._take_kept())
+            entry = kept_back.take()
+            if place is not None:
+                self._on_disk.sent(entry.sequence, place.following)
+            self._forward(entry)
 
     def _spill(self) -> None:
         """Let what is on disk leave memory, where memory is needed or the order needs it."""
-        while self._kept_back and self._kept_back[0].place is not None:
+        entries = self._kept_back.entries
+        while entries and entries[0].place is not None:
             if not self.backlog.frames and self.has_room:
                 return
-            self.backlog.add(self._take_kept())
+            self.backlog.add(self._kept_back.take())
 
     def _read_back(self) -> None:
         events = 0
@@ -277,9 +273,10 @@ class DiskQueue:
                 return
             if item is None:
                 return
-            sequence, batch = item
+            frame, batch = item
             events += max(batch.events, 1)
-            self._forward(Entry(sequence, batch, _nothing))
+            self._on_disk.sent(frame.sequence, frame.following)
+            self._forward(Entry(frame.sequence, batch, _nothing))
 
     def _cannot_read(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
@@ -326,7 +323,7 @@ class DiskQueue:
         position, last = self._settled, self._may_remove_last
         if segments[0].last < position and (len(segments) > 1 or last):
             self._removing, self._remove_again_at = segments[0].number, now + IDLE
-            self._removal = self._positions.save(position), position, last
+            self._removal = self._positions.save(self._progress(position)), position, last
 
     @property
     def _settled(self) -> int:

@@ -1,11 +1,11 @@
-"""The segments of a directory as they are found at a start, whatever ended the process before."""
+"""The segments of a directory as they are found at a start, whatever ended the process before, and happened since."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,80 +15,46 @@ from shipper.pipeline.disk_queue.frames import (
     HEADER_SIZE,
     Damage,
     DamagedHeader,
+    ForeignVersion,
     Frame,
     FrameScan,
-    SegmentHeader,
-    TooNewSegment,
     read_header,
 )
+from shipper.pipeline.disk_queue.lost import Gaps, Lost
+from shipper.pipeline.disk_queue.options import Progress
+from shipper.pipeline.disk_queue.segment import Segment
 
 logger = logging.getLogger(__name__)
 
 _NAME = re.compile(r"(\d{1,18})\.seg")
 
 
-@dataclass(slots=True)
-class Segment:
-    """A file of frames. Bytes from `start` up to `end` are frames that are on disk; `last` is the sequence number of
-    the last one, -1 without any. The writer's thread changes it, any thread may read it."""
-
-    number: int
-    path: Path
-    start: int = HEADER_SIZE
-    end: int = HEADER_SIZE
-    last: int = -1
-    frames: int = 0
-    events: int = 0
-    seed: int = 0  # of its checksums
-
-
-@dataclass(slots=True)
-class Lost:
-    """What was lost by damage to what was on disk; `events` only as far as it is known. `known`: segment and offset of
-    each damage."""
-
-    bytes: int = 0
-    events: int = 0
-    known: set[tuple[int, int]] = field(default_factory=set)
-
-    def add(self, segment: Segment, damage: Damage) -> None:
-        """Count damage, once, and log it."""
-        place = (segment.number, damage.offset)
-        if place in self.known:
-            return
-        self.known.add(place)
-        self.bytes += damage.end - damage.offset
-        self.events += damage.events or 0
-        logger.error(
-            "the queue's segment %s is damaged from byte %d to %d, or these bytes are missing: %s; what is before and "
-            "behind is delivered. Look at the disk: the kernel's log has more about it",
-            segment.path,
-            damage.offset,
-            damage.end,
-            _lost_in_words(damage.events),
-        )
-
-
-def _lost_in_words(events: int | None) -> str:
-    if events == 0:
-        return "no event was there"
-    many = "events, it is not known how many," if events is None else f"{events} events"
-    return f"{many} that waited there are lost"
-
-
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The frames that are to be delivered: where the first one is, and what they are together."""
+    """The frames that are to be delivered: where the first one is, what they are together, and which is the last one.
+    `number` and `following`: of the first event, and of the first behind the last."""
 
-    segment: int = 0
+    segment: Segment | None = None
     offset: int = 0
     frames: int = 0
     events: int = 0
     bytes: int = 0
+    number: int = 0
+    following: int = 0
+    last: int = -1
 
     def then(self, segment: Segment, frame: Frame) -> Waiting:
-        number, offset = (self.segment, self.offset) if self.frames else (segment.number, frame.offset)
-        return Waiting(number, offset, self.frames + 1, self.events + frame.events, self.bytes + frame.raw_bytes)
+        first = self if self.frames else Waiting(segment, frame.offset, number=frame.number)
+        return Waiting(
+            first.segment,
+            first.offset,
+            self.frames + 1,
+            self.events + frame.events,
+            self.bytes + frame.raw_bytes,
+            first.number,
+            frame.following,
+            frame.sequence,
+        )
 
 
 Look = Callable[[Frame, bytes], None]
@@ -99,38 +65,57 @@ def nothing_more(frame: Frame, content: bytes) -> None:
 
 
 class LoadedSegments:
-    """`next_sequence`: the first sequence number that no frame has."""
+    """`next_sequence`: the first sequence number that no frame has; `written`: the number of the next event."""
 
-    def __init__(self, position: int, look: Look) -> None:
+    def __init__(self, progress: Progress | None, synced: int, look: Look) -> None:
         self.segments: list[Segment] = []
         self.waiting = Waiting()
-        self.next_sequence = position
         self.lost = Lost()
-        self._position = position
+        self._position = 0 if progress is None else progress.position
+        self._delivered = None if progress is None else progress.delivered  # None: not before the first frame
+        self._synced = synced
+        self._gaps = Gaps(self.lost)
         self._least = 0  # the lowest sequence number that the next frame may have
         self._look = look
-        self._damages: list[tuple[Segment, Damage]] = []  # the next frame shows whether that was delivered
 
-    def take(self, segment: Segment, scan: FrameScan) -> None:
-        """Add a segment with its frames. Raises OSError."""
+    @property
+    def next_sequence(self) -> int:
+        return max(self._position, self._least)
+
+    @property
+    def written(self) -> int:
+        return max(self._synced, self._gaps.expected)
+
+    @property
+    def progress(self) -> Progress:
+        """Return where the queue is now: what is lost counts as delivered."""
+        return Progress(self._position, self.waiting.number if self.waiting.frames else self.written, self.written)
+
+    def take(self, segment: Segment, scan: FrameScan) -> int | None:
+        """Add a segment with its frames. Return where its torn tail begins; None if it has none.
+
+        Behind what is known to have been on disk, the first gap ends what a crash has left: nobody relied on the frames
+        behind it, and their sources send them again, with those that are missing. Raises OSError.
+        """
         self.segments.append(segment)
-        repeated = 0
+        if self._delivered is None:
+            self._delivered = segment.first
+        self._gaps.enter(segment)
+        repeated, whole, is_torn = 0, segment.start, False
         for item in scan:
             if isinstance(item, Damage):
-                self._damages.append((segment, item))
+                self._gaps.damaged(segment, item)
                 continue
             frame, content = item
             if frame.sequence < self._least:
                 repeated += 1
-                continue
-            self._least = frame.sequence + 1
-            self._decide(is_lost=frame.sequence > self._position, before=(segment, frame))
-            segment.last, segment.frames = frame.sequence, segment.frames + 1
-            segment.events = frame.events_before + frame.events
-            if frame.sequence >= self._position:
-                self.waiting = self.waiting.then(segment, frame)
-            self._look(frame, content)
-        self.next_sequence = max(self.next_sequence, segment.last + 1)
+            elif frame.number > max(self._gaps.expected, self._synced):
+                is_torn = True
+                break
+            else:
+                self._add(segment, frame)
+                self._look(frame, content)
+            whole = frame.end
         if repeated:
             logger.warning(
                 "the queue's segment %s has %d batches that are in a segment before it, as a copy has; they are not "
@@ -138,89 +123,101 @@ class LoadedSegments:
                 segment.path,
                 repeated,
             )
+        if self._gaps.expected < self._synced:
+            return whole if is_torn else None
+        self._gaps.forget()
+        return None if whole == segment.end else whole
 
-    def miss(self, segment: Segment) -> None:
-        """Note that there is no such file although it was written. What it had may have been delivered."""
-        self._damages.append((segment, Damage(segment.start, segment.end, None)))
+    def _add(self, segment: Segment, frame: Frame) -> None:
+        is_delivered = frame.sequence < self._position
+        if self._delivered is None:
+            self._delivered = frame.number
+        if is_delivered:
+            self._delivered = max(self._delivered, frame.following)
+        self._gaps.passed(frame, self._delivered, self._synced)
+        self._least = frame.sequence + 1
+        segment.last, segment.frames = frame.sequence, segment.frames + 1
+        if not is_delivered:
+            self.waiting = self.waiting.then(segment, frame)
 
     def finish(self) -> None:
         """Note that there is no other segment."""
-        self._decide(is_lost=True)
-
-    def _decide(self, *, is_lost: bool, before: tuple[Segment, Frame] | None = None) -> None:
-        """Count the damage that was met, if `is_lost`. `before`: the frame that it is before."""
-        damages, self._damages = self._damages, []
-        if not is_lost:
-            return
-        for segment, damage in damages:
-            if damage.events is None and len(damages) == 1 and before is not None and before[0] is segment:
-                damage = replace(damage, events=before[1].events_before - segment.events)
-            self.lost.add(segment, damage)
+        if self._delivered is not None:
+            self._gaps.close(self._delivered, self._synced)
+        if self._gaps.harmless:
+            logger.warning(
+                "the queue on disk is damaged: %s: as far as is known, nothing that waits is lost", self._gaps.harmless
+            )
 
 
-def load(files: SegmentFiles, directory: Path, seed: int, position: int, look: Look = nothing_more) -> LoadedSegments:
-    """Return the segments of a directory. Frames before the sequence number `position` were delivered. `look` is called
-    with each frame, those too, and its payload.
+def load(
+    files: SegmentFiles, directory: Path, seed: int, progress: Progress | None, look: Look = nothing_more
+) -> LoadedSegments:
+    """Return the segments of a directory. `progress`: what the registry knows of the queue; None if nothing, and then
+    nothing was delivered. `look` is called with each frame, those that were delivered too, and its payload.
 
     What a crash left of frames that no one relied on is cut off; what is then there is on disk. Raises OSError,
     StartError.
     """
-    loaded = LoadedSegments(position, look)
-    sizes = files.sizes(directory)
-    numbered = {int(matched[1]): directory / name for name in sizes if (matched := _NAME.fullmatch(name))}
-    headers = {number: _header(files, path) for number, path in numbered.items()}
-    for number, path in sorted(numbered.items()):
-        header, following = headers[number], headers.get(number + 1)
-        size, read_at = sizes[path.name], partial(files.read_at, path)
-        segment = Segment(number, path, 0 if header is None else HEADER_SIZE, size)
-        segment.seed = seed if header is None else header.seed
-        if header is not None and header.previous_end and loaded.segments and number - 1 not in numbered:
-            missing = number - 1
-            loaded.miss(Segment(missing, directory / f"{missing:04}.seg", end=header.previous_end))
-        if following is not None and following.previous_end:
-            # Behind it is what a write left that failed. What a shorter file has not any more counts as damage.
-            segment.end = following.previous_end
-        else:
-            _cut_torn_tail(files, segment, FrameScan(read_at, segment.seed, segment.start, size))
-        loaded.take(segment, FrameScan(read_at, segment.seed, segment.start, segment.end))
+    segments, synced = _in_order(files, directory, seed)
+    loaded = LoadedSegments(progress, max(synced, 0 if progress is None else progress.written), look)
+    for segment in segments:
+        torn = loaded.take(segment, _scan(files, segment))
+        if torn is not None:
+            _report_torn(segment, torn)
+            segment.end = torn
+        if torn is not None or segment is segments[-1]:
+            # What a process that was killed wrote is in the page cache only.
+            fsync_file(files, segment.path, torn)
     loaded.finish()
     files.stop_reading()
-    if numbered:
+    if segments:
         files.fsync_dir(directory)
     return loaded
 
 
-def _header(files: SegmentFiles, path: Path) -> SegmentHeader | None:
-    """Return the header of a segment; None if it is damaged. Raises OSError, StartError."""
+def _in_order(files: SegmentFiles, directory: Path, seed: int) -> tuple[list[Segment], int]:
+    """Return the segments in the order of their frames, whatever their names are now, and the number of events that
+    were on disk when the last one was written to. Raises OSError, StartError."""
+    sizes = files.sizes(directory)
+    numbered = sorted((int(matched[1]), name) for name in sizes if (matched := _NAME.fullmatch(name)))
+    keyed, first, last = list[tuple[int, Segment]](), -1, None
+    for number, name in numbered:
+        segment = _segment(files, number, directory / name, sizes[name], seed)
+        frame = next((item[0] for item in _scan(files, segment) if not isinstance(item, Damage)), None)
+        if frame is not None:
+            first = frame.sequence
+            if last is None or first >= last[0]:
+                last = first, segment
+        keyed.append((first, segment))  # one without a frame stays behind the one before
+    keyed.sort(key=lambda item: item[0])
+    frames = () if last is None else _scan(files, last[1])
+    synced = [item[0].synced for item in frames if not isinstance(item, Damage)]
+    return [segment for _, segment in keyed], max((*synced, *(segment.first or 0 for _, segment in keyed)), default=0)
+
+
+def _scan(files: SegmentFiles, segment: Segment) -> FrameScan:
+    return FrameScan(partial(files.read_at, segment.path), segment.seed, segment.start, segment.end)
+
+
+def _segment(files: SegmentFiles, number: int, path: Path, size: int, seed: int) -> Segment:
+    """Raises OSError, StartError."""
     try:
-        return read_header(files.read_at(path, 0, HEADER_SIZE))
+        header = read_header(files.read_at(path, 0, HEADER_SIZE))
+        return Segment(number, path, end=size, first=header.number, seed=header.seed)
     except DamagedHeader:
-        return None
-    except TooNewSegment as error:
+        return Segment(number, path, 0, size, seed=seed)
+    except ForeignVersion as error:
         raise StartError(
-            f"queue.disk.path: {path} was written by a later release ({error}), which this one cannot read; run that "
+            f"queue.disk.path: {path} was written by another release ({error}), which this one cannot read; run that "
             "release until the queue is empty, or move the directory away and lose what waits in it"
         ) from error
 
 
-def _cut_torn_tail(files: SegmentFiles, segment: Segment, scan: FrameScan) -> None:
-    """Cut off what begins with damage behind all that is known to have been on disk: a crash may have left it. And put
-    what stays on disk: a process that was killed leaves bytes that only the page cache has."""
-    if not segment.end:
-        logger.warning("the queue's segment %s is empty, as a crash leaves one that was just begun", segment.path)
-    synced, damages = 0, list[Damage]()
-    for item in scan:
-        if isinstance(item, Damage):
-            damages.append(item)
-        else:
-            synced = max(synced, item[0].synced)
-    torn = next((damage.offset for damage in damages if damage.offset >= synced), None)
-    if torn is not None:
-        logger.warning(
-            "the queue's segment %s: its last %d bytes are not whole, as a crash leaves them, and are cut off; nothing "
-            "relied on them",
-            segment.path,
-            segment.end - torn,
-        )
-        segment.end = torn
-    fsync_file(files, segment.path, torn)
+def _report_torn(segment: Segment, torn: int) -> None:
+    logger.warning(
+        "the queue's segment %s: its last %d bytes are not whole, as a crash leaves them, and are cut off; nothing "
+        "relied on them",
+        segment.path,
+        segment.end - torn,
+    )

@@ -2,14 +2,14 @@
 
 A group of frames is durable when `write` returns (fsync). A segment that has grown to its size is followed by another
 one. One in which a write failed is never written to again: after a failed fsync the kernel takes lost bytes for
-written. The next segment has all of the group, and names where the one before ends.
+written. The next segment has all of the group, with the same numbers.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,21 +19,24 @@ from durable.errors import Misplaced
 from monitor.histogram import Histogram
 from shipper.pipeline.disk_queue.files import SegmentFiles, remove_quietly
 from shipper.pipeline.disk_queue.frames import Payload, SegmentHeader
-from shipper.pipeline.disk_queue.segments import Segment
+from shipper.pipeline.disk_queue.segment import Segment
 
 FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a frame is."""
+    """Where a frame is; the numbers of its first event, and of the first behind it."""
 
-    segment: int
+    segment: Segment
     offset: int
+    number: int
+    following: int
 
 
 class SegmentStore:
-    """`seed`: of the checksums; `segment_size`: bytes from which on a new segment is begun."""
+    """`seed`: of the checksums; `segment_size`: bytes from which on a new segment is begun; `written`: the number of
+    the next event, all before it are on disk."""
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class SegmentStore:
         seed: int,
         segment_size: int,
         segments: Iterable[Segment] = (),
-        clock: Callable[[], float] = time.perf_counter,
+        written: int = 0,
     ) -> None:
         self.segments = deque(segments)
         self.bytes = sum(segment.end for segment in self.segments)
@@ -51,10 +54,9 @@ class SegmentStore:
         self._files = files
         self._seed = seed
         self._segment_size = segment_size
-        self._clock = clock
-        self._number = self.segments[-1].number if self.segments else 0
+        self._written = written
+        self._number = max((segment.number for segment in self.segments), default=0)
         self._file: File | None = None  # of the last segment, while it is written to
-        self._synced = 0  # bytes of it that are on disk
 
     def write(self, payloads: Sequence[Payload]) -> list[Place]:
         """Write frames, and return where they are, once they are on disk. Raises OSError and Misplaced; none of them
@@ -65,17 +67,17 @@ class SegmentStore:
         try:
             segment = self._open()
             assert self._file is not None, "a segment is open"
-            offset, events = segment.end, segment.events
+            offset, number = segment.end, self._written
             for payload in payloads:
-                write_all(self._file, payload.written(self._seed, self._synced, events))
-                places.append(Place(segment.number, offset))
-                offset, events = offset + payload.size, events + payload.events
-            self._sync(self._file)
+                write_all(self._file, payload.written(self._seed, self._written, number))
+                places.append(Place(segment, offset, number, number + payload.events))
+                offset, number = offset + payload.size, number + payload.events
+            self._sync(self._file, is_new=not segment.frames)
         except (OSError, Misplaced):
             self._give_up()
             raise
-        self._synced = segment.end = offset
-        segment.events, segment.frames = events, segment.frames + len(payloads)
+        segment.end, self._written = offset, number
+        segment.frames += len(payloads)
         segment.last = payloads[-1].sequence
         self.bytes += sum(payload.size for payload in payloads)
         return places
@@ -84,23 +86,21 @@ class SegmentStore:
         """Return the segment to be written to, which is begun if there is none."""
         if self._file is not None:
             return self.segments[-1]
-        previous_end = self.segments[-1].end if self.segments else 0
         number = self._number + 1
         segment = Segment(number, self.directory / f"{number:04}.seg", seed=self._seed)
         self._file = self._files.open(segment.path, fresh=True)
-        self._synced = 0
         self._number = number
         self.segments.append(segment)
         self.bytes += segment.end
-        write_all(self._file, SegmentHeader(self._seed, previous_end).written())
+        write_all(self._file, SegmentHeader(self._seed, self._written).written())
         return segment
 
-    def _sync(self, file: File) -> None:
-        began = self._clock()
+    def _sync(self, file: File, *, is_new: bool) -> None:
+        began = time.perf_counter()
         file.fsync()
-        if not self._synced:
+        if is_new:
             self._files.fsync_dir(self.directory)  # or a power failure could take the name of what was fsynced
-        self.fsync.add(self._clock() - began)
+        self.fsync.add(time.perf_counter() - began)
 
     def _give_up(self) -> None:
         """End the segment in which a write failed; without a frame it is removed."""
@@ -113,7 +113,7 @@ class SegmentStore:
         if not segment.frames:
             self.segments.pop()
             self.bytes -= segment.end
-            self._number -= 1  # the next one must follow the segment before, whose end it names
+            self._number -= 1
             remove_quietly(self._files, segment.path)
 
     def end_segment(self) -> None:

@@ -24,7 +24,7 @@ def test_segments_are_written_found_and_removed(tmp_path: Path) -> None:
     assert store.bytes == sum(files.sizes(tmp_path).values())
     assert store.remove_before(3)
     contents: list[bytes] = []
-    load(files, tmp_path, 7, 0, lambda frame, content: contents.append(content))
+    load(files, tmp_path, 7, None, lambda frame, content: contents.append(content))
     assert contents == [b"3" * 50, b"4" * 50]
     assert store.remove_before(5, last=True)
     assert files.sizes(tmp_path) == {}
@@ -60,7 +60,7 @@ def test_segments_whose_queue_lost_its_id_are_read_by_their_own_seed(tmp_path: P
     def look(frame: Frame, content: bytes) -> None:
         sequences.append(frame.sequence)
 
-    load(files, tmp_path, 8, 0, look)
+    load(files, tmp_path, 8, None, look)
     assert sequences == [0]
 
 

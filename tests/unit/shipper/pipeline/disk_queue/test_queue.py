@@ -267,7 +267,7 @@ def test_a_lost_registry_has_what_is_on_disk_sent_again(lab: QueueLab) -> None:
         lab.put(f"{number}")
         lab.step(0.1)
     lab.deliver(2)
-    lab.position = 0
+    lab.progress = None
     lab.arrived.clear()
     lab.kill()
     assert lab.drain() == texts(0, 3)
@@ -337,7 +337,7 @@ def test_damage_to_the_backlog_is_counted_and_the_rest_is_delivered(
     arrived = lab.drain()
     assert len(arrived) == 9
     assert (lab.lost.events, lab.queue.backlog.frames) == (1, 0)
-    assert f"{path} is damaged from byte" in caplog.text
+    assert f"is damaged: {path} from byte" in caplog.text
     for _ in range(3):
         lab.step(10)
     assert lab.store.segments == deque()
@@ -356,7 +356,7 @@ def test_a_segment_that_someone_removed_is_lost_and_holds_up_nothing(
     assert 0 < len(arrived) < 10
     assert arrived[-1] == "9"
     assert lab.queue.backlog.frames == 0
-    assert f"{lab.directory}/0002.seg is damaged from byte" in caplog.text
+    assert f"is damaged: {lab.directory}/0002.seg from byte" in caplog.text
 
 
 def test_a_segment_that_is_there_twice_is_delivered_once(tmp_path: Path) -> None:

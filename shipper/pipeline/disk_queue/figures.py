@@ -1,0 +1,25 @@
+"""What the monitor shows of the queue on disk."""
+
+from shipper.metrics import DiskQueueFigures
+from shipper.pipeline.disk_queue.backlog import Backlog
+from shipper.pipeline.disk_queue.watermarks import HIGH, OK
+from shipper.pipeline.disk_queue.writer import SegmentWriter
+
+
+def figures_of(writer: SegmentWriter, backlog: Backlog) -> DiskQueueFigures:
+    """Any thread may ask."""
+    watermark = OK if writer.watermarks is None else writer.watermarks.level
+    return DiskQueueFigures(
+        bytes=writer.store.bytes,
+        most_bytes=writer.max_size,
+        segments=len(writer.store.segments),
+        waiting_events=backlog.events,
+        waiting_bytes=backlog.bytes,
+        events_written=writer.counts.events_written,
+        events_read=backlog.events_read,
+        events_lost=backlog.lost.events,
+        problem=writer.problem,
+        is_full=writer.is_full or watermark >= HIGH,
+        watermark=watermark,
+        fsync=writer.store.fsync.distribution(),
+    )

@@ -1,0 +1,96 @@
+"""What is missing on disk, found by the numbers of events, each of which is counted once."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from shipper.pipeline.disk_queue.frames import Damage, Frame
+from shipper.pipeline.disk_queue.segment import Segment
+
+logger = logging.getLogger(__name__)
+
+MAX_PLACES = 5  # that a message names
+MAX_WORDS = 500
+
+
+class Lost:
+    """What was lost by damage to what was on disk. `events`: at least so many."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self._starts: list[int] = []  # of the ranges that are counted, in order; they neither overlap nor touch
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int, places: Sequence[str], *, at_least: bool = False) -> int:
+        """Count the events with these numbers, and log them. Return how many of them had not been counted yet."""
+        events = self._uncounted(start, end)
+        if events:
+            self.events += events
+            more = len(places) - MAX_PLACES
+            logger.error(
+                "the queue on disk is damaged: %s%s: %s%d events that waited there are lost. What is before and behind "
+                "is delivered. Look at the disk: the kernel's log has more about it",
+                "; ".join(places[:MAX_PLACES]),
+                f"; and {more} more" if more > 0 else "",
+                "at least " if at_least else "",
+                events,
+            )
+        return events
+
+    def _uncounted(self, start: int, end: int) -> int:
+        if start >= end:
+            return 0
+        overlap = slice(bisect_left(self._ends, start), bisect_right(self._starts, end))
+        starts, ends = self._starts[overlap], self._ends[overlap]
+        counted = sum(min(ends[n], end) - max(starts[n], start) for n in range(len(starts)))
+        self._starts[overlap] = [min(start, *starts)] if starts else [start]
+        self._ends[overlap] = [max(end, *ends)] if ends else [end]
+        return end - start - counted
+
+
+class Gaps:
+    """Finds what is missing between frames that are read in order. `expected`: the number that the next event has if
+    nothing is missing; `harmless`: damage with which no event was lost, in words."""
+
+    def __init__(self, lost: Lost, expected: int = 0) -> None:
+        self.expected = expected
+        self.harmless = ""
+        self._lost = lost
+        self._places: list[str] = []  # that are damaged since the last frame
+        self._missing: list[str] = []  # names that no segment has
+        self._segment: Segment | None = None
+
+    def enter(self, segment: Segment) -> None:
+        """Note that reading proceeds with this segment."""
+        if self._segment is not None and segment.number > self._segment.number + 1:
+            first, last = self._segment.number + 1, segment.number - 1
+            names = f"{first:04}.seg" if first == last else f"{first:04}.seg to {last:04}.seg"
+            self._missing.append(f"{segment.path.parent}/{names}, missing")
+        self._segment = segment
+
+    def damaged(self, segment: Segment, damage: Damage) -> None:
+        """Note bytes that are no frame. What follows shows whether something is lost with them."""
+        self._places.append(f"{segment.path} from byte {damage.offset} to {damage.end}")
+
+    def forget(self) -> None:
+        """Forget the damage that was noted last: nothing relied on what was there."""
+        self._places = []
+
+    def passed(self, frame: Frame, start: int, end: int) -> int:
+        """Note a frame. Return how many events before it are lost, of those with numbers from `start` up to `end`."""
+        start, end = max(start, self.expected), min(end, frame.number)
+        self.expected = max(self.expected, frame.following)
+        places, missing, self._places, self._missing = self._places, self._missing, [], []
+        if start < end:
+            return self._lost.add(start, end, [*places, *missing])
+        self.harmless = "; ".join(([self.harmless] if self.harmless else []) + places)[:MAX_WORDS]
+        return 0
+
+    def close(self, start: int, end: int) -> int:
+        """Note that no frame follows up to the number `end`. Return how many events from `start` on are lost."""
+        start, places = max(start, self.expected), self._places
+        where = "no segment is left" if self._segment is None else f"what followed {self._segment.path}"
+        self.expected, self._places = max(self.expected, end), []
+        return self._lost.add(start, end, places or [where], at_least=True)

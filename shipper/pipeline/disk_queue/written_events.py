@@ -1,0 +1,32 @@
+"""Which of the events that are on disk are delivered, by their numbers."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from shipper.pipeline.disk_queue.options import Progress
+
+
+class WrittenEvents:
+    """Knows what is on disk of the batches that the output has: their sequence numbers, and where their events end."""
+
+    def __init__(self, delivered: int = 0, written: int = 0) -> None:
+        self._delivered = delivered
+        self._written = written
+        self._open: list[tuple[int, int]] = []  # a heap
+
+    def written(self, following: int) -> None:
+        """Note that all events before this number are on disk."""
+        self._written = max(self._written, following)
+
+    def sent(self, sequence: int, following: int) -> None:
+        """Note that the output has a batch that is on disk, up to this number; or had it, before it was written."""
+        heappush(self._open, (sequence, following))
+
+    def progress(self, position: int, next_sequence: int) -> Progress:
+        """Return the progress of the queue at this position, which never decreases."""
+        while self._open and self._open[0][0] < position:
+            self._delivered = max(self._delivered, heappop(self._open)[1])
+        if position == next_sequence:
+            self._delivered = self._written  # also what is lost
+        return Progress(position, self._delivered, self._written)

@@ -15,12 +15,13 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from config.shipper.model import ShipperConfig
 from config.sink.model import SinkConfig
 from config.sink.times import parse_span
+from config.text.secrets import Secret
 from config.text.units import parse_duration, parse_duration_or_never, parse_size
 from config.yaml.schema import Kinds, NamedItems, Option, options
 from config.yaml.templates import Template
 
 Schema = dict[str, Any]
-_NAMES: dict[Any, str] = {str: "text", int: "whole_number", float: "number", bool: "switch"}
+_NAMES: dict[Any, str] = {str: "text", Secret: "text", int: "whole_number", float: "number", bool: "switch"}
 # Any scalar may be a variable.
 _VARIABLE: Schema = {"type": "string", "pattern": r"\$\{"}
 _NUMBERS = {parse_size, parse_duration, parse_duration_or_never, parse_span}

@@ -210,7 +210,9 @@ def _type(hint: Any) -> str:
         return "map"
     if origin in (Union, types.UnionType):
         return _type(arguments[0])
-    return {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}.get(hint, "section")
+    known = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
+    described: str = known.get(hint) or getattr(hint, "described_as", "section")
+    return described
 
 
 def _unit(option: Option) -> str:
@@ -223,7 +225,7 @@ def _unit(option: Option) -> str:
 def _default(option: Option) -> str:
     if option.required or "wanted" in option.about:
         return "required"
-    if option.default in (None, (), {}, "") or is_dataclass(option.default):
+    if not (option.default or isinstance(option.default, bool | int | float)) or is_dataclass(option.default):
         return ""
     return f"`{_text(option.hint, option.default)}`"
 

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from config.text.secrets import MASK, hidden, is_secret
+from config.text.secrets import MASK, hidden, is_secret, without_passwords
 from kafka_client.security import NO_KERBEROS, AwsTokens
 
 # What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
@@ -59,7 +59,7 @@ class _Hiding:
         self._secrets = [str(value) for name, value in settings.items() if is_secret(name, "")]
 
     def text(self, text: str) -> str:
-        return hidden(_REMAINDER.sub(rf"\1{MASK}", text), self._secrets)
+        return without_passwords(hidden(_REMAINDER.sub(rf"\1{MASK}", text), self._secrets))
 
     def error(self, error: KafkaError) -> KafkaError:
         text = self.text(error.str())

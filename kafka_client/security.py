@@ -11,6 +11,7 @@ from confluent_kafka import KafkaException, Producer
 from config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig, SaslConfig
 from config.kafka.tls import SslConfig
 from config.text.checks import Finding
+from config.text.secrets import Secret
 from kafka_client import tls
 
 # A suite of TLS 1.2 for keys that both sides were given beforehand. The client has none, so it offers no suite of
@@ -36,7 +37,7 @@ class Options(Protocol):
     def username(self) -> str | None: ...
 
     @property
-    def password(self) -> str | None: ...
+    def password(self) -> Secret | None: ...
 
     @property
     def sasl(self) -> SaslConfig: ...
@@ -75,7 +76,7 @@ class Security:
         elif config.username:
             self.settings["sasl.mechanism"] = config.sasl.mechanism
             self.settings["sasl.username"] = config.username
-            self.settings["sasl.password"] = config.password or ""
+            self.settings["sasl.password"] = config.password.reveal() if config.password else ""
 
     def _oidc(self, oauth: OauthbearerConfig) -> None:
         self.settings |= {
@@ -83,7 +84,7 @@ class Security:
             "sasl.oauthbearer.method": "oidc",
             "sasl.oauthbearer.token.endpoint.url": oauth.token_endpoint_url,
             "sasl.oauthbearer.client.id": oauth.client_id,
-            "sasl.oauthbearer.client.secret": oauth.client_secret,
+            "sasl.oauthbearer.client.secret": oauth.client_secret.reveal(),
         }
         if oauth.scope:
             self.settings["sasl.oauthbearer.scope"] = oauth.scope

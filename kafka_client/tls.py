@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from config.kafka.tls import SslConfig, is_pem
 from config.text.checks import Finding
+from config.text.secrets import Secret
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -54,7 +55,8 @@ def read(ssl: SslConfig, now: datetime) -> TlsFiles:
 
 def paths(ssl: SslConfig, *others: str) -> tuple[str, ...]:
     """Return the files that the options name; `others` may be texts, too."""
-    named = (*ssl.certificate_authorities, ssl.certificate, ssl.key, ssl.key_passphrase_path, *others)
+    key = ssl.key.reveal() if ssl.key else None
+    named = (*ssl.certificate_authorities, ssl.certificate, key, ssl.key_passphrase_path, *others)
     return tuple(value for value in named if value and not is_pem(value))
 
 
@@ -145,11 +147,11 @@ def _bundle() -> bytes:
     return b""
 
 
-def _read_pair(ssl: SslConfig, certificate: str, key: str, files: TlsFiles, now: datetime) -> None:
+def _read_pair(ssl: SslConfig, certificate: str, key: Secret, files: TlsFiles, now: datetime) -> None:
     files.certificate = _text(certificate, "certificate", files)
     chain = _certificates(files.certificate, certificate, "certificate", files)
-    files.key = _text(key, "key", files)
-    files.passphrase = ssl.key_passphrase or ""
+    files.key = _text(key.reveal(), "key", files, _name_of_key(key))
+    files.passphrase = ssl.key_passphrase.reveal() if ssl.key_passphrase else ""
     if ssl.key_passphrase_path:
         files.passphrase = _text(ssl.key_passphrase_path, "key_passphrase_path", files).strip("\r\n")
     if files.key:
@@ -158,7 +160,7 @@ def _read_pair(ssl: SslConfig, certificate: str, key: str, files: TlsFiles, now:
         _check_validity(chain[0], certificate, "certificate", files, now)
 
 
-def _check_key(ssl: SslConfig, key: str, chain: list["Certificate"], files: TlsFiles) -> None:
+def _check_key(ssl: SslConfig, key: Secret, chain: list["Certificate"], files: TlsFiles) -> None:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -166,7 +168,9 @@ def _check_key(ssl: SslConfig, key: str, chain: list["Certificate"], files: TlsF
     given = "key_passphrase_path" if ssl.key_passphrase_path else "key_passphrase"
     if encrypted and not files.passphrase:
         if not ssl.key_passphrase_path:
-            files.problems.append(("key", f"{_name(key)} is encrypted; give key_passphrase or key_passphrase_path"))
+            files.problems.append(
+                ("key", f"{_name_of_key(key)} is encrypted; give key_passphrase or key_passphrase_path")
+            )
         elif not any(option == given for option, _ in files.problems):
             files.problems.append((given, f"{ssl.key_passphrase_path} is empty; it must contain the passphrase"))
         return
@@ -176,13 +180,13 @@ def _check_key(ssl: SslConfig, key: str, chain: list["Certificate"], files: TlsF
         return  # librdkafka's OpenSSL may know it
     except (ValueError, TypeError):
         if encrypted:
-            files.problems.append((given, f"is not the passphrase of {_name(key)}, or that file is damaged"))
+            files.problems.append((given, f"is not the passphrase of {_name_of_key(key)}, or that file is damaged"))
         else:
-            files.problems.append(("key", f"{_name(key)} contains no private key in PEM that can be read"))
+            files.problems.append(("key", f"{_name_of_key(key)} contains no private key in PEM that can be read"))
         return
     if chain and _public_key(private.public_key()) != _public_key(chain[0].public_key()):
         files.problems.append(
-            ("key", f"{_name(key)} is not the key of the certificate in {_name(ssl.certificate or '')}")
+            ("key", f"{_name_of_key(key)} is not the key of the certificate in {_name(ssl.certificate or '')}")
         )
 
 
@@ -222,18 +226,18 @@ def _check_validity(certificate: "Certificate", value: str, where: str, files: T
     files.warnings.append((where, f"{_name(value)} ({subject}) {message}"))
 
 
-def _text(value: str, where: str, files: TlsFiles) -> str:
-    """Return the text of a file, or the text itself; "" with a problem."""
+def _text(value: str, where: str, files: TlsFiles, name: str = "") -> str:
+    """Return the text of a file, or the text itself; "" with a problem, which has the name in place of the path."""
     if is_pem(value):
         return value + "\n"
     try:
         with open(value, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError as error:
-        files.problems.append((where, f"{_name(value)} cannot be read: {error.strerror}"))
+        files.problems.append((where, f"{name or _name(value)} cannot be read: {error.strerror}"))
         return ""
     if not text.strip() and where != "key_passphrase_path":
-        files.problems.append((where, f"{value} is empty"))
+        files.problems.append((where, f"{name or value} is empty"))
         return ""
     return text + "\n"
 
@@ -241,6 +245,11 @@ def _text(value: str, where: str, files: TlsFiles) -> str:
 def _name(value: str) -> str:
     """Return the path for a message; never a text that was given in its place, which may be a key."""
     return "the text given" if is_pem(value) or _BARE_KEY.fullmatch(value) else value
+
+
+def _name_of_key(key: Secret) -> str:
+    text = key.reveal()
+    return "the text given" if is_pem(text) or _BARE_KEY.fullmatch(text) else key.path
 
 
 def now() -> datetime:

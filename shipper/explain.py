@@ -11,6 +11,7 @@ from config.shipper.feeds.base import FeedConfig
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, InputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import AnyProcessor, Branch
+from config.text.secrets import without_passwords
 from config.text.units import Duration, readable_duration
 from config.yaml.schema import Option, options
 from logs.visible import visible
@@ -20,7 +21,11 @@ COLUMN = 12
 
 
 def explain(config: ShipperConfig) -> Iterator[str]:
-    """Yield lines of text. Reads the file system, and changes nothing."""
+    """Yield lines of text without secrets. Reads the file system, and changes nothing."""
+    yield from map(without_passwords, _lines(config))
+
+
+def _lines(config: ShipperConfig) -> Iterator[str]:
     for config_input in config.inputs:
         yield f"input {config_input.id} (type {config_input.type}{'' if config_input.enabled else ', not enabled'})"
         if isinstance(config_input, FeedConfig):

@@ -47,7 +47,7 @@ def record_parts(config: KafkaOutputConfig, chooser: TopicChooser) -> tuple[Reco
     """Return what makes the records, and what gives the topics of their events."""
     places = None if config.codec.format is None else PlaceHeaders()
     codec = kafka_codec(config, places)
-    headers = [(header.key, header.value) for header in config.headers]
+    headers = [(header.key, header.value.reveal()) for header in config.headers]
     keys, hashes = partitioning.keys(config), partitioning.hashes(config)
     beside = Beside(keys, headers, places, config.timestamp == "event", hashes)
     return RecordMaker(codec, beside), sendable_topics(chooser, codec, partitioning.unhashable(config))

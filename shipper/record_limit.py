@@ -23,5 +23,5 @@ def message_limit(config: AnyInput, root: ShipperConfig) -> int:
 def record_limit(config: KafkaOutputConfig) -> int:
     """Return the longest record value that fits into a Kafka message of `max_message_bytes` beside the configured key
     and headers, in bytes."""
-    headers = sum(len(header.key.encode()) + len(header.value.encode()) + HEADER for header in config.headers)
+    headers = sum(len(header.key.encode()) + len(header.value.reveal().encode()) + HEADER for header in config.headers)
     return max(config.max_message_bytes - ENVELOPE - headers - (KEY if config.key else 0), 1)

@@ -1,8 +1,10 @@
 """Events as the configured output sends them, for `shipper tap`: by the same codec, topics and keys."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.text.secrets import MASK, Secret
 from shipper.codecs import make_codec
 from shipper.event import Batch
 from shipper.output.encode import Codec, sendable
@@ -29,7 +31,8 @@ def _of_kafka(config: KafkaOutputConfig) -> Records:
     from shipper.kafka_outputs import record_parts
     from shipper.processor.topics import TopicChooser
 
-    maker, topics_of = record_parts(config, TopicChooser(config.topic, config.topics))
+    headers = tuple(replace(header, value=Secret(MASK)) for header in config.headers)
+    maker, topics_of = record_parts(replace(config, headers=headers), TopicChooser(config.topic, config.topics))
 
     def records(batch: Batch) -> Sequence[Sample]:
         topics = topics_of(batch)

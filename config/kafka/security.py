@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from config.text.checks import Finding, not_blank
+from config.text.secrets import Secret
 
 PasswordMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 PASSWORD_MECHANISMS: tuple[PasswordMechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -55,8 +56,7 @@ class OauthbearerConfig:
     client_id: str = field(
         metadata={"doc": "The client's name at the provider.", "check": not_blank, "missing": "the provider gives it"}
     )
-    client_secret: str = field(
-        repr=False,
+    client_secret: Secret = field(
         metadata={"doc": "The secret of `client_id`.", "check": not_blank, "missing": "the provider gives it"},
     )
     scope: str = field(default="", metadata={"doc": "What the token is requested for; several separated by blanks."})
@@ -133,7 +133,7 @@ class KerberosConfig:
     )
     service_name: str = field(default="kafka", metadata={"doc": "The broker's service in its principal."})
     username: str | None = field(default=None, metadata={"doc": "The principal, without its realm."})
-    password: str | None = field(default=None, repr=False, metadata={"doc": "Not supported: use a keytab."})
+    password: Secret | None = field(default=None, metadata={"doc": "Not supported: use a keytab."})
     keytab: str | None = field(default=None, metadata={"doc": "File with the principal's keys."})
     realm: str | None = field(
         default=None, metadata={"doc": "The principal's realm; by default the Kerberos library's own."}
@@ -164,7 +164,7 @@ class KerberosConfig:
 
 
 def credentials(
-    username: str | None, password: str | None, sasl: SaslConfig, kerberos: KerberosConfig | None, *, tls: bool
+    username: str | None, password: Secret | None, sasl: SaslConfig, kerberos: KerberosConfig | None, *, tls: bool
 ) -> Iterator[Finding]:
     """Check what `username` and `password` need, and what has no use for them."""
     by_password = sasl.mechanism in PASSWORD_MECHANISMS
@@ -189,7 +189,7 @@ def unused_mechanism(
         yield "sasl.mechanism", "has no effect without username: the client does not authenticate"
 
 
-def password_of_user(username: str | None, password: str | None) -> Iterator[Finding]:
+def password_of_user(username: str | None, password: Secret | None) -> Iterator[Finding]:
     if username and not password:
         yield "password", "missing; username needs it"
     if password and not username:

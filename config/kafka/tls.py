@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal, Self
 
 from config.text.checks import Finding, not_blank
+from config.text.secrets import Secret
 from config.text.units import Duration
 
 # Filebeat's names of the suites up to TLS 1.2 -> OpenSSL's, which are accepted too.
@@ -100,10 +101,8 @@ class ClientSslConfig:
     certificate: str | None = field(
         default=None, metadata={"doc": "PEM file of the client's certificate, or its text."}
     )
-    key: str | None = field(
-        default=None, repr=False, metadata={"doc": "PEM file of the client's private key, or its text."}
-    )
-    key_passphrase: str | None = field(default=None, repr=False, metadata={"doc": "The passphrase of the private key."})
+    key: Secret | None = field(default=None, metadata={"doc": "PEM file of the client's private key, or its text."})
+    key_passphrase: Secret | None = field(default=None, metadata={"doc": "The passphrase of the private key."})
     key_passphrase_path: str | None = field(
         default=None,
         metadata={"since": "0.2", "doc": "File with the passphrase of the private key.", "check": not_blank},

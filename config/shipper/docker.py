@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from config.text.checks import Finding, not_blank
+from config.text.secrets import Secret
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 HOST: dict[str, Any] = {
@@ -25,7 +26,9 @@ class DockerTlsConfig:
     certificate: str | None = field(
         default=None, metadata={"doc": "A file with the agent's certificate.", "check": not_blank}
     )
-    key: str | None = field(default=None, metadata={"doc": "A file with the key of `certificate`.", "check": not_blank})
+    key: Secret | None = field(
+        default=None, metadata={"doc": "A file with the key of `certificate`.", "check": not_blank}
+    )
 
     def check(self) -> Iterator[Finding]:
         for name, other in (("certificate", "key"), ("key", "certificate")):

@@ -16,6 +16,7 @@ from config.shipper.queues import QueueConfig
 from config.shipper.transactions import TransactionConfig, shorter_than_a_transaction
 from config.text.checks import Finding, addresses
 from config.text.format_strings import parse_format
+from config.text.secrets import Secret
 from config.text.units import Duration, Size
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
@@ -216,7 +217,7 @@ class KafkaOutputConfig:
     username: str | None = field(
         default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}
     )
-    password: str | None = field(default=None, repr=False, metadata={"doc": "The password of `username`."})
+    password: Secret | None = field(default=None, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
     backoff: BackoffConfig = field(default_factory=BackoffConfig)

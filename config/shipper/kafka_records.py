@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from config.text.checks import Finding, not_blank
+from config.text.secrets import Secret
 
 # The headers of records whose payload is a text: what the sink lands them by (spark_sink/records/headers.py).
 PLACE_HEADERS = (
@@ -27,7 +28,7 @@ def header_key(text: str) -> Iterator[Finding]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderConfig:
     key: str = field(metadata={"doc": "The name of the header.", "check": header_key})
-    value: str = field(metadata={"doc": "Its value, the same for all records."})
+    value: Secret = field(metadata={"doc": "Its value, the same for all records; not shown by the agent."})
 
 
 _REACHABLE: dict[str, Any] = {

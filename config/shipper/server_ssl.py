@@ -14,6 +14,7 @@ from config.kafka.tls import (
     pins,
 )
 from config.text.checks import Finding, not_blank
+from config.text.secrets import Secret
 
 ClientAuthentication = Literal["none", "optional", "required"]
 ServerCurve = Literal["P-256", "P-384", "P-521", "X25519"]
@@ -31,10 +32,8 @@ class ServerSslConfig:
     certificate: str | None = field(
         default=None, metadata={"doc": "PEM file of the server's certificate and its chain, or their text."}
     )
-    key: str | None = field(
-        default=None, repr=False, metadata={"doc": "PEM file of the server's private key, or its text."}
-    )
-    key_passphrase: str | None = field(default=None, repr=False, metadata={"doc": "The passphrase of the private key."})
+    key: Secret | None = field(default=None, metadata={"doc": "PEM file of the server's private key, or its text."})
+    key_passphrase: Secret | None = field(default=None, metadata={"doc": "The passphrase of the private key."})
     key_passphrase_path: str | None = field(
         default=None, metadata={"doc": "File with the passphrase of the private key.", "check": not_blank}
     )

@@ -10,6 +10,7 @@ from config.kafka.security import KerberosConfig, SaslConfig, credentials, unuse
 from config.kafka.tls import SslConfig
 from config.sink.java_options import Raw, findings, librdkafka_name, taken_over
 from config.text.checks import Finding, addresses
+from config.text.secrets import Secret
 from config.text.units import Duration
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -136,9 +137,7 @@ class KafkaSource:
         default=None,
         metadata={"since": "0.2", "doc": "The user name; turns SASL by password on unless it is empty."},
     )
-    password: str | None = field(
-        default=None, repr=False, metadata={"since": "0.2", "doc": "The password of `username`."}
-    )
+    password: Secret | None = field(default=None, metadata={"since": "0.2", "doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})
     ssl: SslConfig = field(default_factory=SslConfig, metadata={"since": "0.2"})
     kerberos: KerberosConfig | None = field(default=None, metadata={"since": "0.2"})

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from config.text.secrets import Secret
+
 Finding = tuple[str, str]
 
 
@@ -17,11 +19,12 @@ def without_blanks(items: tuple[str, ...]) -> Iterator[Finding]:
     yield from ((f"[{index}]", fault) for index, item in enumerate(items) for _, fault in not_blank(item))
 
 
-def not_blank(text: str) -> Iterator[Finding]:
+def not_blank(text: str | Secret) -> Iterator[Finding]:
     """Check a name or a path. No system has paths with a NUL, and Python raises unexpected errors for them."""
-    if not text.strip():
+    plain = text.reveal() if isinstance(text, Secret) else text
+    if not plain.strip():
         yield "", "is empty"
-    if "\0" in text:
+    if "\0" in plain:
         yield "", f"{text!r} contains a NUL character"
 
 

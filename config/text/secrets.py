@@ -1,4 +1,9 @@
-"""What is a secret of a configuration, by the name of its option, and what is shown in its place."""
+"""Secrets of a configuration, and what is shown in their place.
+
+An option whose meaning is a secret is a `Secret`, which cannot be printed. What is printed before there are options (a
+tree, raw settings of librdkafka, Java or Spark) is masked by the names of options, which a test compares with the
+types.
+"""
 
 import re
 from collections.abc import Iterable
@@ -8,25 +13,67 @@ MASK = "xxxxx"
 SHORTEST_PART = 4  # characters
 _SECRET = re.compile(
     r"(pass|password|passphrase|secret|token|credentials?|api_?key|private_key|ssl\.key|jaas\.config"
-    r"|oauthbearer\.config|\.key\.pem)$"
+    r"|oauthbearer\.config|\.key\.pem|(^|\.)hmac\.key|(^|\.)secret\.value|(^|\.)headers\.value)$"
+    r"|(^|\.)options_headers\."
 )
 # Of object stores, as Hadoop names them: fs.s3a.secret.key, fs.azure.account.key.<account>.
 _STORE = re.compile(r"(secret|access)\.key$|encryption\.key$|\.account\.key\.")
 _KEY_FILE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
-_IN_URL = re.compile(r"(://[^:/@\s]+:)[^@\s]+@")
+# Up to the last @ before the path: a password may contain one.
+_IN_URL = re.compile(r"(://[^:/@\s]*:)[^/\s\"']+@")
 
 
-def masked(value: Any, name: str = "") -> Any:
-    """Return the value with MASK for each secret in it; `name` is its dotted name."""
+class Secret:
+    """A text that is not shown: as a text, in a repr and in a format it is the mask."""
+
+    __slots__ = ("_text",)
+    described_as = "text"  # on the page of options
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text itself, for what needs it; never for a message."""
+        return self._text
+
+    @property
+    def path(self) -> str:
+        """Return the path of a file, if it is one; else the mask. For a message."""
+        return self._text if is_path(self._text) else MASK
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+    def __repr__(self) -> str:
+        return MASK if self._text else "''"
+
+    __str__ = __repr__
+
+
+def is_path(text: str) -> bool:
+    """True if a text can only be the path of a file, where the option may have the secret itself."""
+    return text.startswith(("/", "./"))
+
+
+def masked(value: Any, name: str = "", *, in_secret: bool = False) -> Any:
+    """Return the value with MASK for each secret in it; `name` is its dotted name, `in_secret` if an option above is a
+    secret."""
     if isinstance(value, dict):
-        return {key: masked(item, f"{name}.{key}" if name else key) for key, item in value.items()}
+        inside = in_secret or has_secrets(name)
+        return {key: masked(item, f"{name}.{key}" if name else key, in_secret=inside) for key, item in value.items()}
     if isinstance(value, list):
-        return [masked(item, name) for item in value]
+        return [masked(item, name, in_secret=in_secret) for item in value]
     if isinstance(value, str):
         if _KEY_FILE.search(value):
             return MASK
         value = without_passwords(value)
-    return MASK if value not in (None, "") and is_secret(name, value) else value
+    return MASK if value not in (None, "") and (in_secret or is_secret(name, value)) else value
 
 
 def is_secret(name: str, value: object) -> bool:
@@ -35,7 +82,12 @@ def is_secret(name: str, value: object) -> bool:
     named = name.lower()
     if _STORE.search(named):
         return True
-    return bool(_SECRET.search(named)) and not (name.endswith("ssl.key") and str(value).startswith(("/", "./")))
+    return bool(_SECRET.search(named)) and not (name.endswith("ssl.key") and is_path(str(value)))
+
+
+def has_secrets(name: str) -> bool:
+    """True if a section of this dotted name is written by mistake where a secret belongs. `secret` is a section."""
+    return is_secret(name, "") and name.lower().rpartition(".")[2] != "secret"
 
 
 def without_passwords(text: str) -> str:

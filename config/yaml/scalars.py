@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 
+from config.text.secrets import Secret
 from config.yaml.tree import ListNode, Scalar
 from config.yaml.variables import expand
 
@@ -105,4 +106,4 @@ def _float(text: str) -> float:
         raise ValueError(f"{text!r} must be a number") from None
 
 
-_PARSERS: dict[type, Callable[[str], Any]] = {str: str, bool: _bool, int: _int, float: _float}
+_PARSERS: dict[type, Callable[[str], Any]] = {str: str, Secret: Secret, bool: _bool, int: _int, float: _float}

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from config.text.secrets import hidden, is_secret, without_passwords
+from config.text.secrets import has_secrets, hidden, is_secret, without_passwords
 from config.yaml import scalars
 from config.yaml.errors import Problem
 from config.yaml.report import dotted
@@ -19,16 +19,17 @@ def without_secrets(
     return [replace(problem, message=without_passwords(hidden(problem.message, secrets))) for problem in problems]
 
 
-def secrets_in(node: Node, env: Mapping[str, str], name: str = "") -> Iterator[str]:
+def secrets_in(node: Node, env: Mapping[str, str], name: str = "", *, in_secret: bool = False) -> Iterator[str]:
     """Yield the values of all options below a node that are secrets by their names, as written and with variables
-    filled in. `name`: the dotted name of the node."""
+    filled in. `name`: the dotted name of the node; `in_secret` if an option above is a secret."""
     if isinstance(node, Section):
+        inside = in_secret or has_secrets(name)
         for entry in node.entries:
-            yield from secrets_in(entry.node, env, dotted(name, entry.key))
+            yield from secrets_in(entry.node, env, dotted(name, entry.key), in_secret=inside)
     elif isinstance(node, ListNode):
         for item in node.items:
-            yield from secrets_in(item, env, name)
-    elif is_secret(name, node.text):
+            yield from secrets_in(item, env, name, in_secret=in_secret)
+    elif in_secret or is_secret(name, node.text):
         yield node.text
         try:
             yield scalars.expanded(node, env).text

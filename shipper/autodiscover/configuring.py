@@ -13,6 +13,7 @@ from config.shipper.model import INPUT_KINDS, InputConfig
 from config.shipper.old_names import with_todays_options
 from config.shipper.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider
 from config.yaml.report import LoadReport, Spot
+from config.yaml.secrets import without_secrets
 from config.yaml.templates import LateVariables, Template
 from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
 from config.yaml.walk import Walk
@@ -127,7 +128,8 @@ class Configurer:
         value = Walk(variables, report).of_kind(INPUT_KINDS, template.section, spot)
         mistakes = [problem for problem in report.problems if not (problem.lapse and template.tolerant)]
         if mistakes:
-            made.refused.append("; ".join(map(str, mistakes)))
+            shown = without_secrets(mistakes, template.section, variables, ())
+            made.refused.append("; ".join(map(str, shown)))
         elif isinstance(value, FeedConfig) and value.enabled:
             made.refused.append(f"{template.path}: type: {value.type} reads no files, so it cannot be a container's")
         elif isinstance(value, InputConfig) and value.enabled:

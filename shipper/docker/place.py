@@ -6,6 +6,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 
 from config.shipper.docker import DockerTlsConfig, docker_host
+from config.text.secrets import without_passwords
 from monitor.client import Address, Place, UnixSocket
 from shipper.errors import StartError
 
@@ -21,8 +22,10 @@ def place_of(host: str, tls: DockerTlsConfig | None) -> Place:
     try:
         place.context()
     except OSError as error:  # ssl.SSLError is one
-        names = ", ".join(filter(None, (tls.certificate_authority, tls.certificate, tls.key)))
-        raise StartError(f"the files of ssl for Docker at {host} cannot be used ({names}): {error}") from error
+        key = tls.key.path if tls.key else None
+        names = ", ".join(filter(None, (tls.certificate_authority, tls.certificate, key)))
+        shown = without_passwords(host)
+        raise StartError(f"the files of ssl for Docker at {shown} cannot be used ({names}): {error}") from error
     return place
 
 
@@ -41,5 +44,6 @@ class TlsAddress(Address):
         context = ssl.create_default_context(cafile=self.options.certificate_authority)
         if self.options.certificate:
             # A key with a passphrase would be asked for on the terminal.
-            context.load_cert_chain(self.options.certificate, self.options.key, password="")
+            key = self.options.key.reveal() if self.options.key else None
+            context.load_cert_chain(self.options.certificate, key, password="")
         return context

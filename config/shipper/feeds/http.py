@@ -10,6 +10,7 @@ from config.shipper import filebeat
 from config.shipper.feeds.base import FeedConfig
 from config.shipper.server_ssl import ServerSslConfig
 from config.text.checks import Finding, not_blank
+from config.text.secrets import Secret
 from config.text.units import Duration, Size
 
 MIB = 1024**2
@@ -57,7 +58,7 @@ def _texts(headers: dict[str, Any]) -> Iterator[Finding]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretConfig:
     header: str = field(default="", metadata={"doc": "The header that has to have the secret."})
-    value: str = field(default="", repr=False, metadata={"doc": "The secret."})
+    value: Secret = field(default=Secret(""), metadata={"doc": "The secret."})
 
     def check(self) -> Iterator[Finding]:
         if self.header:
@@ -73,7 +74,7 @@ class HmacConfig:
     header: str = field(
         default="", metadata={"doc": "The header with the signature of the body, in hexadecimal digits or base64."}
     )
-    key: str = field(default="", repr=False, metadata={"doc": "The key that both sides have."})
+    key: Secret = field(default=Secret(""), metadata={"doc": "The key that both sides have."})
     type: Literal["sha256", "sha1"] = field(default="sha256", metadata={"doc": "The hash of the signature."})
     prefix: str = field(default="", metadata={"doc": "What stands before the signature, as in `sha256=`."})
 
@@ -122,10 +123,9 @@ class HttpInputConfig(FeedConfig):
     )
     basic_auth: bool = field(default=False, metadata={"doc": "Whether requests need `username` and `password`."})
     username: str = field(default="", metadata={"doc": "The name for `basic_auth`."})
-    password: str = field(default="", repr=False, metadata={"doc": "The password for `basic_auth`."})
-    bearer_token: str = field(
-        default="",
-        repr=False,
+    password: Secret = field(default=Secret(""), metadata={"doc": "The password for `basic_auth`."})
+    bearer_token: Secret = field(
+        default=Secret(""),
         metadata={"doc": "The token that requests need, as in `Authorization: Bearer token`; none when empty."},
     )
     secret: SecretConfig = field(default_factory=SecretConfig)
@@ -144,6 +144,7 @@ class HttpInputConfig(FeedConfig):
     )
     options_headers: dict[str, Any] = field(
         default_factory=dict,
+        repr=False,
         metadata={"doc": "Headers of the answer to OPTIONS, which browsers send first.", "check": _texts},
     )
     options_response_code: int = field(

@@ -14,6 +14,7 @@ from config.shipper.inputs import PublisherPipelineConfig
 from config.shipper.kafka import NOT_A_TOPIC, is_topic, version_number
 from config.shipper.parsers import PARSERS, ParserConfig
 from config.text.checks import Finding, addresses, not_blank
+from config.text.secrets import Secret
 from config.text.units import Duration, Size
 
 _DECIDED = "would lose or repeat records; the shipper commits what is delivered: remove it"
@@ -196,7 +197,7 @@ class KafkaInputConfig(FeedConfig):
     username: str | None = field(
         default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}
     )
-    password: str | None = field(default=None, repr=False, metadata={"doc": "The password of `username`."})
+    password: Secret | None = field(default=None, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
     kerberos: KerberosConfig | None = field(default=None)

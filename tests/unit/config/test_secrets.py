@@ -1,21 +1,24 @@
 """No secret of a configuration is in an error message, in a `repr`, or in what a command prints."""
 
 import dataclasses
+import json
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+import yaml
 
-from config.export import MASK
+from config.export import MASK, export
 from config.shipper.keystore import written_keystore
 from config.shipper.model import ShipperConfig
 from config.sink.model import SinkConfig
-from config.text.secrets import hidden, is_secret
+from config.text.secrets import Secret, hidden, is_secret
 from config.yaml.errors import ConfigError
-from config.yaml.load import RawConfig, read
+from config.yaml.load import RawConfig, load, read
 from config.yaml.schema import Option, options
 from shipper import cli
 from spark_sink import __main__ as sink_cli
@@ -90,33 +93,115 @@ def sink_yml(tmp_path: Path, planted: Planted) -> Path:
     return file
 
 
-def secrets_of(model: Any, above: str = "") -> Iterator[tuple[str, Option, bool]]:
-    """Yield the options of a model that have secrets, with their dotted names, and True if they are in a repr."""
-    shown = {field.name: field.repr for field in dataclasses.fields(model)}
+Steps = tuple[str | tuple[str, str], ...]  # names, "[]" for an item of a list, (key, kind) for a section of a kind
+
+
+@dataclass(frozen=True)
+class Place:
+    """An option below the model of a whole file."""
+
+    steps: Steps
+    option: Option
+
+    @property
+    def name(self) -> str:
+        return ".".join(step for step in self.steps if isinstance(step, str) and step != "[]")
+
+    @property
+    def is_secret(self) -> bool:
+        return Secret in (self.option.hint, *typing.get_args(self.option.hint))
+
+    def written(self, value: object) -> str:
+        """Return a configuration that has this value there, and nothing else."""
+        for step in reversed(self.steps):
+            if isinstance(step, tuple):
+                value = {step[0]: step[1], **(value if isinstance(value, dict) else {})}
+            else:
+                value = [value] if step == "[]" else {step: value}
+        return yaml.safe_dump(value, sort_keys=False)
+
+
+def places(model: Any, above: Steps = (), around: tuple[Any, ...] = ()) -> Iterator[Place]:
+    """Yield every option of a model, its inputs, outputs and processors, in sections of any kind."""
+    if model in around:
+        return  # a condition within a condition
     for option in options(model):
-        for key in option.keys[:1]:
-            name = f"{above}.{key}".removeprefix(".")
-            if option.section is not None and not option.many and not option.kinds:
-                yield from secrets_of(option.section, name)
-            elif is_secret(name, "x") or (typing.get_origin(option.hint) is dict and key in RAW):
-                yield name, option, shown[option.name]
+        steps: Steps = (*above, *option.keys[0].split("."))
+        below: list[tuple[Steps, Any]] = []
+        if option.named:
+            below = [((*steps, "[]", name), inner) for name, inner in option.named.models.items()]
+        elif option.kinds:
+            item: Steps = ("[]",) if option.many else ()
+            below = [((*steps, *item, (option.kinds.key, kind)), inner) for kind, inner in option.kinds.models.items()]
+        elif option.section is not None:
+            below = [((*steps, "[]") if option.many else steps, option.section)]
+        else:
+            yield Place(steps, option)
+        for inside, inner in below:
+            yield from places(inner, inside, (*around, model))
 
 
-RAW = ("librdkafka", "options", "spark")
+RAW = ("librdkafka", "options", "spark", "options_headers")  # maps whose members may be secrets, by their names
+MODELS = {"shipper": ShipperConfig, "sink": SinkConfig}
+ALL = [(name, place) for name, model in MODELS.items() for place in places(model)]
+SECRETS = [(name, place) for name, place in ALL if place.is_secret]
 
 
-def test_the_tables_have_all_options_that_are_secrets() -> None:
-    def below(model: Any, section: str) -> set[str]:
-        return {name.removeprefix(section) for name, _, _ in secrets_of(model)}
-
-    tested = {planted.option for planted in OF_BOTH}
-    assert below(ShipperConfig, "output.kafka.") == tested
-    assert below(SinkConfig, "kafka.") == tested | {planted.option for planted in OF_THE_SINK} | {"spark"}
+def test_an_option_is_a_secret_by_its_type_where_its_name_is_that_of_one_and_the_reverse() -> None:
+    """What is printed before there are options goes by names."""
+    assert len(ALL) > 8000
+    assert len(SECRETS) > 30
+    assert [place.name for _, place in ALL if place.is_secret != is_secret(place.name, "x")] == []
 
 
-@pytest.mark.parametrize("model", [ShipperConfig, SinkConfig])
-def test_no_repr_shows_them(model: Any) -> None:
-    assert [name for name, _, is_shown in secrets_of(model) if is_shown] == []
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_no_repr_shows_maps_that_may_have_secrets(model: Any) -> None:
+    raw = [place for place in places(model) if place.steps[-1] in RAW]
+    assert raw
+    shown = {field.name: field.repr for each in dataclass_models(model) for field in dataclasses.fields(each)}
+    assert [place.name for place in raw if shown[place.option.name]] == []
+
+
+def dataclass_models(model: Any, around: tuple[Any, ...] = ()) -> Iterator[Any]:
+    """Yield the models that have a map of RAW."""
+    if model in around:
+        return
+    if {option.keys[0] for option in options(model)} & set(RAW):
+        yield model
+    for option in options(model):
+        inner = option.kinds.models.values() if option.kinds else [option.section] if option.section else []
+        for each in inner:
+            yield from dataclass_models(each, (*around, model))
+
+
+@pytest.mark.parametrize(
+    ("model", "place"), SECRETS, ids=[f"{name}-{'.'.join(map(str, place.steps))}" for name, place in SECRETS]
+)
+def test_a_secret_of_any_section_is_neither_exported_nor_in_a_mistake(model: str, place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "config.yml"
+    values: tuple[object, ...] = (MARKER, [MARKER], {"a": MARKER}, {"a": [{"b": MARKER}]})
+    for value in values:
+        file.write_text(place.written(value))
+        text = export([file], (), {}, MODELS[model])
+        assert MASK in text
+        with pytest.raises(ConfigError) as caught:
+            load(file, MODELS[model], (f"stop={MARKER}", f"queue.mem.events={MARKER}"), {})  # messages quote these
+        assert MARKER not in text + str(caught.value) + repr(caught.value)
+
+
+def test_a_secret_shows_itself_only_where_it_is_asked_to() -> None:
+    secret = Secret(MARKER)
+    assert {str(secret), repr(secret), f"{secret}", f"{secret!r}", f"{[secret]}"} == {MASK, f"[{MASK}]"}
+    assert (secret.reveal(), secret == Secret(MARKER), secret == MARKER, bool(Secret(""))) == (
+        MARKER,
+        True,
+        False,
+        False,
+    )
+    with pytest.raises(TypeError):
+        json.dumps(secret)
+    with pytest.raises(TypeError):
+        orjson.dumps(secret)
 
 
 COMMANDS = (
@@ -137,6 +222,48 @@ def test_no_command_of_the_shipper_prints_them(
     printed = "".join(capfd.readouterr())
     assert printed
     assert planted.secret not in printed
+    if command[0] == "export":
+        assert MASK in printed
+
+
+OF_INPUTS_AND_THE_REST = [
+    f"shipper.inputs: [{{type: http, id: h, listen_port: 0, basic_auth: true, username: me, password: {MARKER}}}]",
+    f"shipper.inputs: [{{type: http, id: h, listen_port: 0, bearer_token: {MARKER}}}]",
+    f"shipper.inputs: [{{type: http, id: h, listen_port: 0, secret: {{header: X-Key, value: {MARKER}}}}}]",
+    f"shipper.inputs: [{{type: http, id: h, listen_port: 0, hmac: {{header: X-Sig, key: {MARKER}}}}}]",
+    f"shipper.inputs: [{{type: http, id: h, listen_port: 0, options_headers: {{X-Key: {MARKER}}}}}]",
+    f"shipper.inputs: [{{type: tcp, id: t, host: '127.0.0.1:0', ssl: {{certificate: /c, key: {MARKER}}}}}]",
+    "shipper.inputs: [{type: tcp, id: t, host: '127.0.0.1:0', ssl: {certificate: /c, key: /k, key_passphrase: "
+    f"{MARKER}}}}}]",
+    "shipper.inputs: [{type: kafka, id: k, hosts: ['127.0.0.1:9'], topics: [t], group_id: g, username: me, "
+    f"password: {MARKER}}}]",
+    "shipper.inputs: [{type: kafka, id: k, hosts: ['127.0.0.1:9'], topics: [t], group_id: g, librdkafka: "
+    f"{{sasl.password: {MARKER}}}}}]",
+    f"processors: [{{add_docker_metadata: {{host: 'tcp://me:{MARKER}@127.0.0.1:9'}}}}]",
+    f"processors: [{{add_docker_metadata: {{host: 'tcp://127.0.0.1:9', ssl: {{certificate: /c, key: '{MARKER}'}}}}}}]",
+    f"processors: [{{add_cloud_metadata: {{host: 'http://me:{MARKER}@host:80'}}}}]",
+    f"output.kafka: {{headers: [{{key: authorization, value: {MARKER}}}]}}",
+    "output.kafka.sasl: {mechanism: OAUTHBEARER, oauthbearer: {client_id: a, client_secret: b, "
+    f"token_endpoint_url: 'http://me:{MARKER}@127.0.0.1:9/'}}}}",
+]
+MORE_COMMANDS = (*COMMANDS, ("test", "output"), ("test", "pipeline"), ("run", "--once", "--once-timeout", "1s"))
+
+
+@pytest.mark.parametrize("command", MORE_COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("written", OF_INPUTS_AND_THE_REST, ids=range(len(OF_INPUTS_AND_THE_REST)))
+def test_no_command_prints_those_of_inputs_processors_and_headers(
+    written: str, command: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "more.yml"
+    whole = shipper_yml(tmp_path, Planted("", "client_id: x"))
+    if written.startswith("shipper.inputs"):
+        whole.write_text("\n".join(whole.read_text().splitlines()[1:]) + "\n")
+    file.write_text(written)
+    file.chmod(0o600)
+    cli.main([*command, "-c", str(whole), "-c", str(file)])
+    printed = "".join(capfd.readouterr())
+    assert printed
+    assert MARKER not in printed
     if command[0] == "export":
         assert MASK in printed
 

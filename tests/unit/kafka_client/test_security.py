@@ -13,6 +13,7 @@ import pytest
 from config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
 from config.kafka.tls import CertificateReload
 from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
+from config.text.secrets import Secret
 from kafka_client.renewal import never
 from kafka_client.security import NO_SUITE_OF_TLS_1_2, AwsTokens, NoCredentials, Security, has_kerberos
 from shipper.output.kafka_settings import renewals
@@ -22,7 +23,7 @@ from tests.fakes import ManualClock
 OAUTH = OauthbearerConfig(
     token_endpoint_url="https://id.example/token",
     client_id="a",
-    client_secret="b",
+    client_secret=Secret("b"),
     scope="read write",
     extensions={"logicalCluster": "lkc-1", "identityPoolId": "pool-2"},
 )
@@ -84,7 +85,7 @@ def test_versions_suites_and_curves_are_passed_on(options: dict[str, Any], name:
 
 def test_a_certificate_is_passed_on_as_the_text_that_was_checked(tmp_path: Path) -> None:
     certificate, key = CertificateDirectory(tmp_path).issue(passphrase="open")
-    made = tls(certificate=certificate, key=key, key_passphrase="open")
+    made = tls(certificate=certificate, key=Secret(key), key_passphrase=Secret("open"))
     assert made["ssl.certificate.pem"].strip() == Path(certificate).read_text().strip()
     assert made["ssl.key.pem"].strip() == Path(key).read_text().strip()
     assert made["ssl.key.password"] == "open"

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from config.shipper.model import SslConfig
+from config.text.secrets import Secret
 from kafka_client.tls import TlsFiles, paths, read
 from tests.certificates import CertificateDirectory
 
@@ -49,7 +50,7 @@ def test_the_texts_of_the_files_are_returned(certificates: CertificateDirectory,
     files = files_of(
         certificate_authorities=(authority,),
         certificate=certificate,
-        key=key,
+        key=Secret(key),
         key_passphrase_path=str(tmp_path / "passphrase"),
     )
     assert (files.problems, files.warnings) == ([], [])
@@ -62,7 +63,7 @@ def test_the_texts_of_the_files_are_returned(certificates: CertificateDirectory,
 
 def test_a_text_may_replace_each_file(certificates: CertificateDirectory) -> None:
     texts = [Path(path).read_text() for path in (certificates.authorities(), *certificates.issue())]
-    files = files_of(certificate_authorities=(texts[0],), certificate=texts[1], key=texts[2])
+    files = files_of(certificate_authorities=(texts[0],), certificate=texts[1], key=Secret(texts[2]))
     assert files.problems == []
     assert [text.strip() for text in (files.authorities, files.certificate, files.key)] == [t.strip() for t in texts]
 
@@ -75,7 +76,7 @@ def test_all_problems_are_reported_at_once_without_showing_a_key(certificates: C
     certificate, key = certificates.issue()
     text = Path(key).read_text()
     options = {"certificate_authorities": ("/no/such/ca.pem", text), "certificate": certificate}
-    problems = problems_of(**options, key=certificates.issue("other")[1])
+    problems = problems_of(**options, key=Secret(certificates.issue("other")[1]))
     assert [option for option, _ in problems] == ["certificate_authorities[0]", "certificate_authorities[1]", "key"]
     assert [message.partition(": ")[0] for _, message in problems] == [
         "/no/such/ca.pem cannot be read",
@@ -89,7 +90,7 @@ def test_all_problems_are_reported_at_once_without_showing_a_key(certificates: C
     ("options", "option", "message"),
     [
         ({}, "key", "is encrypted; give key_passphrase or key_passphrase_path"),
-        ({"key_passphrase": "shut"}, "key_passphrase", "is not the passphrase of"),
+        ({"key_passphrase": Secret("shut")}, "key_passphrase", "is not the passphrase of"),
         ({"key_passphrase_path": "shut.txt"}, "key_passphrase_path", "is not the passphrase of"),
         ({"key_passphrase_path": "empty.txt"}, "key_passphrase_path", "is empty; it must contain the passphrase"),
         ({"key_passphrase_path": "none.txt"}, "key_passphrase_path", "cannot be read: No such file or directory"),
@@ -103,14 +104,14 @@ def test_a_passphrase_that_does_not_open_the_key_is_reported(
     if "key_passphrase_path" in options:
         options = {"key_passphrase_path": str(certificates.directory / options["key_passphrase_path"])}
     certificate, key = certificates.issue(passphrase="open")
-    ((where, problem),) = problems_of(certificate=certificate, key=key, **options)
+    ((where, problem),) = problems_of(certificate=certificate, key=Secret(key), **options)
     assert where == option
     assert message in problem
 
 
 def test_a_passphrase_for_a_key_that_is_not_encrypted_is_harmless(certificates: CertificateDirectory) -> None:
     certificate, key = certificates.issue()
-    assert problems_of(certificate=certificate, key=key, key_passphrase="x") == []
+    assert problems_of(certificate=certificate, key=Secret(key), key_passphrase=Secret("x")) == []
 
 
 @pytest.mark.parametrize(("content", "message"), [("", "is empty"), ("hello", "contains no certificate in PEM")])
@@ -134,7 +135,7 @@ def test_a_certificate_that_is_not_valid_for_long_is_a_warning(
     ends: timedelta, message: str, certificates: CertificateDirectory
 ) -> None:
     certificate, key = certificates.issue(ends=NOW + ends)
-    files = files_of(certificate=certificate, key=key)
+    files = files_of(certificate=certificate, key=Secret(key))
     assert files.problems == []
     assert [where for where, _ in files.warnings] == (["certificate"] if message else [])
     assert all(message in warning for _, warning in files.warnings)
@@ -186,7 +187,7 @@ def test_a_fingerprint_of_one_of_the_systems_authorities_makes_it_the_only_one()
 
 def test_the_files_that_are_named_are_listed_and_texts_are_not() -> None:
     ssl = SslConfig(
-        certificate_authorities=("/ca", "-----BEGIN X"), certificate="/c", key="/k", key_passphrase_path="p"
+        certificate_authorities=("/ca", "-----BEGIN X"), certificate="/c", key=Secret("/k"), key_passphrase_path="p"
     )
     assert paths(ssl, "/more", "-----BEGIN Y") == ("/ca", "/c", "/k", "p", "/more")
 

@@ -75,7 +75,7 @@ def test_a_run_loads_neither_another_output_nor_processors(config: Path) -> None
     modules = loaded("run", "--once", "-c", str(config))
     unwanted = {"confluent_kafka", "shipper.output.kafka", "shipper.processor.factory", "shipper.kubernetes"}
     assert modules & unwanted == set()
-    assert len(modules) <= 288
+    assert len(modules) <= 289
 
 
 def test_what_asks_an_api_server_is_loaded_where_there_is_one(config: Path) -> None:

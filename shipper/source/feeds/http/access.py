@@ -19,10 +19,10 @@ class Access:
         self._authorization: bytes | None = None
         self._scheme = "Basic"
         if config.basic_auth:
-            self._authorization = base64.b64encode(f"{config.username}:{config.password}".encode())
+            self._authorization = base64.b64encode(f"{config.username}:{config.password.reveal()}".encode())
         elif config.bearer_token:
             self._scheme = "Bearer"
-            self._authorization = config.bearer_token.encode()
+            self._authorization = config.bearer_token.reveal().encode()
         self._secret = config.secret
         self._hmac = config.hmac
 
@@ -37,7 +37,7 @@ class Access:
                 raise RefusedRequest(401, f"the header Authorization has not the right {what}", challenge)
         if self._secret.header:
             given = headers.get(self._secret.header.lower(), "")
-            if not _equal(given.encode("latin-1"), self._secret.value.encode()):
+            if not _equal(given.encode("latin-1"), self._secret.value.reveal().encode()):
                 raise RefusedRequest(401, f"the header {self._secret.header} has not the right secret")
 
     def check_signature(self, headers: Mapping[str, str], body: bytes) -> None:
@@ -46,7 +46,7 @@ class Access:
         if not options.header:
             return
         given = headers.get(options.header.lower(), "").removeprefix(options.prefix)
-        expected = hmac.new(options.key.encode(), body, HASHES[options.type]).digest()
+        expected = hmac.new(options.key.reveal().encode(), body, HASHES[options.type]).digest()
         if not _equal(_decoded(given, len(expected)), expected):
             raise RefusedRequest(401, f"the header {options.header} has not the right signature of the body")
 

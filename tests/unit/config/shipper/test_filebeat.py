@@ -13,6 +13,7 @@ import pytest
 
 from config.shipper.codec import CodecConfig, JsonCodec
 from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
+from config.text.secrets import Secret
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
@@ -72,7 +73,7 @@ def test_the_output_of_one_is_read_as_it_is_meant() -> None:
     kafka = read("secured_kafka").output.chosen
     assert isinstance(kafka, KafkaOutputConfig)
     assert (kafka.hosts, kafka.topic) == (("k1:9093", "k2:9093"), "prod-audit")
-    assert (kafka.username, kafka.password, kafka.sasl.mechanism) == ("u", "p: #x", "SCRAM-SHA-512")
+    assert (kafka.username, kafka.password, kafka.sasl.mechanism) == ("u", Secret("p: #x"), "SCRAM-SHA-512")
     assert (kafka.ssl.enabled, kafka.ssl.verification_mode, kafka.ssl.key_passphrase) == (True, "certificate", None)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from config.kafka.security import KerberosConfig, OauthbearerConfig
+from config.text.secrets import Secret
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
@@ -16,7 +17,7 @@ def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
     assert kafka.sasl.oauthbearer == OauthbearerConfig(
         token_endpoint_url="https://id.example/token",
         client_id="a",
-        client_secret="hush",
+        client_secret=Secret("hush"),
         scope="a b",
         extensions={"x": "y"},
     )

@@ -13,6 +13,7 @@ from config.shipper.model import (
     ShipperConfig,
     SslConfig,
 )
+from config.text.secrets import Secret
 from tests.unit.config.conftest import Lab
 
 FILEBEAT = """\
@@ -106,7 +107,7 @@ def test_its_kafka_output_is_read(filebeat: ShipperConfig) -> None:
             compression="gzip",
             max_message_bytes=2_000_000,
             username="me",
-            password="0123",
+            password=Secret("0123"),
             sasl=SaslConfig(mechanism="SCRAM-SHA-512"),
             ssl=SslConfig(enabled=True, certificate_authorities=("/etc/ca.pem",)),
             required_acks=1,

@@ -5,6 +5,7 @@ import pytest
 from config.shipper.codec import CodecConfig, FormatCodec, JsonCodec
 from config.shipper.conditions import ConditionConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig
+from config.text.secrets import Secret
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
@@ -16,7 +17,7 @@ def test_secrets_are_not_shown(lab: Lab) -> None:
         "{key_passphrase: s3cret}, librdkafka: {ssl.key.password: s3cret}}\n"
     )
     assert config.output.kafka is not None
-    assert config.output.kafka.password == config.output.kafka.ssl.key_passphrase == "s3cret"
+    assert config.output.kafka.password == config.output.kafka.ssl.key_passphrase == Secret("s3cret")
     assert "s3cret" not in repr(config)
 
 
@@ -183,7 +184,7 @@ def test_a_hash_without_fields_is_the_partition_of_the_key(lab: Lab) -> None:
 def test_what_belongs_together_is_accepted_together(lab: Lab) -> None:
     kafka = lab.load(KAFKA + "  ssl: {certificate: c, key: k}\n  backoff: {init: 5s, max: 5s}\n").output.kafka
     assert kafka is not None
-    assert (kafka.ssl.certificate, kafka.ssl.key, kafka.backoff.max) == ("c", "k", 5.0)
+    assert (kafka.ssl.certificate, kafka.ssl.key, kafka.backoff.max) == ("c", Secret("k"), 5.0)
 
 
 def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:

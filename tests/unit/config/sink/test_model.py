@@ -6,6 +6,7 @@ from typing import Protocol
 import pytest
 
 from config.sink.model import SinkConfig
+from config.text.secrets import Secret
 from tests.unit.config.conftest import Lab
 
 SMALL = """\
@@ -139,7 +140,7 @@ def test_what_the_log_says_of_metrics_is_the_shippers(sink: LoadSink) -> None:
 def test_variables_are_filled_in_as_in_the_shippers(lab: Lab) -> None:
     text = SMALL.replace("/data/logs/", "${LAKE}/logs") + "kafka.password: ${SECRET}\nkafka.username: me\n"
     config = lab.load(text, SinkConfig, env={"LAKE": "s3a://lake", "SECRET": "s3cret"})
-    assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", "s3cret")
+    assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", Secret("s3cret"))
     assert "s3cret" not in repr(config)
     assert lab.problems(text, SinkConfig, env={"LAKE": "/x"}) == [
         "shipper.yml:5: kafka.password: variable SECRET is not set; write ${SECRET:value} to give it a default"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.shipper.docker import DockerTlsConfig
+from config.text.secrets import Secret
 from monitor.client import Address, UnixSocket
 from shipper.clock import SystemClock
 from shipper.docker.client import DockerClient, DockerError
@@ -22,7 +23,7 @@ def test_it_is_at_a_socket_or_an_address() -> None:
 
 def options(files: CertificateDirectory, passphrase: str = "") -> DockerTlsConfig:
     certificate, key = files.issue(passphrase=passphrase)
-    return DockerTlsConfig(certificate_authority=files.authorities(), certificate=certificate, key=key)
+    return DockerTlsConfig(certificate_authority=files.authorities(), certificate=certificate, key=Secret(key))
 
 
 def test_tls_trusts_the_named_authority_alone(tmp_path: Path) -> None:
@@ -42,7 +43,8 @@ def test_files_that_cannot_be_used_end_the_start(tmp_path: Path, wrong: str) -> 
     if wrong == "missing":
         (tmp_path / "authority.pem").unlink()
     if wrong == "another":
-        Path(str(tls.key)).write_bytes(Path(files.issue("other")[1]).read_bytes())
+        assert tls.key is not None
+        Path(tls.key.reveal()).write_bytes(Path(files.issue("other")[1]).read_bytes())
     with pytest.raises(StartError, match=r"files of ssl for Docker at tcp://h:2376 cannot be used \(.*authority.pem, "):
         place_of("tcp://h:2376", tls)
 

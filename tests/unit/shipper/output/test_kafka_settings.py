@@ -5,6 +5,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
+from config.text.secrets import Secret
 from shipper.errors import StartError
 from shipper.output.kafka_settings import latest, make_producer, settings, transactional
 from tests.certificates import CertificateDirectory
@@ -52,10 +53,10 @@ def test_a_raw_setting_that_says_the_same_is_accepted(name: str, value: object) 
     ("changes", "protocol"),
     [
         ({}, "PLAINTEXT"),
-        ({"username": "u", "password": "p"}, "SASL_PLAINTEXT"),
-        ({"username": "", "password": ""}, "PLAINTEXT"),
+        ({"username": "u", "password": Secret("p")}, "SASL_PLAINTEXT"),
+        ({"username": "", "password": Secret("")}, "PLAINTEXT"),
         ({"ssl": SslConfig(enabled=True)}, "SSL"),
-        ({"username": "u", "password": "p", "ssl": SslConfig(enabled=True)}, "SASL_SSL"),
+        ({"username": "u", "password": Secret("p"), "ssl": SslConfig(enabled=True)}, "SASL_SSL"),
     ],
 )
 def test_the_protocol_follows_from_user_and_tls(changes: dict[str, object], protocol: str) -> None:
@@ -81,7 +82,7 @@ def test_only_a_producer_with_offsets_of_groups_stays_with_the_brokers_it_knows(
 
 
 def test_credentials_are_passed_on() -> None:
-    made = settings(config(username="u", password="p", sasl=SaslConfig(mechanism="SCRAM-SHA-512")))
+    made = settings(config(username="u", password=Secret("p"), sasl=SaslConfig(mechanism="SCRAM-SHA-512")))
     assert (made["sasl.mechanism"], made["sasl.username"], made["sasl.password"]) == ("SCRAM-SHA-512", "u", "p")
 
 

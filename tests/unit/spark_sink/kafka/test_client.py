@@ -12,6 +12,7 @@ import pytest
 from config.kafka.security import AwsMskIamConfig, OauthbearerConfig, SaslConfig
 from config.kafka.tls import SslConfig
 from config.sink.kafka import KafkaSource
+from config.text.secrets import Secret
 from spark_sink.errors import SinkError
 from spark_sink.kafka.client import ClientOptions, admin, client_options, consumer, latest
 from tests.certificates import CertificateDirectory
@@ -19,7 +20,7 @@ from tests.fakes import ManualClock
 
 ROOT = Path(__file__).parents[4]
 AWS = AwsMskIamConfig(region="eu-central-1")
-OAUTH = OauthbearerConfig(token_endpoint_url="https://id.example/token", client_id="a", client_secret="s3cret")
+OAUTH = OauthbearerConfig(token_endpoint_url="https://id.example/token", client_id="a", client_secret=Secret("s3cret"))
 
 
 def source(**more: Any) -> KafkaSource:
@@ -34,9 +35,9 @@ def test_the_options_travel_with_texts_in_place_of_files_and_hide_secrets(tmp_pa
     certificates = CertificateDirectory(tmp_path)
     certificate, key = certificates.issue()
     ssl = SslConfig(
-        enabled=True, certificate=certificate, key=key, certificate_authorities=(certificates.authorities(),)
+        enabled=True, certificate=certificate, key=Secret(key), certificate_authorities=(certificates.authorities(),)
     )
-    options = client_options(source(ssl=ssl, username="me", password="s3cret"))
+    options = client_options(source(ssl=ssl, username="me", password=Secret("s3cret")))
     shipped = pickle.loads(pickle.dumps(options))
     assert shipped == options
     assert {options: "kept"}[shipped] == "kept"
@@ -49,7 +50,7 @@ def test_the_options_travel_with_texts_in_place_of_files_and_hide_secrets(tmp_pa
 
 
 def test_a_consumer_is_made_of_options_that_have_travelled() -> None:
-    shipped = pickle.loads(pickle.dumps(client_options(source(username="me", password="pw"))))
+    shipped = pickle.loads(pickle.dumps(client_options(source(username="me", password=Secret("pw")))))
     made = consumer(shipped)
     assert made.assignment() == []
     made.close()
@@ -117,7 +118,7 @@ def test_a_certificate_that_expires_soon_is_logged_at_the_start(
 ) -> None:
     soon = datetime.now(UTC) + timedelta(days=3)
     certificate, key = CertificateDirectory(tmp_path).issue(ends=soon)
-    latest(source(ssl=SslConfig(enabled=True, certificate=certificate, key=key)))
+    latest(source(ssl=SslConfig(enabled=True, certificate=certificate, key=Secret(key))))
     assert "kafka.ssl.certificate: " in caplog.text
     assert "renew it" in caplog.text
 

@@ -3,6 +3,7 @@
 import pytest
 
 from config.shipper.feeds.http import HttpInputConfig
+from config.text.secrets import Secret
 from tests.unit.config.conftest import Lab, narrowed
 
 FILEBEAT = """\
@@ -54,7 +55,7 @@ def test_an_input_of_filebeat_is_read_with_all_its_options(lab: Lab) -> None:
     item = narrowed(HttpInputConfig, config.inputs[0])
     assert (item.type, item.listen_address, item.listen_port) == ("http_endpoint", "192.168.1.1", 8080)
     assert (item.url, item.prefix, item.content_type) == ("/hook", ".", ("",))
-    assert (item.ssl.is_on, item.secret.value, item.hmac.prefix) == (True, "t0ken", "sha256=")
+    assert (item.ssl.is_on, item.secret.value, item.hmac.prefix) == (True, Secret("t0ken"), "sha256=")
     assert item.options_headers == {"Custom-Header": ["a", "b"]}
     assert (item.response_code, item.retry_after, item.max_body_bytes) == (202, 5, 1048576)
     assert (item.high_water, item.low_water) == (52428800, 41943040)
@@ -131,5 +132,5 @@ def test_an_address_that_everyone_reaches_is_warned_of_without_a_secret(
 
 
 def test_secrets_are_not_shown() -> None:
-    secrets = HttpInputConfig(id="a", password="s3cret", bearer_token="s3cret")
+    secrets = HttpInputConfig(id="a", password=Secret("s3cret"), bearer_token=Secret("s3cret"))
     assert "s3cret" not in repr(secrets)

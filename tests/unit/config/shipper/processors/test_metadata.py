@@ -10,6 +10,7 @@ from config.shipper.docker import DockerHost, DockerTlsConfig, docker_host
 from config.shipper.model import ShipperConfig
 from config.shipper.processors.cloud_metadata import CloudTlsConfig
 from config.shipper.processors.dns import Nameserver, nameserver
+from config.text.secrets import Secret
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
@@ -64,7 +65,7 @@ def mistakes(file: Path, processor: str) -> list[str]:
         ("add_docker_metadata:", {"host": "unix:///var/run/docker.sock", "ssl": None, "cleanup_timeout": 60.0}),
         (
             "add_docker_metadata: {host: 'tcp://h:2376', ssl: {certificate_authority: /ca, certificate: /c, key: /k}}",
-            {"ssl": DockerTlsConfig(certificate_authority="/ca", certificate="/c", key="/k")},
+            {"ssl": DockerTlsConfig(certificate_authority="/ca", certificate="/c", key=Secret("/k"))},
         ),
         ("add_docker_metadata: {host: ''}", {"host": ""}),
         (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.shipper.server_ssl import ServerSslConfig
+from config.text.secrets import Secret
 from shipper.errors import StartError
 from shipper.source.feeds.server_tls import ServerTls, reason
 from tests.certificates import CertificateDirectory, replace
@@ -57,7 +58,9 @@ def client(certificates: CertificateDirectory, pair: tuple[str, str] | None = No
 
 def test_a_client_needs_a_certificate_where_authorities_are_given(certificates: CertificateDirectory) -> None:
     certificate, key = certificates.issue_for("localhost")
-    config = ServerSslConfig(certificate=certificate, key=key, certificate_authorities=(certificates.authorities(),))
+    config = ServerSslConfig(
+        certificate=certificate, key=Secret(key), certificate_authorities=(certificates.authorities(),)
+    )
     server = ServerTls(config, SECTION, ManualClock())
     assert shaken(server, client(certificates, certificates.issue()))[1] == ""
     without = shaken(server, client(certificates))[1]
@@ -66,7 +69,7 @@ def test_a_client_needs_a_certificate_where_authorities_are_given(certificates: 
 
 def test_texts_of_certificates_are_taken_as_files_are(certificates: CertificateDirectory) -> None:
     certificate, key = (Path(path).read_text() for path in certificates.issue_for("localhost"))
-    server = ServerTls(ServerSslConfig(certificate=certificate, key=key), SECTION, ManualClock())
+    server = ServerTls(ServerSslConfig(certificate=certificate, key=Secret(key)), SECTION, ManualClock())
     assert shaken(server, client(certificates))[0] is not None
 
 
@@ -75,7 +78,7 @@ def test_a_renewed_pair_is_used_once_it_fits(
 ) -> None:
     clock = ManualClock()
     certificate, key = certificates.issue_for("localhost")
-    server = ServerTls(ServerSslConfig(certificate=certificate, key=key), SECTION, clock)
+    server = ServerTls(ServerSslConfig(certificate=certificate, key=Secret(key)), SECTION, clock)
     before, _ = shaken(server, client(certificates))
     old_key = Path(key).read_bytes()
     certificates.issue_for("localhost")
@@ -107,8 +110,8 @@ def test_what_cannot_be_used_is_a_mistake(
 ) -> None:
     certificate, key = certificates.issue_for("localhost")
     other = certificates.issue("other")[1]
-    options = {"certificate": certificate, "key": key} | {
-        name: other if value == "other" else value for name, value in changes.items()
+    options = {"certificate": certificate, "key": Secret(key)} | {
+        name: Secret(other) if value == "other" else value for name, value in changes.items()
     }
     with pytest.raises(StartError, match=message):
         ServerTls(ServerSslConfig(**options), SECTION, ManualClock())  # type: ignore[arg-type]  # values of a table

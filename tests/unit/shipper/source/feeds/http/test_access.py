@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from config.shipper.feeds.http import HmacConfig, HttpInputConfig, SecretConfig
+from config.text.secrets import Secret
 from monitor.exchange import RefusedRequest
 from shipper.source.feeds.http.access import Access
 
@@ -43,7 +44,7 @@ def is_let_in(config: HttpInputConfig, headers: dict[str, str]) -> bool:
     ],
 )
 def test_basic_auth_wants_name_and_password(headers: dict[str, str], *, let_in: bool) -> None:
-    config = replace(BASE, basic_auth=True, username="ann", password="p:ä")
+    config = replace(BASE, basic_auth=True, username="ann", password=Secret("p:ä"))
     assert is_let_in(config, headers) == let_in
 
 
@@ -60,27 +61,27 @@ def test_basic_auth_wants_name_and_password(headers: dict[str, str], *, let_in: 
     ],
 )
 def test_a_token_is_wanted_as_it_is(header: str, *, let_in: bool) -> None:
-    assert is_let_in(replace(BASE, bearer_token="t0ken"), {"authorization": header}) == let_in
+    assert is_let_in(replace(BASE, bearer_token=Secret("t0ken")), {"authorization": header}) == let_in
 
 
 def test_a_client_learns_how_to_sign_in() -> None:
     with pytest.raises(RefusedRequest) as refused:
-        Access(replace(BASE, bearer_token="t")).check({})
+        Access(replace(BASE, bearer_token=Secret("t"))).check({})
     assert refused.value.headers == {"WWW-Authenticate": 'Bearer realm="shipper"'}
     with pytest.raises(RefusedRequest) as refused:
-        Access(replace(BASE, basic_auth=True, username="a", password="b")).check({})
+        Access(replace(BASE, basic_auth=True, username="a", password=Secret("b"))).check({})
     assert refused.value.headers == {"WWW-Authenticate": 'Basic realm="shipper"'}
 
 
 def test_a_header_has_the_secret() -> None:
-    config = replace(BASE, secret=SecretConfig(header="X-Secret", value="s3cret"))
+    config = replace(BASE, secret=SecretConfig(header="X-Secret", value=Secret("s3cret")))
     assert is_let_in(config, {"x-secret": "s3cret"})
     assert not is_let_in(config, {"x-secret": "S3cret"})
     assert not is_let_in(config, {})
 
 
 def test_all_secrets_that_are_configured_are_wanted() -> None:
-    config = replace(BASE, bearer_token="t", secret=SecretConfig(header="X-Secret", value="s"))
+    config = replace(BASE, bearer_token=Secret("t"), secret=SecretConfig(header="X-Secret", value=Secret("s")))
     assert is_let_in(config, {"authorization": "Bearer t", "x-secret": "s"})
     assert not is_let_in(config, {"authorization": "Bearer t"})
     assert not is_let_in(config, {"x-secret": "s"})
@@ -88,7 +89,7 @@ def test_all_secrets_that_are_configured_are_wanted() -> None:
 
 @pytest.mark.parametrize("kind", ["sha256", "sha1"])
 def test_the_body_is_signed(kind: str) -> None:
-    options = HmacConfig(header="X-Hub-Signature", key="k", type=kind, prefix=f"{kind}=")  # type: ignore[arg-type]
+    options = HmacConfig(header="X-Hub-Signature", key=Secret("k"), type=kind, prefix=f"{kind}=")  # type: ignore[arg-type]
     digest = hmac.new(b"k", BODY, getattr(hashlib, kind)).digest()
     config = replace(BASE, hmac=options)
     for signature in (digest.hex(), digest.hex().upper(), base64.b64encode(digest).decode()):

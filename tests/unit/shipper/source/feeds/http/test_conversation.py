@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from config.shipper.feeds.http import HmacConfig, HttpInputConfig
+from config.text.secrets import Secret
 from shipper.source.feeds.http.conversation import STEPS_AT_ONCE
 from tests.unit.shipper.source.feeds.http.http_endpoints import Room, post
 
@@ -167,7 +168,7 @@ def test_a_client_that_asks_first_is_told_to_continue(room: Room) -> None:
 
 
 def test_a_client_that_asks_first_is_refused_before_it_sends() -> None:
-    client = configured(bearer_token="s3cret").connect()
+    client = configured(bearer_token=Secret("s3cret")).connect()
     client.send(post("{}", "Expect: 100-continue")[:-2])
     assert client.statuses() == [401]
     assert client.is_half_closed
@@ -274,7 +275,7 @@ def test_the_answer_is_the_one_that_is_configured() -> None:
 
 
 def test_a_body_is_taken_with_its_signature_only() -> None:
-    client = configured(hmac=HmacConfig(header="X-Signature", key="k")).connect()
+    client = configured(hmac=HmacConfig(header="X-Signature", key=Secret("k"))).connect()
     compressed = gzip.compress(b"[]")
     signature = hmac.new(b"k", compressed, "sha256").hexdigest()  # of what is sent, not of what it becomes
     client.send(post(compressed, "Content-Encoding: gzip", f"X-Signature: {signature}"))
@@ -285,7 +286,7 @@ def test_a_body_is_taken_with_its_signature_only() -> None:
 def test_browsers_are_answered_what_is_configured_for_them() -> None:
     client = configured(
         options_headers={"Access-Control-Allow-Origin": "https://a", "Allow": ["POST", "OPTIONS"]},
-        bearer_token="s3cret",
+        bearer_token=Secret("s3cret"),
         options_response_code=204,
     ).connect()
     client.send(post("", method="OPTIONS"))

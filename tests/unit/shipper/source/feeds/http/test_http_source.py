@@ -17,6 +17,7 @@ import trustme
 
 from config.shipper.feeds.http import HttpInputConfig
 from config.shipper.server_ssl import ServerSslConfig
+from config.text.secrets import Secret
 from registry.registrar import Registrar
 from shipper.clock import SystemClock
 from shipper.errors import StartError
@@ -382,7 +383,7 @@ def certified(directory: Path) -> Iterator[tuple[ServerSslConfig, ssl.SSLContext
     context = ssl.create_default_context()
     authority.configure_trust(context)
     yield (
-        ServerSslConfig(enabled=True, certificate=str(directory / "cert.pem"), key=str(directory / "key.pem")),
+        ServerSslConfig(enabled=True, certificate=str(directory / "cert.pem"), key=Secret(str(directory / "key.pem"))),
         context,
         authority,
     )

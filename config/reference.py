@@ -211,8 +211,8 @@ def _type(hint: Any) -> str:
     if origin in (Union, types.UnionType):
         return _type(arguments[0])
     known = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
-    described: str = known.get(hint) or getattr(hint, "described_as", "section")
-    return described
+    described: str = getattr(hint, "described_as", "section")
+    return known.get(hint, described)
 
 
 def _unit(option: Option) -> str:

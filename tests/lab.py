@@ -309,7 +309,8 @@ class Lab:
     def _has_work(self) -> bool:
         running = self.crawler.running.values()
         return not self.running.loop.drained or any(
-            harvester.has_new_data(os.fstat(harvester.fd).st_size) or not harvester.settled for harvester in running
+            os.fstat(harvester.fd).st_size != harvester.read_to + harvester.padding or not harvester.settled
+            for harvester in running
         )
 
     def run_once(self) -> dict[str, str]:

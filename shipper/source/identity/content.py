@@ -11,8 +11,14 @@ from shipper.reader.base import RawFile
 from shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
 from shipper.reader.log_file import TAIL_SIZE, LogFile
 from shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
-from shipper.source.identity.padding import FIRST_WINDOW, Padding, content_size, end_of_content
+from shipper.source.identity.padding import FIRST_WINDOW, Padding, content_size, is_filled_to
 from shipper.source.identity.prefix import Prefix, Trail
+
+Look = tuple[int, int, int]  # size, and times of modification and change in nanoseconds
+
+
+def look_of(status: os.stat_result) -> Look:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class Content(Protocol):
@@ -122,14 +128,15 @@ class PlainFile(LogFile):
 
 
 class Plain:
-    """The content of a plain file. `unit` as in padding.py."""
+    """The content of a plain file. `unit` as in padding.py, `opened` is what the file was when it was opened."""
 
     compressed = False
-    __slots__ = ("_unit", "fd")
+    __slots__ = ("_unit", "fd", "opened")
 
-    def __init__(self, fd: int, unit: int = 1) -> None:
+    def __init__(self, fd: int, unit: int = 1, opened: Look | None = None) -> None:
         self.fd = fd
         self._unit = unit
+        self.opened = opened
 
     @property
     def size(self) -> int:
@@ -145,10 +152,8 @@ class Plain:
         return len(head), digest(head)
 
     def is_filled_to(self, size: int) -> bool:
-        """True unless the last character before `size` is NUL: space that its writer may still fill. Raises OSError."""
-        start = max(size - self._unit, 0)
-        last = os.pread(self.fd, size - start, start)
-        return end_of_content(last, start, self._unit) == len(last) if self._unit else True
+        """As padding.py has it. Raises OSError."""
+        return is_filled_to(self.fd, size, self._unit)
 
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)
@@ -222,8 +227,9 @@ def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Cont
     padding.py. Raises OSError."""
     if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
         return Zipped(fd)
+    opened = look_of(os.fstat(fd))
     is_measured = unit > 0 and content_size(fd, unit) is not None
-    return Plain(fd, unit if is_measured else 0)
+    return Plain(fd, unit if is_measured else 0, opened)
 
 
 def content_for(config: InputConfig, fd: int, path: str = "") -> Content:

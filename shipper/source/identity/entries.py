@@ -24,6 +24,7 @@ from shipper.source.identity.possibly_lost import (
     PossiblyLost,
 )
 from shipper.source.identity.prefix import Prefix
+from shipper.source.identity.proving import is_as_closed
 from shipper.source.identity.touched import is_touched, log_touch
 from shipper.source.identity.unclaimed import UnclaimedEntries
 
@@ -139,8 +140,7 @@ class RegistryEntries:
             needs_no_proof = True  # the name alone decides
         else:
             fits = not is_inode_used_again(known, opened.birth) and opened.content.matches(known)
-            is_as_closed = (known.compressed, known.modified) == (opened.size, opened.modified)
-            needs_no_proof = known.id in self._closed and (is_as_closed or not opened.content.compressed)
+            needs_no_proof = known.id in self._closed and is_as_closed(known, opened)
         del self.closed_entries[opened.name]  # not earlier: if the above raises, the entry must stay
         if fits:
             return EntryMatch(self._taken(known, opened), known.path, None if needs_no_proof else known)

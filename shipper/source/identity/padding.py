@@ -78,6 +78,13 @@ def _next_data(fd: int, start: int) -> int | None:
         raise
 
 
+def is_filled_to(fd: int, size: int, unit: int) -> bool:
+    """True unless the last character before `size` is NUL: space that its writer may still fill. Raises OSError."""
+    start = max(size - unit, 0)
+    last = os.pread(fd, size - start, start)
+    return end_of_content(last, start, unit) == len(last) if unit else True
+
+
 class Padding:
     """Finds the padding of one open file in the blocks that are read of it. `busy`: there is more to scan, soon."""
 

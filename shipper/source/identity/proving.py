@@ -5,8 +5,10 @@ import os
 from registry.state import FileState
 from shipper.errors import Disproved, Truncated
 from shipper.reader.gzip_file import CompressionError
+from shipper.reader.log_file import READ_SIZE
 from shipper.source.identity.content import Content
-from shipper.source.identity.prefix import Prefix, Trail
+from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.prefix import Prefix, ReadBytes, Trail
 
 
 class Proving:
@@ -42,6 +44,41 @@ class Proving:
     @property
     def _disproved(self) -> Disproved:
         return Disproved(os.fstat(self._fd).st_size)
+
+
+class SecondReading:
+    """Reads an open file once more, up to where it was read, and compares. Each step reads some of the bytes."""
+
+    __slots__ = ("_expected", "_fd", "_prefix")
+
+    def __init__(self, fd: int, expected: ReadBytes) -> None:
+        self._fd = fd
+        self._expected = expected
+        self._prefix = Prefix()
+
+    def step(self) -> bool:
+        """True if all bytes are as they were read. Raises Truncated, OSError."""
+        start, expected = self._prefix.length, self._expected
+        data = os.pread(self._fd, min(READ_SIZE, expected.length - start), start)
+        self._prefix.feed(data)
+        if data and self._prefix.length < expected.length:
+            return False
+        rest = os.pread(self._fd, len(expected.rest), expected.length)
+        if (self._prefix.proof, rest) != (expected.proof, expected.rest):
+            raise Truncated(os.fstat(self._fd).st_size)
+        return True
+
+
+def is_as_closed(state: FileState, opened: OpenedFile) -> bool:
+    """True if nothing happened to a file that this process closed, or if it was renamed, or has grown and ends as it
+    was read (rewrite_detector.py has the reasons). Raises OSError."""
+    if state.changed == opened.scanned.changed:
+        return True
+    if not opened.content.compressed and opened.size > state.size_seen:
+        return not state.proof or ReadBytes(state.proof, state.position).end_alike(opened.content.fd)
+    size = state.compressed if opened.content.compressed else state.size_seen
+    is_renamed = state.path != opened.scanned.path and state.changed != 0
+    return is_renamed and (size, state.modified) == (opened.size, opened.modified)
 
 
 def must_be_proven(content: Content, state: FileState) -> bool:

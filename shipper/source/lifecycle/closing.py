@@ -189,7 +189,7 @@ class Closer:
             if size > harvester.read_to and why == "close.reader.after_interval":
                 self._give_up(harvester, why)
                 return True
-            if harvester.has_new_data(harvester.status().st_size) or not harvester.is_as_read:
+            if harvester.has_changed(harvester.status()):
                 self._open_files.wake(harvester)  # its writer still has it open, or truncated it before it was deleted
                 return False
             self._warn_of_incomplete(harvester, size - harvester.state.position)

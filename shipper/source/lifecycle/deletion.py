@@ -87,8 +87,9 @@ class Deletions:
 
     def _take_turn(self, deletion: PendingDeletion) -> None:
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
-            if file is None or not _is_read(file, deletion.state):
-                return  # it was removed or moved, or has new data: then it is planned again when it is closed
+            # Our own renaming changes the time of change: only at first it shows that nothing happened to the file.
+            if file is None or not _is_read(file, deletion.state, as_closed=deletion.saved is None):
+                return  # it was removed or moved, or may have new data: then it is planned again when it is closed
             if deletion.saved is None:
                 # The position must be on disk first: a crash could lose what was read of the file.
                 deletion.saved = self._registrar.save([deletion.state])
@@ -173,11 +174,14 @@ def _put_back(aside: str, path: str) -> None:
         )
 
 
-def _is_read(file: Plain, state: FileState) -> bool:
-    """True if the file has the bytes that were read, and no others."""
+def _is_read(file: Plain, state: FileState, *, as_closed: bool = False) -> bool:
+    """True if the file has the bytes that were read, and no others. `as_closed`: and nothing at all happened to it
+    since it was closed."""
     try:
         status = os.fstat(file.fd)
-        if (status.st_dev, status.st_ino) != (state.device, state.inode):
+        if (status.st_dev, status.st_ino, status.st_mtime_ns) != (state.device, state.inode, state.modified):
+            return False
+        if as_closed and status.st_ctime_ns != state.changed:
             return False
         if state.compressed:
             return status.st_size == state.compressed

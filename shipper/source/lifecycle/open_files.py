@@ -99,7 +99,7 @@ class OpenFiles:
         if harvester.sighting is not None and harvester.sighting.shows_touch(status):
             return False  # the next survey ends it (touches.py)
         may_grow = harvester.at_end and not harvester.content.compressed
-        if may_grow and (harvester.has_new_data(status.st_size) or not harvester.is_as_read):
+        if may_grow and harvester.has_changed(status):
             self._scheduler.wake(harvester)
             return False
         harvester.note_last_look(status)
@@ -158,7 +158,7 @@ class OpenFiles:
             self._scheduler.wake(harvester)
         for harvester in each(self.running.values(), progressed):
             unwatched = all_of_them or not self._watcher.is_watched(harvester.key)
-            if unwatched and _may_have_new_data(harvester):
+            if unwatched and harvester.has_changed(harvester.status()):
                 self._scheduler.wake(harvester)
 
     def reached_end(self, harvester: Harvester) -> None:
@@ -191,7 +191,7 @@ class OpenFiles:
         """Yield the ids of these inputs of which a file has something to read, or something is in flight."""
         for harvester in self.running.values():
             input_id = harvester.source.input_id
-            if input_id in input_ids and not (harvester.over and not _may_have_new_data(harvester)):
+            if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
                 yield input_id
         yield from (harvester.source.input_id for harvester in self.draining.values())
         for key, (spec, scanned) in candidates.items():
@@ -273,9 +273,3 @@ def _has_moved(state: FileState, candidates: Mapping[FileKey, Candidate]) -> boo
         return False
     candidate = candidates.get((state.device, state.inode))
     return candidate is not None and candidate[1].path != state.path
-
-
-def _may_have_new_data(harvester: Harvester) -> bool:
-    """True if size or time differ: a file that was rewritten may have the same size again."""
-    status = harvester.status()
-    return harvester.has_new_data(status.st_size) or status.st_mtime_ns != harvester.state.modified

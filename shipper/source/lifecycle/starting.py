@@ -169,6 +169,7 @@ class HarvesterStarter:
             self._open_files.register_skipped(opened, was)
             return None
         if not self._once and (skipped or rests):
+            state = replace(state, changed=opened.scanned.changed)
             self._registrar.note(state)
             self._open_files.register_idle(opened, state)
             return None

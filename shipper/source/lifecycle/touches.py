@@ -62,7 +62,7 @@ class Touches:
         if not sighting.shows_touch(status) or harvester.padding:
             harvester.sighting = Sighting(status)
             return False
-        if not harvester.content.compressed and (harvester.has_new_data(status.st_size) or not harvester.is_as_read):
+        if not harvester.content.compressed and (status.st_size != harvester.read_to or not harvester.is_as_read):
             self._open_files.wake(harvester)
             return False
         return harvester.over and is_settled(status.st_mtime_ns, self._clock.time())

@@ -15,6 +15,7 @@ from shipper.pipeline.acks import Stage
 from shipper.reader.base import RawFile, Reader
 from shipper.source.identity.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
 from shipper.source.identity.proving import Proving, must_be_proven
+from shipper.source.identity.rewrite_detector import RewriteDetector
 from shipper.source.reading.continued_file import Continuation, ContinuedFile, Successor
 from shipper.source.reading.staging import StateAt
 
@@ -65,6 +66,7 @@ class FileReader:
         "_last_end",
         "_policy",
         "_proving",
+        "_rewrites",
         "_state",
         "_trail",
         "_was",
@@ -90,6 +92,7 @@ class FileReader:
         self.own: RawFile
         self.file: RawFile
         self.reader: Reader
+        self._rewrites = RewriteDetector(content, setup.clock)
         self._proving = Proving(content, state) if was is not None and must_be_proven(content, was) else None
         if self._proving is None:
             self._trail = trail_from(content, state)
@@ -144,15 +147,17 @@ class FileReader:
         return self._was if self._proving is not None else None
 
     def confirm(self) -> bool:
-        """True if it is proven to be the file of its entry; False if that is not known yet. Raises Truncated,
-        Disproved, OSError."""
+        """True if it is proven to be the file of its entry, and to have all that was read of it; False if that is not
+        known yet. Raises Truncated, Disproved, OSError."""
         if not self._is_confirmed:
             # The file was identified before its id was saved; it may have been rewritten since.
             if not self._content.matches(self._state):
                 size = os.fstat(self._content.fd).st_size
                 raise Truncated(size) if self._proving is None else Disproved(size)
             self._is_confirmed = True
-        if self._proving is not None and self._proving.step():
+        if self._proving is None:
+            return self._rewrites.confirm(self.own, self._trail)
+        if self._proving.step():
             self._log_successor()
             self._proving = None
         return self._proving is None
@@ -173,10 +178,15 @@ class FileReader:
         """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
         return self.own.padding if isinstance(self.own, PlainFile) else 0
 
-    def has_new_data(self, size: int) -> bool:
-        """True if a file of that size has other bytes than those that were read. Raises OSError."""
+    def has_changed(self, status: os.stat_result) -> bool:
+        """True if the file may have other bytes than those that were read. Raises OSError."""
         own = self.own
-        return size != own.offset + self.padding or (isinstance(own, PlainFile) and own.has_filled_padding)
+        is_read = status.st_size == own.offset + self.padding and self._rewrites.is_as_seen(status)
+        return not is_read or (isinstance(own, PlainFile) and own.has_filled_padding)
+
+    def changed(self, status: os.stat_result) -> int:
+        """Return the time of change that the entry keeps; 0 if the file may have been rewritten since the last look."""
+        return status.st_ctime_ns if self._rewrites.is_as_seen(status) else 0
 
     def cut_short(self, *, flagged: bool) -> None:
         """Make the next read end the pending message within its line; the remainder is another message."""

@@ -135,9 +135,9 @@ class Harvester:
     def is_continued(self) -> bool:
         return self._file_reader.continuation is not None
 
-    def has_new_data(self, size: int) -> bool:
-        """True if a file of that size has other bytes than those that were read. Raises OSError."""
-        return self._file_reader.has_new_data(size)
+    def has_changed(self, status: os.stat_result) -> bool:
+        """True if the file may have other bytes than those that were read. Raises OSError."""
+        return self._file_reader.has_changed(status)
 
     @property
     def settled(self) -> bool:
@@ -177,6 +177,7 @@ class Harvester:
             return None
         was_proven = self.is_proven
         if not self._file_reader.confirm():
+            self.at_end = False
             return None
         if not was_proven:
             self._note(self.state)
@@ -264,7 +265,7 @@ class Harvester:
             seen = {}
         else:  # should it be deleted before it is read further, this much is lost
             seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
-        self.update(**seen, changed=status.st_ctime_ns if self.is_as_read else 0, modified=self._modified(status))
+        self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))
 
     def end(self, ended: Callable[[FileState], FileState]) -> None:
         """Note that the file has ended; `ended` makes the state that its entry has from now on. Raises OSError."""

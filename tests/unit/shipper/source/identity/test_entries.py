@@ -94,10 +94,10 @@ def test_a_file_that_was_rewritten_is_not_its_entrys_any_more(room: Room, caplog
 
 
 def test_a_file_that_was_closed_here_is_not_proven_again_and_after_a_start_it_is(make_room: MakeRoom) -> None:
-    """While it is closed its watch reports each write; while the agent is stopped there is no watch."""
+    """As long as nothing has changed since then."""
     before = make_room()
     before.write("app.log", b"one\ntwo\n")
-    state = entry_of(before.path("app.log"), 4)
+    state = entry_of(before.path("app.log"), 4, seen=True)
     room = make_room(state)
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
@@ -112,13 +112,14 @@ def test_a_compressed_file_is_not_proven_again_as_long_as_it_is_as_it_was_closed
     """A rename would have all of it decompressed."""
     room = make_room(compression="auto")
     opened = meet(room, "app.log.1.gz", gzip.compress(b"one\ntwo\n"))
-    state = replace(room.entries.make(opened).state, position=8, compressed=opened.size)
+    state = replace(room.entries.make(opened).state, position=8, compressed=opened.size, changed=1)
+    renamed = replace(opened, scanned=replace(opened.scanned, path=f"{opened.scanned.path}-1"))
     room.entries.keep(state)
-    claim = room.entries.claim(opened)
+    claim = room.entries.claim(renamed)
     assert claim is not None
     assert claim.was is None
     room.entries.keep(state)
-    claim = room.entries.claim(replace(opened, modified=opened.modified + 1))
+    claim = room.entries.claim(replace(renamed, modified=opened.modified + 1))
     assert claim is not None
     assert claim.was is state
 

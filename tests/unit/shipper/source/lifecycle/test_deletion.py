@@ -9,12 +9,15 @@ import pytest
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.metrics import Metrics
+from shipper.reader.log_file import TAIL_SIZE
+from shipper.source.identity.fingerprint import HEAD_SIZE
 from shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
 from tests.reading_room import Books, entry_of
 
+REPORT = b"#" * HEAD_SIZE + b" 1 " + b"-" * TAIL_SIZE + b"\n"
 GRACE = 30.0
 
 
@@ -43,7 +46,7 @@ class Bin:
             happen()
 
     def plan(self, position: int = 8, **changes: Any) -> FileState:
-        state = entry_of(self.path, position, **changes)
+        state = entry_of(self.path, position, seen=True, **changes)
         self.deletions.plan(state, GRACE)
         return state
 
@@ -105,6 +108,32 @@ def test_so_does_other_content_of_the_same_size(bin_: Bin) -> None:
     bin_.plan()
     bin_.path.write_bytes(b"ONE\nTWO\n")
     bin_.after(GRACE)
+    bin_.save()
+    assert bin_.path.exists()
+
+
+def test_so_does_other_content_with_an_equal_head_and_tail(bin_: Bin) -> None:
+    bin_.path.write_bytes(REPORT)
+    bin_.plan(position=len(REPORT))
+    bin_.path.write_bytes(REPORT.replace(b" 1 ", b" 2 "))
+    bin_.after(GRACE)
+    assert (bin_.books.saves, bin_.path.exists()) == ([], True)
+
+
+def test_also_if_its_time_was_set_back(bin_: Bin) -> None:
+    bin_.path.write_bytes(REPORT)
+    state = bin_.plan(position=len(REPORT))
+    bin_.path.write_bytes(REPORT.replace(b" 1 ", b" 2 "))
+    os.utime(bin_.path, ns=(0, state.modified))
+    bin_.after(GRACE)
+    assert (bin_.books.saves, bin_.path.exists()) == ([], True)
+
+
+def test_also_while_the_position_is_saved(bin_: Bin) -> None:
+    bin_.path.write_bytes(REPORT)
+    bin_.plan(position=len(REPORT))
+    bin_.after(GRACE)
+    bin_.path.write_bytes(REPORT.replace(b" 1 ", b" 2 "))
     bin_.save()
     assert bin_.path.exists()
 
@@ -207,7 +236,7 @@ def test_each_file_has_its_own_time(bin_: Bin) -> None:
     other = bin_.path.with_name("other.log")
     other.write_bytes(b"one\n")
     bin_.clock.advance(10)
-    bin_.deletions.plan(entry_of(other, 4, file_id="other"), GRACE)
+    bin_.deletions.plan(entry_of(other, 4, file_id="other", seen=True), GRACE)
     bin_.after(20)
     bin_.save()
     assert (bin_.path.exists(), other.exists()) == (False, True)

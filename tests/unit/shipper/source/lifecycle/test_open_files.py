@@ -10,6 +10,7 @@ from shipper.errors import Truncated
 from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.discovery.scanner import ScannedFile
 from shipper.source.identity.entries import EntryMatch
+from shipper.source.identity.rewrite_detector import SETTLED
 from shipper.source.lifecycle.open_files import ClosedFile
 from shipper.source.reading.harvester import Harvester
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
@@ -61,6 +62,8 @@ def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(ro
     room.write("app.log", b"two\n" + same)
     assert not room.open_files.close(harvester)
     assert room.scheduler.next_ready() is harvester
+    assert harvester.read() is None
+    room.clock.advance(2 * SETTLED)
     with pytest.raises(Truncated):
         harvester.read()
 
@@ -216,16 +219,27 @@ def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> N
 def test_a_file_that_is_closed_as_it_was_read_need_not_be_proven_while_its_times_stay(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
     os.utime(room.path("app.log"), ns=(1, 12345))
-    room.open_files.close(harvester)
+    assert not room.open_files.close(harvester)
+    finish(harvester)
+    room.clock.advance(2 * SETTLED)
+    finish(harvester)
+    assert room.open_files.close(harvester)
     noted = room.books.written[harvester.state.id]
     assert (noted.changed, noted.modified) == (room.path("app.log").stat().st_ctime_ns, 12345)
 
 
 def test_one_that_is_open_when_the_agent_stops_neither(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
-    room.append("app.log", b"two\n")  # that is not read any more
     room.open_files.stop()
     assert room.books.written[harvester.state.id].changed == room.path("app.log").stat().st_ctime_ns
+
+
+def test_one_that_was_written_to_after_the_last_look_must_be_proven(room: Room) -> None:
+    """What is longer now was perhaps emptied before."""
+    harvester = finish(room.read("app.log", b"one\n"))
+    room.append("app.log", b"two\n")  # that is not read any more
+    room.open_files.stop()
+    assert room.books.written[harvester.state.id].changed == 0
 
 
 def test_one_that_was_rewritten_behind_the_agents_back_must_be_proven(room: Room) -> None:

@@ -24,6 +24,7 @@ from shipper.codecs import fit_for
 from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
 from shipper.ending import Ending, left
+from shipper.errors import StartError
 from shipper.inputs import Containers, InputFactory
 from shipper.loop import LONGEST_WAIT, Loop
 from shipper.memory import tune_interpreter
@@ -261,8 +262,10 @@ def run(
     observer: MakeObserver = not_observed,
 ) -> int:
     """Run until `stopping`, or with `once` until every file is delivered, for at most `once_timeout` seconds. Return
-    the exit code."""
+    the exit code. Raises as `build`."""
     clock, once, service = environment.clock, environment.once, environment.service
+    if once and not config.has_inputs:
+        raise StartError("no input is enabled: --once has nothing to read")
     ending = Ending(stopping, once_timeout, clock)
 
     def stopping_early() -> bool:

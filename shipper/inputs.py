@@ -151,7 +151,7 @@ class InputFactory:
             message_limit(config, root),
             context.clock,
             self._registrar.note,
-            chain.build(config.processors, context, shared),
+            chain.build(config.steps, context, shared),
             context.metrics,
             self._stage,
             self._counts.setdefault(config.id, InputCounts()),

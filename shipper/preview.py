@@ -101,7 +101,7 @@ class Preview:
             "none of include_lines is found in it", replace(with_parsers, include_lines=whole.include_lines), ()
         )
         yield _Stage("exclude_lines leaves it out", whole, ())
-        processors = (*whole.processors, *self._root.processors)
+        processors = (*whole.steps, *self._root.processors)
         for count, processor in enumerate(processors, start=1):
             name = "if" if isinstance(processor, Branch) else processor.name
             yield _Stage(f"processor {count}, {name}, dropped it", whole, processors[:count])

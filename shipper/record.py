@@ -15,7 +15,7 @@ from shipper.event import Doc
 
 ECS_VERSION = "8.17.0"
 # Members of a file's records that are not of the configuration alone.
-BUILT_IN = frozenset({"input", "host", "agent", "ecs", "log", "tags"})
+BUILT_IN = frozenset({"@metadata", "input", "host", "agent", "ecs", "log", "tags"})
 
 
 @dataclass(frozen=True, slots=True)

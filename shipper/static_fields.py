@@ -2,6 +2,7 @@
 
 from config.shipper.inputs import EveryInput
 from config.shipper.model import ShipperConfig
+from config.shipper.rooted_fields import left_out
 from shipper.event import Doc
 from shipper.record import merged, static_members
 
@@ -13,10 +14,12 @@ def static_fields(config: EveryInput, root: ShipperConfig) -> Doc:
     rooted: Doc = {}
     for section in (root, config):
         if section.fields_under_root:
-            rooted = merged(rooted, section.fields)
+            without = {name for name, _ in left_out(section.fields)}
+            rooted = merged(rooted, {name: value for name, value in section.fields.items() if name not in without})
         else:
             nested = merged(nested, section.fields)
-    return static_members((*root.tags, *config.tags), nested, rooted)
+    metadata: Doc = {"@metadata": {"pipeline": config.pipeline}} if config.pipeline else {}
+    return static_members((*root.tags, *config.tags), nested, merged(rooted, metadata))
 
 
 def check_fields(config: ShipperConfig) -> None:

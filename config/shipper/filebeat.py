@@ -52,8 +52,6 @@ KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromk
 )
 KAFKA_INPUT_NOT_YET = {
     "expand_event_list_from_field": "each record is one event, named by its offset; decode the list at its destination",
-    "pipeline": "ingest pipelines belong to Elasticsearch; use processors such as grok and dissect",
-    "index": "there is no index; output.kafka.topic names the destination",
 }
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 QUEUE_NOT_YET = {"spool": "an experiment that Filebeat has removed; queue.disk is what came after it"}
@@ -96,11 +94,7 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
     ),
     "the shipper reads files and standard input: write it to a file first, or leave this input to Filebeat",
 )
-_INDEX = "there is no index; output.kafka.topic names the destination"
-_PIPELINE = "ingest pipelines belong to Elasticsearch; use processors such as grok and dissect"
 INPUT_NOT_YET = {
-    "pipeline": _PIPELINE,
-    "index": _INDEX,
     "seek_to_tail": "ignore_inactive: since_last_start leaves out files without new lines; type: log has tail_files",
     "legacy_clean_inactive": "set clean_inactive to -1, or to more than ignore_older + check_interval",
     "allow_deprecated_id_duplication": "every input needs its own id",
@@ -112,8 +106,7 @@ INPUT_IGNORED = {
     "backoff": _WOKEN,
     "rotation": "a rotated file is recognised by device, inode and content",
 }
-FLAT_NOT_YET = {"pipeline": _PIPELINE, "index": _INDEX}
-SOCKET_NOT_YET = FLAT_NOT_YET | {
+SOCKET_NOT_YET = {
     "parsers": "this type has none in Filebeat either; use processors, or type: syslog for its header",
 }
 FLAT_IGNORED = {
@@ -126,7 +119,7 @@ FLAT_IGNORED = {
     "scan.order": "files are read in fair turns",
     "allow_deprecated_use": "this type of input remains supported",
 }
-HTTP_INPUT_NOT_YET = FLAT_NOT_YET | {
+HTTP_INPUT_NOT_YET = {
     "program": "there is no Common Expression Language here: send one object an event, or use processors",
     "crc": "challenges of webhook providers are not answered; use secret.header or hmac",
 }
@@ -153,10 +146,6 @@ FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
 }
 STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
 _OWN_BACKOFF = "a journalctl that ended is started again after one second, and at most a minute"
-JOURNALD_NOT_YET = {
-    "pipeline": _PIPELINE,
-    "index": _INDEX,
-}
 JOURNALD_IGNORED = {"backoff": _OWN_BACKOFF, "max_backoff": _OWN_BACKOFF}
 _NO_DIRECTORY = "it queries Windows or a directory service"
 PROCESSOR_NOT_YET = {
@@ -164,7 +153,6 @@ PROCESSOR_NOT_YET = {
     "change fields, convert, replace, lowercase and timestamp change values, dissect, grok, decode_csv_fields and "
     "decode_json_fields parse texts, drop_event drops events, and 'when' or if/then/else decide for which",
     "decode_xml_wineventlog": "events of Windows are not read; decode_xml parses other XML",
-    "add_formatted_index": _INDEX,
     "translate_sid": _NO_DIRECTORY,
     "translate_ldap_attribute": _NO_DIRECTORY,
     "parse_aws_vpc_flow_log": "use dissect",

@@ -47,7 +47,6 @@ from config.text.units import Duration, DurationOrNever, Size
 class FlatInput(LineInput):
     """The options that all of them share."""
 
-    not_yet: ClassVar = filebeat.FLAT_NOT_YET
     ignored: ClassVar = filebeat.FLAT_IGNORED
     max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
     json: NdjsonConfig | None = field(

@@ -1,7 +1,7 @@
 """`http`: what the shipper shows of itself while it runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ from config.shipper import filebeat
 from config.text.checks import Finding, not_blank
 
 SOCKET = "unix://"
+HTTP = "http://"  # may stand before the name, as in Filebeat
 SOCKET_FILE = "shipper.sock"  # below path.data
 
 
@@ -18,7 +19,7 @@ def address(host: str) -> Iterator[Finding]:
         yield "", "is a named pipe of Windows; use localhost, or unix:///path for a socket"
     elif host.startswith(SOCKET) and not PurePath(host.removeprefix(SOCKET)).is_absolute():
         yield "", "must be an absolute path, as in unix:///run/shipper/http.sock"
-    elif "://" in host and not host.startswith(SOCKET):
+    elif "://" in host.removeprefix(HTTP) and not host.startswith(SOCKET):
         yield "", "must be a name or an address alone, as in localhost; the port is http.port"
 
 
@@ -47,6 +48,9 @@ class HttpConfig:
             "the shipper's own user may open it."
         },
     )
+
+    def converted(self) -> "HttpConfig":
+        return replace(self, host=self.host.removeprefix(HTTP))
 
     @property
     def socket_path(self) -> str | None:

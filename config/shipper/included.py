@@ -55,6 +55,10 @@ class ConfigInputs:
             yield "path", "missing; name the files to reload, as in 'path: inputs.d/*.yml'"
 
     @property
+    def files_wanted(self) -> bool:
+        return self.enabled and self.path is not None
+
+    @property
     def reloads(self) -> bool:
         return self.enabled and self.reload.enabled
 

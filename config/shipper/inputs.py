@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from config.shipper import filebeat
+from config.shipper.codec import format_string
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
 from config.shipper.input_ids import derived_id, own_id
 from config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
@@ -77,6 +78,30 @@ class EveryInput:
         default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) are kept in events."}
     )
     publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
+    pipeline: str = field(
+        default="",
+        metadata={
+            "since": "0.2",
+            "doc": "Added to events as `@metadata.pipeline`, for what sends them to Elasticsearch.",
+        },
+    )
+    index: str = field(
+        default="",
+        metadata={
+            "since": "0.2",
+            "doc": "A format string, added to events as `@metadata.raw_index`, for what sends them to Elasticsearch.",
+            "check": format_string,
+        },
+    )
+
+    @property
+    def steps(self) -> tuple[AnyProcessor, ...]:
+        """Return the processors of the input's events, in order."""
+        if not self.index:
+            return self.processors
+        from config.shipper.processors.adding import AddFormattedIndexConfig
+
+        return (AddFormattedIndexConfig(index=self.index), *self.processors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

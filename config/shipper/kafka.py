@@ -82,7 +82,7 @@ def topic_or_none(text: str) -> Iterator[Finding]:
 
 
 def topic_mappings(mappings: dict[str, str]) -> Iterator[Finding]:
-    yield from ((value, message) for value, topic in mappings.items() for _, message in topic_name(topic))
+    yield from ((value, message) for value, topic in mappings.items() if topic for _, message in topic_name(topic))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,8 @@ class TopicRuleConfig:
     mappings: dict[str, str] = field(
         default_factory=dict,
         metadata={
-            "doc": "Topics by the text that `topic` gives; a text that is not among them has no topic.",
+            "doc": "Topics by the text that `topic` gives; a text that is not among them has no topic. An empty topic "
+            "leaves the event to the next rule.",
             "check": topic_mappings,
         },
     )
@@ -255,7 +256,7 @@ class KafkaOutputConfig:
     def fixed_topics(self) -> set[str]:
         """Return the topics that records may be sent to, but for those that depend on the event."""
         named = {self.topic, *(rule.topic for rule in self.topics), *(rule.default or "" for rule in self.topics)}
-        named |= {topic for rule in self.topics for topic in rule.mappings.values()}
+        named |= {topic for rule in self.topics for topic in rule.mappings.values() if topic}
         return {topic for topic in named if is_topic(topic)}
 
     def check(self) -> Iterator[Finding]:

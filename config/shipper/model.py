@@ -37,10 +37,10 @@ from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
 from config.shipper.own_output import reads_own_log, reads_own_output, reads_own_topic
 from config.shipper.parsers import ParserConfig
-from config.shipper.processors import PROCESSORS, AnyProcessor, Branch
+from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.queues import MemQueue, QueueConfig
-from config.shipper.rooted_fields import refused
-from config.shipper.unset_fields import Steps, Tested, tested_by, tests_of_unset_fields, tests_without_a_server
+from config.shipper.rooted_fields import left_out, refused, rooted
+from config.shipper.unset_fields import Steps, Tested, remarks_on_steps, tested_by, tests_of_unset_fields
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration
 from config.yaml.deferred import Deferred
@@ -263,18 +263,14 @@ class ShipperConfig:
         return replace(raw, root=included.with_inputs(raw.root, key, replace(own, items=tuple(todays))))
 
     def check(self) -> Iterator[Finding]:
-        others = self.config_inputs.reloads or self.autodiscover.providers
-        if not any(item.enabled for item in self.inputs) and not others:
-            where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
-            yield "inputs", f"no input is enabled; enable at least one{where}"
+        others = self.config_inputs.files_wanted or self.autodiscover.providers
+        if not self.has_inputs and not others:
+            yield "inputs", "no input is enabled; enable at least one"
         if self.autodiscover.providers and any(item.enabled and item.type == "stdin" for item in self.inputs):
             yield "autodiscover", "an input of type stdin must be the only one; remove it, or the providers"
         if os.path.isfile(os.path.join(self.path.data, self.registry.path)):
             yield "registry.path", "is a file, perhaps the registry of Filebeat 6; name a directory that may be new"
-        sections: list[tuple[str, Any]] = [(f"inputs[{index}].", item) for index, item in enumerate(self.inputs)]
-        for where, section in (("", self), *sections):
-            if section.fields_under_root:
-                yield from ((f"{where}fields.{name}", message) for name, message in refused(section.fields))
+        yield from rooted(self, self.inputs, refused)
         if not self.autodiscover.providers:  # they set what is known of a container
             yield from tests_of_unset_fields(self._tested(), self._steps)
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
@@ -293,14 +289,18 @@ class ShipperConfig:
             yield from ((f"inputs{below}", message) for below, message in own)
 
     def remarks(self) -> Iterator[Finding]:
-        for where, processors in self._processor_lists().items():
-            if any(not isinstance(item, Branch) and item.name == "drop_event" and not item.when for item in processors):
-                yield where, "drop_event without 'when' drops every event"
-        yield from tests_without_a_server(self._tested(), self._steps, os.environ)
+        yield from remarks_on_steps(list(self._tested()), self._steps, self._processor_lists(), os.environ)
+        yield from rooted(self, self.inputs, left_out)
+        if not self.has_inputs and self.config_inputs.files_wanted:
+            yield "config_inputs.path", f"no input is enabled in {self.config_inputs.path}; SIGHUP reads new files"
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
         yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
         yield from self.queue.remarks_on(item.type for item in self.inputs if item.enabled)
+
+    @property
+    def has_inputs(self) -> bool:
+        return any(item.enabled for item in self.inputs)
 
     @property
     def file_inputs(self) -> tuple[InputConfig, ...]:

@@ -1,13 +1,33 @@
 """Custom fields at the top level of events (`fields_under_root`). As in Filebeat they take precedence over the members
 that every record has, except over those by which the sink recognises a record."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from config.text.checks import Finding
 
+Findings = Callable[[Mapping[str, Any]], Iterator[Finding]]
+
+
+class HasFields(Protocol):
+    """A configuration, or an input of one."""
+
+    @property
+    def fields(self) -> Mapping[str, Any]: ...
+
+    @property
+    def fields_under_root(self) -> bool: ...
+
+
 _CHOOSE = "give the field another name, or leave fields_under_root out"
 _OF_LOG = ("offset", "length", "file", "flags")
+
+
+def rooted(root: HasFields, inputs: Sequence[HasFields], findings: Findings) -> Iterator[Finding]:
+    """Yield what is found in the fields at the top level of events, by its attribute path below the configuration."""
+    for where, section in (("", root), *((f"inputs[{index}].", item) for index, item in enumerate(inputs))):
+        if section.fields_under_root:
+            yield from ((f"{where}fields.{name}", message) for name, message in findings(section.fields))
 
 
 def refused(fields: Mapping[str, Any]) -> Iterator[Finding]:
@@ -31,7 +51,11 @@ def _log(value: Any) -> Iterator[Finding]:
 
 
 def _host(value: Any) -> Iterator[Finding]:
-    if not isinstance(value, dict):
-        yield "host", "would replace the object of host.name, which the sink needs; write host.name"
-    elif "name" in value and not isinstance(value["name"], str):
+    if isinstance(value, dict) and "name" in value and not isinstance(value["name"], str):
         yield "host.name", "must be a text"
+
+
+def left_out(fields: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the fields that no event gets, with the way out."""
+    if not isinstance(fields.get("host", {}), dict):
+        yield "host", "left out, as in Filebeat: events keep the object of host.name; write host.name"

@@ -1,5 +1,9 @@
 """Conditions on fields that Filebeat asks an API for, and that nothing here can set: such a condition is the same for
-every event, so that a drop_event drops all of them, or none."""
+every event, so that a drop_event drops all of them, or none.
+
+So it is with a text `log`, which Filebeat has where JSON is decoded at the root: here `log` is the object with the
+place of the event.
+"""
 
 import os
 import re
@@ -28,6 +32,11 @@ _WHY = {
     "kubernetes": "it needs the processor add_kubernetes_metadata",
     "cloud": "it needs the processor add_cloud_metadata",
 }
+
+_TEXT_LOG = "names log, which is an object in every event: a text of this name in JSON is at json.log"
+# In the options of a processor: what it reads.
+_READS_LOG = re.compile(r"(source|field)='log'|fields=\((?:'[^']*', )*'log'")
+_OF_OBJECTS = ("drop_fields", "include_fields")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,9 @@ def tests_of_unset_fields(tested: Iterable[Tested], steps: Steps) -> Iterator[Fi
             yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {why}"
 
 
-def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]) -> Iterator[Finding]:
+def tests_without_a_server(
+    tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]
+) -> Iterator[Finding]:
     """Yield a finding for each of the tested fields that an API server would set, if there is none to be seen here."""
     if environment.get("KUBERNETES_SERVICE_HOST") or environment.get("KUBECONFIG"):
         return
@@ -95,6 +106,29 @@ def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: 
                 f"tests {name}, which an API server sets: where there is none, as here (KUBERNETES_SERVICE_HOST and "
                 "KUBECONFIG are not set), it is the same for every event",
             )
+
+
+def remarks_on_steps(
+    tested: Sequence[Tested],
+    steps: Steps,
+    lists: Mapping[str, Sequence[AnyProcessor]],
+    environment: Mapping[str, str],
+) -> Iterator[Finding]:
+    """Yield findings about the tested conditions, and about `lists`, the processors by their attribute path."""
+    yield from tests_without_a_server(tested, steps, environment)
+    yield from ((test.where, _TEXT_LOG) for test in tested if "log" in conditions.names(test.condition))
+    for where, processors in lists.items():
+        if any(not isinstance(item, Branch) and item.name == "drop_event" and not item.when for item in processors):
+            yield where, "drop_event without 'when' drops every event"
+        yield from ((place, _TEXT_LOG) for place in _reading_log(processors, where))
+
+
+def _reading_log(processors: Sequence[AnyProcessor], where: str) -> Iterator[str]:
+    for index, item in enumerate(processors):
+        if isinstance(item, Branch):
+            yield from _reading_log((*item.then, *item.otherwise), where)
+        elif item.name not in _OF_OBJECTS and _READS_LOG.search(repr(replace(item, when=None))):
+            yield f"{where}[{index}]"
 
 
 def _names_of_api(tested: Iterable[Tested]) -> list[tuple[str, str]]:

@@ -105,6 +105,7 @@ def _month(moment: datetime, count: int) -> str:
 
 _ELEMENTS: dict[str, Callable[[datetime, int], str]] = {
     "y": lambda moment, count: _year(moment.year, count),
+    "Y": lambda moment, count: _year(moment.year, count),
     "x": lambda moment, count: _year(moment.isocalendar().year, count),
     "w": _number(lambda moment: moment.isocalendar().week),
     "e": _number(lambda moment: moment.isoweekday()),

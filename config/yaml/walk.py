@@ -291,7 +291,7 @@ class Walk:
         filled = self._raw.expanded(node, spot)
         if filled is FAILED:
             return FAILED
-        if option.section is None and option.named is None and is_null(filled):
+        if option.section is None and option.named is None and hint is not Any and is_null(filled):
             return self._report.fail(spot, "is empty")
         return self._value(option, hint, filled, spot)
 

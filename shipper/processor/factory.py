@@ -12,7 +12,7 @@ from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
 from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from shipper.processor.base import EventProcessor, Processor, ProcessorContext
-from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags, Now
+from shipper.processor.changing.add import AddFields, AddFormattedIndex, AddId, AddLabels, AddLocale, AddTags, Now
 from shipper.processor.changing.case import lowercase, uppercase
 from shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
 from shipper.processor.changing.move import MoveFields, copy_fields, rename
@@ -58,6 +58,7 @@ def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
 # Those that need nothing but their options.
 OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
     adding.AddFieldsConfig: AddFields,
+    adding.AddFormattedIndexConfig: AddFormattedIndex,
     adding.AddIdConfig: AddId,
     adding.AddLabelsConfig: AddLabels,
     adding.AddNetworkDirectionConfig: AddNetworkDirection,

@@ -28,17 +28,26 @@ class TopicRule:
     def topic(self, events: Events, index: int) -> str:
         """Raises NoText."""
         try:
-            text = self.formatter.text(events, index)
-            if self.mappings:
-                if text not in self.mappings:
-                    raise NoText(f"{text!r} is not among the mappings")
-                text = self.mappings[text]
-            if not is_topic(text):
-                raise NoText(f"{text!r} {NOT_A_TOPIC}")
+            text = self._selected(events, index)
         except NoText:
             if self.default is None:
                 raise
             return self.default
+        if not text:
+            raise NoText("its text is mapped to no topic")
+        return text
+
+    def _selected(self, events: Events, index: int) -> str:
+        """Return the topic, empty where the mappings say that there is none. Raises NoText."""
+        text = self.formatter.text(events, index)
+        if self.mappings:
+            if text not in self.mappings:
+                raise NoText(f"{text!r} is not among the mappings")
+            text = self.mappings[text]
+            if not text:
+                return ""
+        if not is_topic(text):
+            raise NoText(f"{text!r} {NOT_A_TOPIC}")
         return text
 
 

@@ -66,7 +66,7 @@ class JsonMembers:
             problems += settle(fields, overwrite=config.overwrite_keys)
             self._put(doc, fields, overwrite=config.overwrite_keys)
         if name is not None:
-            merge(doc, {"@metadata": {"_id": name}}, overwrite=True)
+            self._put(doc, {"@metadata": {"_id": name}}, overwrite=True)
         if problems:
             self._metrics.processor_failures += 1
         if config.add_error_key:

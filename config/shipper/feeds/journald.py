@@ -109,7 +109,6 @@ class JournaldConfig(FeedConfig):
     shipper needs the group systemd-journal."""
 
     since: ClassVar = "0.2"
-    not_yet: ClassVar = filebeat.JOURNALD_NOT_YET
     ignored: ClassVar = filebeat.JOURNALD_IGNORED
     type: str = field(default="journald", metadata={"doc": "The type of input."})
     paths: tuple[str, ...] = field(

@@ -22,6 +22,7 @@ _MODELS = Deferred(
         "add_id": "adding:AddIdConfig",
         "add_locale": "adding:AddLocaleConfig",
         "append": "adding:AppendConfig",
+        "add_formatted_index": "adding:AddFormattedIndexConfig",
         "now": "adding:NowConfig",
         "add_network_direction": "adding:AddNetworkDirectionConfig",
         "copy_fields": "moving:CopyFieldsConfig",

@@ -1,10 +1,11 @@
 """Processors that add fields: options of add_fields, add_labels, add_tags, add_id, add_locale,
-add_network_direction, append, now."""
+add_formatted_index, add_network_direction, append, now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from config.shipper.codec import format_string
 from config.shipper.conditions import flat, network_faults
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig
 from config.text.checks import Finding, not_blank, without_blanks
@@ -96,6 +97,15 @@ class AppendConfig(ProcessorConfig):
     def check(self) -> Iterator[Finding]:
         if not self.fields and not self.values:
             yield "", "needs 'fields' or 'values' to append"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddFormattedIndexConfig(ProcessorConfig):
+    """Sets @metadata.raw_index, the index of Elasticsearch that an event is for."""
+
+    name: ClassVar = "add_formatted_index"
+    strict: ClassVar = True
+    index: str = field(metadata={"check": format_string, "doc": "The index: a format string."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""add_fields, add_labels, add_tags, add_id, add_locale, now."""
+"""add_fields, add_labels, add_tags, add_id, add_locale, add_formatted_index, now."""
 
 import time
 from base64 import urlsafe_b64encode
@@ -8,6 +8,7 @@ from typing import Any
 
 from config.shipper.processors.adding import (
     AddFieldsConfig,
+    AddFormattedIndexConfig,
     AddIdConfig,
     AddLabelsConfig,
     AddLocaleConfig,
@@ -18,9 +19,11 @@ from shipper.clock import Clock
 from shipper.json_fields import copied
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
+from shipper.processor.formatting import Formatter, NoText
 from shipper.record import timestamp
 
 _TIMEZONE = ("event", "timezone")
+_RAW_INDEX = ("@metadata", "raw_index")
 _ID_BYTES = 15  # as many as in Elasticsearch's own ids
 
 
@@ -114,6 +117,19 @@ class AddLocale:
         else:
             for index in indices:
                 events.put(index, _TIMEZONE, zone)
+
+
+class AddFormattedIndex:
+    touches = roots(_RAW_INDEX)
+
+    def __init__(self, config: AddFormattedIndexConfig) -> None:
+        self._formatter = Formatter(config.index)
+
+    def apply(self, event: Event) -> None:
+        try:
+            event.put(_RAW_INDEX, self._formatter.text(event.events, event.index))
+        except NoText as error:
+            raise ProcessorError(str(error)) from error
 
 
 class Now:

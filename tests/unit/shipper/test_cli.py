@@ -69,7 +69,7 @@ def test_migrate_prints_the_configuration_and_beside_it_the_changes(
     ("override", "expected"),
     [
         ("output.kafka.librdkafka.acks=1", "would lose or reorder lines"),
-        ("fields.host=x", "would replace the object of host.name"),
+        ("fields.log=x", "would replace log.offset and log.file.id"),
     ],
 )
 def test_what_would_fail_at_the_start_fails_the_test_of_the_configuration(
@@ -79,6 +79,14 @@ def test_what_would_fail_at_the_start_fails_the_test_of_the_configuration(
     config.write_text(f"{inputs}fields_under_root: true\noutput.kafka: {{hosts: h, topic: t}}\n")
     assert main(["test", "config", "-c", str(config), "-E", override]) == 1
     assert expected in capsys.readouterr().err
+
+
+def test_once_without_an_input_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "shipper.yml"
+    config.write_text(f"shipper.config.inputs.path: none/*.yml\noutput.console: {{}}\npath.data: {tmp_path}/data\n")
+    assert main(["test", "config", "-c", str(config)]) == 0
+    assert main(["run", "--once", "-c", str(config)]) == 1
+    assert "no input is enabled: --once has nothing to read" in capsys.readouterr().err
 
 
 # What may be nested, so many levels of it, and by what.

@@ -15,8 +15,10 @@ from shipper.metrics import Metrics
 from shipper.processor.base import ProcessorContext
 from shipper.processor.caches import Caches
 from shipper.source.feeds.feeds import AnyInput
-from tests.builders import AGENT, batch
+from shipper.static_fields import static_fields
+from tests.builders import AGENT, batch, source
 from tests.fakes import ManualClock
+from tests.processing import records
 
 
 class Forgets:
@@ -94,3 +96,20 @@ def test_what_an_input_has_read_is_counted_over_a_reload_that_changes_it(inputs:
     after, other = inputs.build(read(tmp_path, own="[{drop_fields: {fields: [x]}}]"))
     assert after is not before
     assert (after.counts.events_read, other.counts.events_read) == (5, 0)
+
+
+def test_what_elasticsearch_needs_is_metadata_of_each_event(inputs: InputFactory, tmp_path: Path) -> None:
+    (file := tmp_path / "shipper.yml").write_text(
+        "filebeat.inputs:\n- {id: a, paths: [/x], pipeline: geoip, index: 'app-%{[fields.team]}', fields.team: web}\n"
+        "output.console: {}\n"
+    )
+    (made,) = inputs.build(load(file, ShipperConfig, env={}))
+    assert made.process
+    made.process(of := replace(batch(["a"]), source=source(static=made.static)))
+    (record,) = records(of)
+    assert record["@metadata"] == {"pipeline": "geoip", "raw_index": "app-web"}
+
+
+def test_a_text_as_host_is_left_out_of_the_fields_of_events(tmp_path: Path) -> None:
+    config = read(tmp_path, more="fields_under_root: true\nfields: {host: x, env: prod}")
+    assert static_fields(config.inputs[0], config) == {"env": "prod"}

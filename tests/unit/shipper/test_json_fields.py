@@ -113,7 +113,8 @@ def test_with_overwriting_only_what_is_valid_stays() -> None:
         "failed to update @metadata",
         "type not overwritten (invalid value [_x])",
     ]
-    assert fields == {"@timestamp": "2026-11-21T09:30:00.000Z", "a": 1}
+    aside = {"@metadata": 5, "type": "_x"}
+    assert fields == {"@timestamp": "2026-11-21T09:30:00.000Z", "a": 1, "json": aside}
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,16 @@ def test_a_host_may_be_a_socket(lab: Lab) -> None:
     assert (http.enabled, http.socket_path, http.socket) == (True, "/run/s.sock", False)
 
 
+def test_a_host_may_be_written_as_filebeat_allows(lab: Lab) -> None:
+    assert lab.load(BASE + "http.host: http://localhost\n").http.host == "localhost"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ("{host: 'unix://s.sock'}", "http.host: must be an absolute path, as in unix:///run/shipper/http.sock"),
         ("{host: 'npipe:///shipper'}", "http.host: is a named pipe of Windows"),
-        ("{host: 'http://localhost'}", "http.host: must be a name or an address alone"),
+        ("{host: 'https://localhost'}", "http.host: must be a name or an address alone"),
         ("{host: ''}", "http.host: is empty"),
         ("{port: 65536}", "http.port: "),
         ("true", "http: must be a section of options (key: value), as in 'http: {enabled: true}'"),

@@ -31,7 +31,6 @@ MISTAKES = [
     (OUTPUT + "filebeat.config_dir: /etc/filebeat/conf.d\n", "name files with lists of inputs in filebeat.config."),
     (OUTPUT + "filebeat.modules: [{module: nginx}]\n", "module nginx is enabled, and modules are not supported"),
     (INPUT + "output.kafka: {hosts: [h], topics: [{topic: 'a b'}]}\n", "is not a valid topic name"),
-    (WHOLE + "fields_under_root: true\nfields.host: web-1\n", "4: fields.host: would replace the object of host.name"),
     (WHOLE + "fields_under_root: true\nfields.host.name: 1\n", "4: fields.host.name: must be a text"),
     (WHOLE + "fields_under_root: true\nfields: {message: x}\n", "4: fields.message: would replace the line of every"),
     (WHOLE + "fields_under_root: true\nfields.log: x\n", "4: fields.log: would replace log.offset and log.file.id"),
@@ -114,6 +113,23 @@ NOTES = [
 ]
 
 
+REMARKS = [
+    (
+        WHOLE + "fields_under_root: true\nfields.host: web-1\n",
+        "fields.host (4): left out, as in Filebeat: events keep the object of host.name; write host.name",
+    ),
+    *[
+        (f"{WHOLE}processors:\n- {processor}\n", f"{place} (4): names log, which is an object in every event")
+        for processor, place in (
+            ("drop_event.when.contains.log: GET", "processors[0].drop_event.when"),
+            ("if: {has_fields: [log]}\n  then: [add_tags: {tags: [a]}]", "processors[0].if"),
+            ("copy_fields: {fields: [{from: log, to: a}]}", "processors[0].copy_fields"),
+            ("decode_json_fields: {fields: [log]}", "processors[0].decode_json_fields"),
+        )
+    ],
+]
+
+
 def only(lab: Lab, text: str) -> str:
     (message,) = messages(lab, text)
     return message
@@ -131,6 +147,15 @@ def test_what_filebeat_ignores_is_one_warning(lab: Lab, text: str, message: str)
     reported = only(lab, text)
     assert message in reported
     assert reported.startswith("warning: ")
+
+
+@pytest.mark.parametrize(("text", "message"), REMARKS)
+def test_what_is_no_mistake_and_should_be_known_is_one_note(lab: Lab, text: str, message: str) -> None:
+    assert only(lab, text).startswith(message)
+
+
+def test_a_field_that_is_added_to_the_object_log_is_no_remark(lab: Lab) -> None:
+    assert messages(lab, WHOLE + "processors: [add_fields: {target: log, fields: {a: 1}}]\n") == []
 
 
 @pytest.mark.parametrize(("text", "message"), NOTES)

@@ -37,7 +37,7 @@ def test_a_format_string_has_texts_fields_and_times(text: str, parts: tuple[Form
         ("%{[a]b}", "'%{[a]b}' names no field"),
         ("%{[a..b]}", "'%{[a..b]}': 'a..b' is not the name of a field"),
         ("%{+}", "'%{+}' has no layout; write '%{+yyyy.MM.dd}'"),
-        ("%{+YYYY.MM}", "'%{+YYYY.MM}': 'YYYY' is not an element of a time; write '%{+yyyy.MM.dd}' (known: D, E, H,"),
+        ("%{+QQ.MM}", "'%{+QQ.MM}': 'QQ' is not an element of a time; write '%{+yyyy.MM.dd}' (known: D, E, H,"),
         ("%{+'T}", "'%{+'T}' has a quote that is not closed"),
     ],
 )

@@ -281,7 +281,7 @@ def is_allowed(leaf: str, allowed: tuple[str, ...]) -> bool:
 NEVER = {
     "processor": {
         *("add_cloud_metadata", "add_docker_metadata", "add_host_metadata", "add_kubernetes_metadata"),
-        *("add_process_metadata", "cache", "dns"),
+        *("add_formatted_index", "add_process_metadata", "cache", "dns"),
         *("decompress_gzip_field.max_bytes", "rate_limit.algorithm.token_bucket.gc.num_calls"),
     },
     "parser": set[str](),

@@ -119,6 +119,15 @@ def test_a_rule_may_have_a_default(given: Doc, expected: str) -> None:
     assert topics("logs", given, rules=(with_default,)) == Topics(expected)
 
 
+def test_an_empty_mapping_leaves_the_event_to_the_next_rule() -> None:
+    mapped = rule("%{[kind]}", mappings={"x": "", "y": "b"}, default="fallback")
+    assert topics("logs", {"kind": "x"}, {"kind": "y"}, {"kind": "z"}, rules=(mapped,)).of_each == [
+        "logs",
+        "b",
+        "fallback",
+    ]
+
+
 def test_what_all_events_share_is_evaluated_once_for_the_batch() -> None:
     class Counting(Formatter):
         calls = 0

@@ -94,6 +94,18 @@ def test_the_machine_has_a_zone() -> None:
     assert records(of)[0]["event"]["timezone"][0] in "+-"
 
 
+def test_the_index_is_a_format_string() -> None:
+    of = batch(["a"], time=1.0)
+    chain_of("- add_formatted_index: {index: '%{[host.name]}-%{+YYYY.MM.dd}'}")(of)
+    assert records(of)[0]["@metadata"] == {"raw_index": "web-1-1970.01.01"}
+
+
+def test_an_index_without_a_field_is_an_error_of_the_event() -> None:
+    of = batch(["a"], time=1.0)
+    chain_of("- add_formatted_index: {index: '%{[team]}'}")(of)
+    assert records(of)[0]["error"]["message"] == "the event has no field team"
+
+
 def test_now_is_the_time_at_which_each_batch_is_processed() -> None:
     clock = ManualClock(time=1_700_000_000.25)
     chain = chain_of("- now: {field: event.ingested}", clock=clock)

@@ -58,6 +58,8 @@ ADD_TAGS = [
 APPEND = [
     ("append: {target_field: t, values: [x, 1]}", {}, {"t": ["x", 1]}),
     ("append: {target_field: t, values: [x]}", {"t": "y"}, {"t": ["y", "x"]}),
+    ("append: {target_field: t, values: [a, null, b]}", {}, {"t": ["a", None, "b"]}),
+    ("append: {target_field: t, values: [a, null], ignore_empty_values: true}", {}, {"t": ["a"]}),
     ("append: {target_field: t, values: [x]}", {"t": ["y"]}, {"t": ["y", "x"]}),
     (
         "append: {target_field: t, fields: [a.b, c]}",

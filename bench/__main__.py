@@ -10,6 +10,7 @@ script/bench --queue   the queue in memory and the one on disk side by side
 script/bench --inputs  each input that is not files, beside rsyslog: how fast, at which cost, what is dropped
 script/bench --outage  the broker away, and every input at full speed: memory, and whether all arrives afterwards
 script/bench --churn   a thousand pods on a node, of which five hundred a minute end
+script/bench --many    100,000 files, and files that are all renamed, all removed, or come and go (bench/many.py)
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 script/bench --search  how soon `spark-sink search` finds a line in a day of rows
 """
@@ -26,6 +27,7 @@ from bench import (
     http,
     inputs,
     kills,
+    many,
     outage,
     scale,
     shapes,
@@ -59,6 +61,10 @@ def main() -> None:
     if options.churn:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
             report(churn.table(Path(name), options.rounds, options.pods, options.ended, options.churn))
+        return
+    if options.many is not None:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            report(many.table(Path(name), options.many or list(many.SHAPES), options.waiting, options.opened))
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as name, broker(Path(name)) as running:
         runs = Runs(running, Path(name))
@@ -131,6 +137,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     sizes.add_argument("--entries", type=int, default=500_000, help="of the large registry")
     sizes.add_argument("--big", type=parse_size, default=2 * 1024**3, help="size of the big file, as 10GiB")
+    _add_crowds(parser)
+    landing = parser.add_argument_group("--sink")
+    landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
+    landing.add_argument("--records", type=int, default=3_000_000)
+    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="how long delays are measured")
+    searching = parser.add_argument_group("--search")
+    searching.add_argument("--search", action="store_true", help="spark-sink search in a day of rows; needs no broker")
+    searching.add_argument("--rows", type=int, default=20_000_000)
+    return parser
+
+
+def _add_crowds(parser: argparse.ArgumentParser) -> None:
     churning = parser.add_argument_group("--churn")
     churning.add_argument(
         "--churn",
@@ -142,14 +160,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     churning.add_argument("--pods", type=int, default=1000)
     churning.add_argument("--ended", type=float, default=500.0, metavar="PODS", help="that end a minute")
-    landing = parser.add_argument_group("--sink")
-    landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
-    landing.add_argument("--records", type=int, default=3_000_000)
-    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="how long delays are measured")
-    searching = parser.add_argument_group("--search")
-    searching.add_argument("--search", action="store_true", help="spark-sink search in a day of rows; needs no broker")
-    searching.add_argument("--rows", type=int, default=20_000_000)
-    return parser
+    crowds = parser.add_argument_group("--many")
+    crowds.add_argument("--many", choices=many.SHAPES, nargs="*", help="very many files, or short-lived ones")
+    crowds.add_argument("--waiting", type=int, default=100_000, metavar="FILES", help="that wait to be opened")
+    crowds.add_argument("--opened", type=int, default=5000, metavar="FILES", help="that are renamed or removed")
 
 
 if __name__ == "__main__":

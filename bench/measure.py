@@ -71,6 +71,12 @@ class Child:
         """Return how many descriptors of any kind it has open."""
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))
 
+    def kill(self) -> None:
+        """End it after a failure. Does nothing once `end` was called."""
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.wait()
+
     def end(self, how: int = signal.SIGTERM) -> Cost:
         if not self._exits:
             os.kill(self._process.pid, how)

@@ -119,7 +119,7 @@ class Room:
         self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)
         self.shut: list[Harvester] = []
         self.open_files = OpenFiles(
-            self.entries, self.scheduler, self.watcher, self.metrics, self.candidates.get, self.shut.append
+            self.entries, self.scheduler, self.watcher, self.context(), self.candidates.get, self.shut.append
         )
         self._fds: list[tuple[int, FileKey]] = []
 

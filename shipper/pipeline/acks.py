@@ -34,7 +34,8 @@ Stage = Callable[["Ledger", Node], bool]
 
 
 class Ledger:
-    """`position` is a byte offset in the file; `on_advance(position)` is called each time it moves forward."""
+    """`position` is a byte offset in the file; `on_advance(position)` is called each time it moves forward,
+    `on_settled` each time the last open batch is settled."""
 
     def __init__(
         self, position: int, on_advance: Callable[[int], None] | None = None, stage: Stage | None = None
@@ -44,6 +45,7 @@ class Ledger:
         self.open_batches = 0
         self._on_advance = on_advance
         self._stage = stage
+        self.on_settled: Callable[[], None] | None = None
         self._first: Node | None = None
         self._last: Node | None = None
 
@@ -101,6 +103,8 @@ class Ledger:
             self.position = node.end
             if self._on_advance is not None:
                 self._on_advance(self.position)
+        if not self.open_batches and self.on_settled is not None:
+            self.on_settled()
 
     def __repr__(self) -> str:
         return f"<Ledger position={self.position} tracked={self.tracked} open={self.open_batches}>"

@@ -1,7 +1,7 @@
 """Finds the files of the inputs, opens, reads and closes them: `plan` and `Closer` decide, this carries it out."""
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from logs.folding import EACH
@@ -24,7 +24,7 @@ from shipper.source.lifecycle.input_swap import InputSwap, Rules
 from shipper.source.lifecycle.intake import Intake
 from shipper.source.lifecycle.last_reading import LastReading
 from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.lifecycle.plan import plan
+from shipper.source.lifecycle.plan import Plan, plan
 from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from shipper.source.lifecycle.touches import Touches
 from shipper.source.lifecycle.unopened import report_unopened
@@ -74,24 +74,24 @@ class Crawler:
         entries = registrar.states.values() if states is None else states
         self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once, progressed=context.progressed)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
-        self.open_files = OpenFiles(self._entries, scheduler, watcher, metrics, self._survey.file, self._close_file)
+        files = OpenFiles(self._entries, scheduler, watcher, context, self._survey.file, self._close_file)
+        self.open_files = files
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.takes_more, hooks)
-        self._copies = CopyDetector(clock, self.open_files.ending, self.open_files.state_of, self.open_files.rewritten)
-        self._resolver = FileResolver(
-            self._entries, self._copies, self.problems.of_file, self.open_files.states, context
-        )
+        self._copies = CopyDetector(clock, files.is_ending, files.state_of, files.ended_originals)
+        path_of = files.named.path_of
+        self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
         self._touches = Touches(self.open_files, self._survey, self._resolver, context)
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics)
-        self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.suspects)
-        self._closer = Closer(self.open_files, watcher, context, self._open_limits.is_wanted, self._deletions.closed)
-        rules: tuple[Rules, ...] = (self._open_limits, self._deletions, self._closer)
+        limits = self._open_limits = OpenLimits(files, options.most_open, self._copies.suspects)
+        self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
+        rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
         for rule in rules:
             rule.learn(specs.values())
         ignoring = Ignoring(clock, options.first_start)
-        starter = HarvesterStarter(self._inputs, self.open_files, self._closer, self._reading, ignoring, context)
+        starter = HarvesterStarter(self._inputs, files, self._closer, self._reading, ignoring, context)
         identity = Identity(self._entries, self._copies, self._resolver)
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
         self._deletions.read_on = self._intake.take_removed
@@ -180,7 +180,8 @@ class Crawler:
         """False if there is nothing to do but to read: a line that comes alone would pay for all that a step checks."""
         return bool(
             self._survey.wants_scan
-            or self.open_files.draining
+            or self.open_files.any_drained
+            or self.open_files.idle.any_changed
             or self._input_swap.blocked
             or self._open_limits.any_wanted
             or self._due <= self._clock.monotonic()
@@ -207,7 +208,7 @@ class Crawler:
         self._last_reading.report()
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
             logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
-        self.open_files.stop(self._context.progressed)
+        self.open_files.stop()
         self._copies.close()
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
@@ -303,12 +304,13 @@ class Crawler:
         return changed
 
     def _with_new_data(self, changed: list[FileKey]) -> list[Candidate]:
-        candidates = {key: self._survey.candidates[key] for key in changed if key in self._survey.candidates}
-        return plan(candidates, self.running, self.open_files.closed, self._blocked).open
+        known = self._survey.candidates
+        return self._plan({key: known[key] for key in changed if key in known}).open
 
-    @property
-    def _blocked(self) -> set[FileKey]:
-        return {*self._copies.suspects, *self.open_files.draining_keys, *self._input_swap.blocked}
+    def _plan(self, candidates: Mapping[FileKey, Candidate]) -> Plan:
+        files = self.open_files
+        blocked = self._copies.suspects, self._input_swap.blocked, files.draining_keys
+        return plan(candidates, files.running, files.closed, blocked)
 
     def _after_survey(self) -> None:
         candidates = self._survey.candidates
@@ -318,33 +320,30 @@ class Crawler:
         self._survey.look_again({*unwatched, *self._touches.closed})
         self._touches.step()
         self.open_files.end_renamed(candidates)
-        decided = plan(candidates, self.running, self.open_files.closed, self._blocked)
+        decided = self._plan(candidates)
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
         previous_paths = {harvester.state.path: harvester.key for harvester in left}
         for harvester, file in decided.renamed:
             self._reading.rotation_links.renamed(harvester, harvester.state.path)
-            harvester.renamed(file.path)
-            self._closer.attend(harvester)
+            self.open_files.renamed(harvester, file.path)
         moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
         for harvester in each(decided.missing if not self._once else (), self._context.progressed):
-            self._closer.left_paths(harvester)
+            self.open_files.left_paths(harvester)
             self._reading.rotation_links.left_paths(harvester)
         if not self._once:
             waited = self._open_limits.waiting_files
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
-            self.open_files.wake_unwatched(self._context.progressed, all_of_them=self._survey.was_full_scan)
+            self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
         if self._context.knows_all_inputs():
             self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
         self._open_limits.clear()
+        self._survey.pause()
         self._open(decided.open)
         for state in each(moved, self._context.progressed):
             self._resolver.note_path(state, candidates[state.device, state.inode])
 
     def _open(self, wanted: list[Candidate]) -> None:
         self._intake.open([candidate for candidate in wanted if self._last_reading.admits(candidate)])
-        if self._open_limits.any_wanted:
-            for harvester in self.running.values():
-                self._closer.attend(harvester)  # a file that is at its end is closed for one that waits

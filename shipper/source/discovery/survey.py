@@ -6,7 +6,7 @@ watch at every scan, and everything every few minutes, because events get lost.
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -43,6 +43,7 @@ class Survey:
         progressed: Callable[[], None] = lambda: None,
     ) -> None:
         self._candidates: dict[FileKey, Candidate] = {}
+        self._present: dict[str, FileKey] = {}
         self._is_requested = False
         self._watcher = watcher
         self._clock = clock
@@ -55,7 +56,7 @@ class Survey:
         self._listings: dict[InputSpec, Listing] = {}
         self._is_changed = False
         self._listed: dict[FileKey, Candidate] = {}
-        self._paused_until = 0.0
+        self._began = self._paused_until = 0.0
         self._full_scan_at = 0.0
         self.was_full_scan = False
         self.replace(inputs)
@@ -74,6 +75,10 @@ class Survey:
         }
         self._listings = {spec: self._listings[spec] for spec in specs if spec in self._listings}
         self._is_changed = True
+
+    @property
+    def inputs(self) -> Collection[InputSpec]:
+        return self._due.keys()
 
     @property
     def candidates(self) -> Mapping[FileKey, Candidate]:
@@ -107,9 +112,9 @@ class Survey:
         """Scan the inputs that are due; True if there were any. Raises nothing about files."""
         now = self._clock.monotonic()
         requested = self.wants_scan and now >= self._paused_until
-        due = [spec for spec, deadline in self._due.items() if requested or deadline <= now]
-        if not due:
+        if not requested and now < min(self._due.values(), default=NEVER):
             return False
+        due = [spec for spec, deadline in self._due.items() if requested or deadline <= now]
         self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
         if requested:
             self._scan_begins(full=full)
@@ -119,11 +124,14 @@ class Survey:
         for spec in due:
             self._due[spec] = NEVER if self._once else now + spec.check_interval
         self._scan(due, full=full)
-        ended = self._clock.monotonic()
         kind, files = "full scan" if full else "scan", sum(len(listing.files) for listing in self._listings.values())
-        logger.debug("%s of %d inputs: %d files, %.3f s", kind, len(due), files, ended - now)
-        self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
+        logger.debug("%s of %d inputs: %d files, %.3f s", kind, len(due), files, self._clock.monotonic() - now)
         return True
+
+    def pause(self) -> None:
+        """Note that all that was scanned was looked at: the next scan that is requested waits for a while."""
+        now = self._clock.monotonic()
+        self._paused_until = now + max(SHORTEST_PAUSE, 10 * (now - self._began))
 
     def scan_now(self, *, full: bool = False) -> None:
         """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
@@ -136,6 +144,7 @@ class Survey:
         self._watcher.scan_begins(full=full)
 
     def _scan(self, due: list[InputSpec], *, full: bool) -> None:
+        self._began = self._clock.monotonic()
         changed, self._is_changed = self._is_changed, False
         for directories in self._directories.values():
             directories.begin_round()
@@ -163,6 +172,7 @@ class Survey:
         }
         self._listed = listed
         self._candidates = listed | kept
+        self._present = {scanned.path: key for key, (_, scanned) in listed.items()}
         self._problems.keep({scanned.path for _, scanned in listed.values()})
 
     def _watch_directories(self) -> None:
@@ -188,9 +198,9 @@ class Survey:
                 self.request_scan()
 
     @property
-    def present(self) -> dict[str, FileKey]:
-        """Return the files that are under the paths now, by path."""
-        return {scanned.path: key for key, (_, scanned) in self._candidates.items()}
+    def present(self) -> Mapping[str, FileKey]:
+        """The files that are under the paths now, by path."""
+        return MappingProxyType(self._present)
 
 
 @dataclass(frozen=True, slots=True)

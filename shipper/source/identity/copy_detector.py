@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from registry.state import REMOVED, TRUNCATED, FileState
+from registry.state import TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
@@ -55,22 +55,21 @@ class SuspectedCopy:
 
 
 class CopyDetector:
-    """Used by the reading thread only. `ending` returns the states of deleted files that are still read or in flight;
-    `state_of` the state of an existing file; `rewritten` the states of open files whose content was replaced, which
-    their harvesters have not noticed yet."""
+    """Used by the reading thread only. `is_ending` is true of a deleted file that is still read or in flight;
+    `state_of` returns the state of an existing file; `ended_originals` those files of which the given one may be a
+    copy, and that end, or whose content was replaced, which their harvesters have not noticed yet."""
 
     def __init__(
         self,
         clock: Clock,
-        ending: Callable[[], Mapping[FileKey, FileState]],
+        is_ending: Callable[[FileKey], bool],
         state_of: Callable[[FileKey], FileState | None],
-        rewritten: Callable[[], Iterable[FileState]] = tuple,
+        ended_originals: Callable[[OpenedFile], Iterable[FileState]],
     ) -> None:
         self._clock = clock
-        self._ending = ending
+        self._is_ending = is_ending
         self._state_of = state_of
-        self._rewritten = rewritten
-        self._assumed_ended: UnclaimedEntries | None = None  # made at most once a round, when needed
+        self._ended_originals = ended_originals
         self._suspects: dict[FileKey, SuspectedCopy] = {}
 
     @property
@@ -89,7 +88,7 @@ class CopyDetector:
             known = self._suspects[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
         known.opened, known.original = opened, original
         known.compare_at = NEVER
-        is_ending = original in self._ending() or self._is_rewritten(original)
+        is_ending = self._is_ending(original) or self._is_rewritten(original)
         if not is_ending and not self._compare(known):
             if not self._is_rewritten(original):
                 return False
@@ -139,7 +138,6 @@ class CopyDetector:
 
     def refreshed(self) -> list[OpenedFile]:
         """Return the suspected copies with their current size and times."""
-        self._assumed_ended = None
         current = []
         for suspect in self._suspects.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
@@ -171,15 +169,12 @@ class CopyDetector:
 
     def _original(self, opened: OpenedFile, files_at: FilesAt) -> FileKey | None:
         known = self._suspects.get(opened.key)
-        if known is not None and (known.original in self._ending() or self._is_like_known(opened, known.original)):
+        if known is not None and (self._is_ending(known.original) or self._is_like_known(opened, known.original)):
             return known.original  # by its key, because it may have been renamed since
-        if self._assumed_ended is None:
-            self._assumed_ended = UnclaimedEntries()
-            ended = {state.id: _settled(state, state.ended or REMOVED) for state in self._ending().values()}
-            ended |= {state.id: _settled(state, TRUNCATED) for state in self._rewritten()}
-            for state in ended.values():
-                self._assumed_ended.add(state)
-        original = self._assumed_ended.match(opened, None)
+        assumed_ended = UnclaimedEntries()
+        for state in self._ended_originals(opened):
+            assumed_ended.add(_settled(state))
+        original = assumed_ended.match(opened, None)
         if original is not None:
             return original.device, original.inode
         for path in possible_originals(opened.scanned.path):
@@ -236,10 +231,10 @@ class CopyDetector:
         return True
 
 
-def _settled(state: FileState, ended: str) -> FileState:
+def _settled(state: FileState) -> FileState:
     """Return the state that the file may have once all that was read is acknowledged, for a first suspicion."""
     tail = state.tail_hash if state.position else ""
-    return replace(state, ended=ended, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
+    return replace(state, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
 
 
 def _key_of(file: Plain) -> FileKey:

@@ -34,20 +34,20 @@ Step = Callable[[OpenedFile], EntryMatch | None]
 
 class FileResolver:
     """Used by the reading thread only. `report` takes a path and its problem in words, or None when it has none;
-    `open_states` returns the states of the open files."""
+    `path_of` returns the path of the open file that has a fingerprint."""
 
     def __init__(
         self,
         entries: RegistryEntries,
         copies: CopyDetector,
         report: Callable[[str, str | None], None],
-        open_states: Callable[[], Iterable[FileState]],
+        path_of: Callable[[str], str | None],
         context: SourceContext,
     ) -> None:
         self._entries = entries
         self._copies = copies
         self._report = report
-        self._open_states = open_states
+        self._path_of = path_of
         self._clock = context.clock
         self._once = context.once
         self._progressed = context.progressed
@@ -72,9 +72,7 @@ class FileResolver:
             for spec, scanned in each(wanted, self._progressed)
             if (file := self._open(spec, scanned)) is not None and not self._is_undecided(file)
         ]
-        if not any(_is_by_fingerprint(file) for file in opened):
-            return opened
-        first = {state.key: state.path for state in self._open_states()}
+        first: dict[str, str] = {}
         return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
 
     def _is_undecided(self, opened: OpenedFile) -> bool:
@@ -96,7 +94,7 @@ class FileResolver:
         """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,
         files that begin alike are one file and only one of them is read, as in Filebeat."""
         path = opened.scanned.path
-        other = first.setdefault(str(opened.name), path)
+        other = self._path_of(str(opened.name)) or first.setdefault(str(opened.name), path)
         if other != path:
             os.close(opened.content.fd)
             if opened.scanned.key not in self._warned_of_twins:

@@ -91,8 +91,7 @@ def _keys(state: FileState) -> Iterator[Hashable]:
         yield "copied", log_of(state.path)
     else:
         yield state.inode
-        yield "modified", state.modified
-        yield "second", state.modified // SECOND
+        yield from times_of(state.modified)
         yield "zipped", log_of(state.path)
 
 
@@ -105,8 +104,19 @@ def _seen(opened: OpenedFile, original: FileKey | None) -> Iterator[Hashable]:
     if opened.content.compressed:
         yield "zipped", log
     yield opened.key[1]
-    if opened.modified % SECOND:
-        yield "modified", opened.modified
-        yield "modified", opened.modified // SECOND * SECOND  # of an entry that keeps whole seconds only
+    yield from times_seen(opened.modified)
+
+
+def times_of(modified: int) -> Iterator[Hashable]:
+    """Yield the keys by which a file is found that has the same time of modification."""
+    yield "modified", modified
+    yield "second", modified // SECOND
+
+
+def times_seen(modified: int) -> Iterator[Hashable]:
+    """Yield the keys of `times_of` that a file with this time of modification may share with another one."""
+    if modified % SECOND:
+        yield "modified", modified
+        yield "modified", modified // SECOND * SECOND  # of a file whose time has whole seconds only
     else:
-        yield "second", opened.modified // SECOND
+        yield "second", modified // SECOND

@@ -7,7 +7,7 @@ file may be given up earlier, because its open descriptor keeps its space on dis
 
 import heapq
 import logging
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import count
 
 from config.shipper.model import CloseConfig
@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 SOON = 0.02  # seconds between two checks of files that are about to be closed
+SPARE_TIMES = 1000
 
 
 def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: bool) -> str | None:
@@ -55,17 +56,19 @@ def is_over_time(harvester: Harvester, rules: CloseConfig, now: float) -> bool:
 
 
 class Closer:
-    """Used by the reading thread only. `wanted` returns True for an input of which files wait to be opened."""
+    """Used by the reading thread only. `wanted` returns how many files of each input wait to be opened."""
 
     def __init__(
         self,
         open_files: OpenFiles,
         watcher: Watcher,
         context: SourceContext,
-        wanted: Callable[[str], bool],
+        wanted: Callable[[], Mapping[str, int]],
         on_closed: Callable[[Harvester, str], None],
     ) -> None:
         self._open_files = open_files
+        self._idle = open_files.idle
+        self._removed = open_files.removed
         self._rules: dict[str, CloseConfig] = {}
         self._watcher = watcher
         self._clock = context.clock
@@ -77,7 +80,7 @@ class Closer:
         self._flooded = context.flooded
         self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
         self._number = count()  # harvesters cannot be compared
-        self._attended: dict[Harvester, None] = {}
+        self._refused: dict[Harvester, None] = {}  # could not be closed when they were to be
         self._next_check = 0.0
         self._next_round = NEVER
         self._interval = NEVER
@@ -96,12 +99,8 @@ class Closer:
             self._schedule(harvester, harvester.activity.read_at + rules.on_state_change.inactive)
         if rules.reader.after_interval:
             self._schedule(harvester, harvester.opened_at + rules.reader.after_interval)
-        if self._is_special(harvester, rules) or self._wanted(harvester.source.input_id):
-            self.attend(harvester)
-
-    def attend(self, harvester: Harvester) -> None:
-        """Check the file often: it may soon be closed."""
-        self._attended[harvester] = None
+        if rules.reader.on_eof or harvester.content.compressed or self._once:
+            self._idle.expect(harvester)
 
     def step(self) -> None:
         now = self._clock.monotonic()
@@ -109,32 +108,39 @@ class Closer:
             self._next_round = now + self._interval
             unwatched = [h for h in self._open_files.running.values() if not self._watcher.is_watched(h.key)]
             for harvester in each(unwatched, self._progressed):
-                self.look_for_removal(harvester)  # no event shows it
+                self._open_files.look_for_removal(harvester)  # no event shows it
+            refused, self._refused = self._refused, {}
+            for harvester in refused:
+                self._idle.expect(harvester)
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
             self._progressed()
-        if self._attended and now >= self._next_check:
+        if now >= self._next_check and self._has_work:
             self._next_check = now + SOON
-            for harvester in each(list(self._attended), self._progressed):
+            for harvester in each(self._idle.take_changed(), self._progressed):
                 self._decide(harvester, now)
-            self._keep_budget()
+            self._make_room(now)
+        if now >= self._removed.next_look:
+            self._keep_budgets(self._removed.look())
+
+    def _make_room(self, now: float) -> None:
+        """Close idle files for those that wait to be opened."""
+        for input_id, wanted in self._wanted().items():
+            idle = self._idle.take_idle(input_id)
+            while wanted and (harvester := next(idle, None)) is not None:
+                wanted -= not self._decide(harvester, now, wanted=True)
+                self._progressed()
+
+    @property
+    def _has_work(self) -> bool:
+        return self._idle.any_changed or bool(self._wanted())
 
     @property
     def next_step(self) -> float:
         """Monotonic time at which `step` has something to do."""
         timed = self._timed[0][0] if self._timed else NEVER
-        return min(self._next_round, timed, max(self._next_check, self._clock.monotonic()) if self._attended else NEVER)
-
-    def left_paths(self, harvester: Harvester) -> None:
-        """Note that a survey did not find the file: it was renamed, or removed."""
-        harvester.left_paths()
-        self.look_for_removal(harvester)
-
-    def look_for_removal(self, harvester: Harvester) -> None:
-        """Check whether the file was removed, after a hint of the watch or a scan: its descriptor shows it for sure."""
-        harvester.look_for_removal()
-        if harvester.has_left_path:
-            self.attend(harvester)
+        soon = self._next_check if self._has_work else NEVER
+        return min(self._next_round, timed, self._removed.next_look, soon)
 
     def _take_turn(self, harvester: Harvester, now: float) -> None:
         if self._open_files.running.get(harvester.key) is not harvester:
@@ -142,33 +148,27 @@ class Closer:
         rules = self._rules_of(harvester)
         due = harvester.activity.read_at + rules.on_state_change.inactive
         if is_over_time(harvester, rules, now):
-            self.attend(harvester)
+            self._idle.expect(harvester)
         elif due > now:
             self._schedule(harvester, due)
         elif self._decide(harvester, now):
             self._schedule(harvester, now + rules.on_state_change.check_interval)
 
-    def _decide(self, harvester: Harvester, now: float) -> bool:
-        """Close the file if an option requires it; True if it stays open."""
+    def _decide(self, harvester: Harvester, now: float, *, wanted: bool = False) -> bool:
+        """Close the file if an option requires it; True if it stays open. `wanted`: another file waits for its
+        place."""
         if self._open_files.running.get(harvester.key) is not harvester:
-            self._attended.pop(harvester, None)
             return False
         rules = self._rules_of(harvester)
-        wanted = self._wanted(harvester.source.input_id)
         why = why_close(harvester, rules, now, wanted=wanted)
-        if why is not None and self._close(harvester, why):
-            self._attended.pop(harvester, None)
-            return False
+        if why is not None:
+            if self._close(harvester, why):
+                return False
+            self._refused[harvester] = None
         if harvester.is_removed and is_over_time(harvester, rules, now):
             self._give_up(harvester, "close.reader.after_interval")
             return False
-        if not (self._is_special(harvester, rules) or wanted or is_over_time(harvester, rules, now)):
-            self._attended.pop(harvester, None)
         return True
-
-    def _is_special(self, harvester: Harvester, rules: CloseConfig) -> bool:
-        """True if the file is to be closed as soon as nothing of it is in flight."""
-        return bool(harvester.has_left_path or rules.reader.on_eof or harvester.content.compressed or self._once)
 
     def _close(self, harvester: Harvester, why: str) -> bool:
         if harvester.is_removed:
@@ -209,21 +209,18 @@ class Closer:
                 extra=EACH,
             )
 
-    def _keep_budget(self) -> None:
-        """Give up deleted files, those opened first, until the others fit into their input's budget; all of those on a
-        file system that is full."""
-        kept: dict[str, int] = {}
-        flooded = self._flooded()
-        for harvester in sorted(self._attended, key=lambda attended: -attended.opened_at):
-            if harvester.is_removed and self._open_files.running.get(harvester.key) is harvester:
-                input_id, size = harvester.source.input_id, harvester.status().st_size
-                if flooded and harvester.status().st_dev in flooded:
-                    self._give_up(harvester, "queue.disk.watermark.flood")
-                    continue
-                kept[input_id] = kept.get(input_id, 0) + size
-                if 0 < self._rules_of(harvester).removed.max_bytes < kept[input_id]:
-                    kept[input_id] -= size
-                    self._give_up(harvester, "close.removed.max_bytes")
+    def _keep_budgets(self, grown: Iterable[str]) -> None:
+        """Give up deleted files: all of those on a file system that is full, and those beyond the budget of an input,
+        where they take more space than before."""
+        for harvester in self._removed.on_devices(flooded) if (flooded := self._flooded()) else ():
+            self._give_up(harvester, "queue.disk.watermark.flood")
+        for input_id in grown:
+            self._keep_budget(input_id)
+
+    def _keep_budget(self, input_id: str) -> None:
+        budget = self._rules[input_id].removed.max_bytes
+        for harvester in self._removed.beyond(input_id, budget) if budget else ():
+            self._give_up(harvester, "close.removed.max_bytes")
 
     def _give_up(self, harvester: Harvester, option: str) -> None:
         size = harvester.content.size
@@ -240,11 +237,13 @@ class Closer:
             size,
             extra=EACH,
         )
-        self._attended.pop(harvester, None)
         self._open_files.end(harvester, REMOVED)
 
     def _rules_of(self, harvester: Harvester) -> CloseConfig:
         return self._rules[harvester.source.input_id]
 
     def _schedule(self, harvester: Harvester, when: float) -> None:
+        if len(self._timed) > 2 * len(self._open_files.running) + SPARE_TIMES:  # most are of files that were closed
+            self._timed = [item for item in self._timed if item[2].is_open]
+            heapq.heapify(self._timed)
         heapq.heappush(self._timed, (when, next(self._number), harvester))

@@ -57,7 +57,7 @@ class InputSwap:
     @property
     def blocked(self) -> set[FileKey]:
         """Files that must not be opened yet."""
-        return {harvester.key for harvester in self._leaving}
+        return {harvester.key for harvester in self._leaving} if self._leaving else set()
 
     def replace(self, inputs: list[Input]) -> None:
         """Read these inputs from now on; inputs that are the very same objects stay as they are. Scans the paths at

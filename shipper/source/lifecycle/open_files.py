@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from logs.folding import EACH
-from registry.state import REMOVED, FileState
-from shipper.metrics import Metrics
-from shipper.source.base import each
+from registry.state import REMOVED, TRUNCATED, FileState
+from shipper.source.base import SourceContext, each
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.survey import Candidate
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.entries import RegistryEntries
 from shipper.source.identity.fingerprint import BY_PATH, name_of_entry
 from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.lifecycle.idle_files import IdleFiles
+from shipper.source.lifecycle.named_files import NamedFiles
+from shipper.source.lifecycle.removed_files import RemovedFiles
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
 
@@ -47,7 +49,7 @@ class OpenFiles:
         entries: RegistryEntries,
         scheduler: Scheduler,
         watcher: Watcher,
-        metrics: Metrics,
+        context: SourceContext,
         candidate_of: Callable[[FileKey], Candidate | None],
         on_shut: Callable[[Harvester], None],
     ) -> None:
@@ -56,20 +58,34 @@ class OpenFiles:
         self.running: dict[FileKey, Harvester] = {}
         self.closed: dict[FileKey, ClosedFile] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
+        self.draining_keys: Counter[FileKey] = Counter()
         self.of_input: Counter[str] = Counter()
+        self.idle = IdleFiles()
+        self.removed = RemovedFiles(context.clock)
+        self.named = NamedFiles()
+        self._drained: list[Harvester] = []  # draining ones of which nothing is in flight any more
         self._padded: dict[Harvester, None] = {}  # running ones that end with NULs
         self._entries = entries
         self._scheduler = scheduler
         self._watcher = watcher
-        self._metrics = metrics
+        self._metrics = context.metrics
+        self._progressed = context.progressed
         self._candidate_of = candidate_of
         self._on_shut = on_shut
 
     def add(self, harvester: Harvester) -> None:
         self.running[harvester.key] = harvester
         self.closed.pop(harvester.key, None)
+        self.named.add(harvester)
         self.of_input[harvester.source.input_id] += 1
         self._metrics.harvesters_started += 1
+        harvester.ledger.on_settled = partial(self._settled, harvester)
+
+    def _settled(self, harvester: Harvester) -> None:
+        if harvester.is_open:
+            self.idle.note(harvester)
+        else:
+            self._drained.append(harvester)
 
     def register_idle(self, opened: OpenedFile, state: FileState) -> None:
         """Close a file that is known and has nothing to read now; it is watched for new data."""
@@ -144,25 +160,28 @@ class OpenFiles:
         """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
         start, as new files. What was not read of them is read then, and an entry that stayed would be taken for that of
         the next file at its path."""
-        for harvester in [running for running in self.running.values() if _has_moved(running.state, candidates)]:
+        named = [running for running in self.running.values() if running.state.key]
+        for harvester in [running for running in named if _has_moved(running.state, candidates)]:
             self.end(harvester, REMOVED)
-        for state in [entry for entry in self._entries.closed_entries.values() if _has_moved(entry, candidates)]:
+        entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
+        for state in [entry for entry in entries if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
             self.closed.pop((state.device, state.inode), None)
             self._entries.orphan(self._entries.ended(state, REMOVED))
 
-    def wake_unwatched(self, progressed: Callable[[], None], *, all_of_them: bool) -> None:
+    def wake_unwatched(self, *, all_of_them: bool) -> None:
         """Wake the files that have new data of which no event came or will come: it was lost, or the file has no watch,
         or the write is stored in memory (padding.py). `all_of_them`: watched files too."""
         for harvester in self._padded:
             self._scheduler.wake(harvester)
-        for harvester in each(self.running.values(), progressed):
-            unwatched = all_of_them or not self._watcher.is_watched(harvester.key)
-            if unwatched and harvester.has_changed(harvester.status()):
+        unwatched = self.running.values() if all_of_them else list(self._scheduler.unwatched)
+        for harvester in each(unwatched, self._progressed):
+            if harvester.has_changed(harvester.status()):
                 self._scheduler.wake(harvester)
 
     def reached_end(self, harvester: Harvester) -> None:
         """Note that the file was read to its current end."""
+        self.idle.note(harvester)
         if harvester.padding:
             self._padded[harvester] = None
         else:
@@ -201,52 +220,74 @@ class OpenFiles:
 
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
-        settled = [harvester for harvester in self.draining.values() if harvester.settled]
-        for harvester in settled:
-            del self.draining[harvester.state.id]
-            self._archive(harvester)
-        return bool(settled)
+        drained, self._drained = self._drained, []
+        for harvester in drained:
+            if harvester.settled and self.draining.pop(harvester.state.id, None) is not None:
+                self.draining_keys[harvester.key] -= 1
+                if not self.draining_keys[harvester.key]:
+                    del self.draining_keys[harvester.key]
+                self._archive(harvester)
+        return bool(drained)
 
-    def stop(self, progressed: Callable[[], None] = lambda: None) -> None:
-        for harvester in each(list(self.running.values()), progressed):
+    @property
+    def any_drained(self) -> bool:
+        return bool(self._drained)
+
+    def stop(self) -> None:
+        for harvester in each(list(self.running.values()), self._progressed):
             harvester.note_last_look(harvester.status())
             self._close_file(harvester)
 
-    def ending(self) -> dict[FileKey, FileState]:
-        """Return the deleted files that are still read, and the closed files of which batches are in flight."""
-        deleted = {
-            key: replace(harvester.state, modified=harvester.status().st_mtime_ns)
-            for key, harvester in self.running.items()
-            if harvester.is_removed
-        }
-        return deleted | {harvester.key: harvester.state for harvester in self.draining.values()}
+    def renamed(self, harvester: Harvester, path: str) -> None:
+        """Note that a survey found the file at another path of the inputs."""
+        harvester.renamed(path)
+        self.named.add(harvester)
+        self.idle.expect(harvester)
 
-    @property
-    def draining_keys(self) -> set[FileKey]:
-        return {harvester.key for harvester in self.draining.values()}
+    def left_paths(self, harvester: Harvester) -> None:
+        """Note that a survey did not find the file: it was renamed, or removed."""
+        if not harvester.has_left_path:
+            harvester.left_paths()
+            self.idle.expect(harvester)
+        self.look_for_removal(harvester)
 
-    def states(self) -> list[FileState]:
-        """Return those of the open files, and of the closed ones that have batches in flight: no entry has them yet."""
-        return [harvester.state for harvester in (*self.running.values(), *self.draining.values())]
+    def look_for_removal(self, harvester: Harvester) -> None:
+        """Check whether the file was removed: its descriptor shows it for sure. Raises OSError."""
+        harvester.look_for_removal()
+        if harvester.is_removed and self.removed.add(harvester):
+            self.named.add_ending(harvester, harvester.status().st_mtime_ns)
+            self.idle.expect(harvester)
+
+    def is_ending(self, key: FileKey) -> bool:
+        """True if the file was deleted and is still read, or was closed and batches of it are in flight."""
+        harvester = self.running.get(key)
+        return (harvester is not None and harvester.is_removed) or key in self.draining_keys
+
+    def ended_originals(self, opened: OpenedFile) -> list[FileState]:
+        """Return the files that end, or were rewritten, and of which this one may be a copy: with what they end as, and
+        their current time of modification. Only a file that has something to read or has left its path may have been
+        rewritten unnoticed."""
+        states = []
+        for harvester in self.named.possible_originals(opened):
+            if not harvester.is_open:
+                states.append(replace(harvester.state, ended=harvester.state.ended or REMOVED))
+            elif harvester.has_left_path or self._scheduler.is_awake(harvester):
+                ended = REMOVED if harvester.is_as_read else TRUNCATED
+                if harvester.is_removed or ended == TRUNCATED:
+                    states.append(replace(harvester.state, ended=ended, modified=harvester.status().st_mtime_ns))
+        return states
 
     def state_of(self, key: FileKey) -> FileState | None:
         if key in self.running:
             return self.running[key].state
         return self._entries.closed_entries.get(key) or self._entries.matched_entries.get(key)
 
-    def rewritten(self) -> list[FileState]:
-        """Return the states of files that were rewritten, among those that have something to read or have left their
-        path, with their current time of modification."""
-        return [
-            replace(harvester.state, modified=harvester.status().st_mtime_ns)
-            for harvester in self.running.values()
-            if (harvester.has_left_path or self._scheduler.is_awake(harvester)) and not harvester.is_as_read
-        ]
-
     def _close_file(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
         del self.running[harvester.key]
         self._padded.pop(harvester, None)
+        self.idle.forget(harvester)
+        self.removed.forget(harvester)
         input_id = harvester.source.input_id
         self.of_input[input_id] -= 1
         if not self.of_input[input_id]:
@@ -258,8 +299,11 @@ class OpenFiles:
             self._archive(harvester)
         else:
             self.draining[harvester.state.id] = harvester
+            self.draining_keys[harvester.key] += 1
+            self.named.add_ending(harvester, harvester.state.modified)
 
     def _archive(self, harvester: Harvester) -> None:
+        self.named.forget(harvester)
         if harvester.unproven is not None:
             self._entries.put_back(harvester.unproven)
         elif harvester.state.ended is None:

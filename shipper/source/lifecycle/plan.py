@@ -1,6 +1,6 @@
 """Decides what to do after a survey, from what is known and without touching a file; the crawler carries it out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from shipper.source.discovery.scanner import FileKey, ScannedFile
@@ -12,7 +12,7 @@ from shipper.source.reading.harvester import Harvester
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do after a survey: files to open, oldest first; open files that have a new path; open files that are no
-    longer under the paths."""
+    longer under the paths, and are not known to be removed."""
 
     open: list[Candidate]
     renamed: list[tuple[Harvester, ScannedFile]]
@@ -23,9 +23,9 @@ def plan(
     candidates: Mapping[FileKey, Candidate],
     running: Mapping[FileKey, Harvester],
     closed: Mapping[FileKey, ClosedFile],
-    blocked: Iterable[FileKey],
+    blocked: Sequence[Container[FileKey]],
 ) -> Plan:
-    """Return the plan. `closed` files are opened again when their size or time of change differs; `blocked` files
+    """Return the plan. `closed` files are opened again when their size or time of change differs; `blocked` ones
     wait."""
     to_open = []
     renamed = []
@@ -33,9 +33,8 @@ def plan(
         if key in running:
             if running[key].state.path != file.path:
                 renamed.append((running[key], file))
-        elif key not in closed or closed[key].has_new_data(file):
+        elif (key not in closed or closed[key].has_new_data(file)) and not any(key in keys for keys in blocked):
             to_open.append((spec, file))
-    waiting = set(blocked)
-    to_open = [wanted for wanted in to_open if wanted[1].key not in waiting]
     to_open.sort(key=lambda wanted: wanted[1].modified)
-    return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in candidates])
+    missing = [harvester for key, harvester in running.items() if key not in candidates and not harvester.is_removed]
+    return Plan(to_open, renamed, missing)

@@ -5,10 +5,9 @@ No file is read before its id is saved.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sized
+from collections.abc import Container, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 
 from registry.state import FileState
 from shipper.clock import Clock
@@ -40,7 +39,8 @@ class OpenLimits:
         self._open_files = open_files
         self._most = most
         self._suspects = suspects
-        self._waiting: dict[str, dict[FileKey, Candidate]] = defaultdict(dict)
+        self._waiting: dict[str, dict[FileKey, Candidate]] = {}  # by input id; never an empty one
+        self._bytes = 0
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
         self._limits |= {spec.id: spec.config.harvester_limit for spec in specs}
@@ -51,24 +51,32 @@ class OpenLimits:
 
     def clear(self) -> None:
         """Forget the waiting files: a new survey names them."""
-        self._waiting.clear()
+        self._waiting = {}
+        self._bytes = 0
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Add these to the waiting files, and return those that may be opened now."""
         for spec, scanned in wanted:
-            self._waiting[spec.id][scanned.key] = spec, scanned
+            files = self._waiting.setdefault(spec.id, {})
+            known = files.get(scanned.key)
+            self._bytes += scanned.size - (known[1].size if known is not None else 0)
+            files[scanned.key] = spec, scanned
         admitted: list[Candidate] = []
         free = self._most - len(self._open_files.running) - len(self._suspects)
-        for input_id, files in self._waiting.items():
+        for input_id, files in list(self._waiting.items()):
             limit = self._limits.get(input_id) or self._most
             places = max(min(limit - self._open_files.of_input[input_id], free - len(admitted)), 0)
-            chosen = list(files)[:places]
-            admitted += [files.pop(key) for key in chosen]
+            for key in list(islice(files, places)):
+                admitted.append(files.pop(key))
+                self._bytes -= admitted[-1][1].size
+            if not files:
+                del self._waiting[input_id]
         return admitted
 
-    def is_wanted(self, input_id: str) -> bool:
-        """True if files of the input wait for a place."""
-        return bool(self._waiting.get(input_id))
+    @property
+    def wanted(self) -> Mapping[str, int]:
+        """How many files of each input wait for a place."""
+        return {input_id: len(files) for input_id, files in self._waiting.items()}
 
     @property
     def waiting_files(self) -> Iterator[Candidate]:
@@ -77,12 +85,11 @@ class OpenLimits:
     @property
     def waiting(self) -> tuple[int, int]:
         """The number of waiting files, and their bytes on disk. Any thread may ask."""
-        sizes = [scanned.size for files in list(self._waiting.values()) for _, scanned in list(files.values())]
-        return len(sizes), sum(sizes)
+        return sum(map(len, list(self._waiting.values()))), self._bytes
 
     @property
     def any_wanted(self) -> bool:
-        return any(self._waiting.values())
+        return bool(self._waiting)
 
 
 class Ignoring:
@@ -142,8 +149,9 @@ class HarvesterStarter:
             if harvester is not None:
                 must_save = claim.is_new or (self._once and harvester.is_proven)
                 (fresh if must_save else known).append(harvester)
-        running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
-        self._rotation_links.resume(known, running)
+        if any(harvester.state.continues_in is not None for harvester in known):
+            running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
+            self._rotation_links.resume(known, running)
         predecessors = self._rotation_links.on_new_files(fresh)
         for harvester in known:
             if harvester.is_proven:
@@ -182,7 +190,7 @@ class HarvesterStarter:
         if (
             not self._once
         ):  # a suspected copy may have been deleted while it waited: no event or survey shows that again
-            self._closer.look_for_removal(harvester)
+            self._open_files.look_for_removal(harvester)
         if claim.previous_path is not None and claim.previous_path != state.path:
             self._rotation_links.renamed(harvester, claim.previous_path)
         return harvester

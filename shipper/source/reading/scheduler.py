@@ -8,10 +8,10 @@ A harvester is in one of these places:
   that was ended by time).
 """
 
+import heapq
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Collection, Iterator
+from itertools import chain, count
 from typing import Protocol
 
 from registry.registrar import SaveTicket
@@ -20,13 +20,8 @@ from shipper.event import Batch
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.reading.harvester import Harvester
 
+NEVER = float("inf")
 POLL_INTERVAL = 0.004  # seconds between two reads of a polled file: half of it is the mean delay that it adds
-
-
-@dataclass(frozen=True, slots=True)
-class _AwaitingSave:
-    saved: SaveTicket
-    batch: Batch | None
 
 
 class FileWatcher(Protocol):
@@ -47,8 +42,13 @@ class Scheduler:
         self._one_by_one = one_by_one
         self._ready: OrderedDict[Harvester, None] = OrderedDict()
         self._polled: dict[Harvester, None] = {}
-        self._awaiting_save: dict[Harvester, _AwaitingSave] = {}
-        self._timed: dict[Harvester, None] = {}
+        self._unwatched: dict[Harvester, None] = {}  # idle ones that there is no watch for
+        self._awaiting_save: dict[Harvester, SaveTicket] = {}
+        # In the order in which they are done: the registrar saves what came first.
+        self._saves: OrderedDict[SaveTicket, OrderedDict[Harvester, Batch | None]] = OrderedDict()
+        self._deadlines: list[tuple[float, int, Harvester]] = []  # a heap; a deadline may have moved since
+        self._timed: dict[Harvester, float] = {}  # the deadline in the heap that counts
+        self._number = count()  # harvesters cannot be compared
         self._looked_at = 0.0
 
     def wake(self, harvester: Harvester) -> None:
@@ -57,7 +57,13 @@ class Scheduler:
             harvester.is_open and harvester not in self._awaiting_save
         ):  # a descriptor that was closed may be another file's now
             self._polled.pop(harvester, None)
+            self._unwatched.pop(harvester, None)
             self._ready[harvester] = None
+
+    @property
+    def unwatched(self) -> Collection[Harvester]:
+        """The idle harvesters that no event will wake."""
+        return self._unwatched.keys()
 
     def is_awake(self, harvester: Harvester) -> bool:
         """True if it will be read without a further hint."""
@@ -71,15 +77,21 @@ class Scheduler:
     def await_save(self, saved: SaveTicket, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
         self.forget(harvester)
-        self._awaiting_save[harvester] = _AwaitingSave(saved, batch)
+        self._awaiting_save[harvester] = saved
+        self._saves.setdefault(saved, OrderedDict())[harvester] = batch
 
     def awaits_save(self, harvester: Harvester) -> bool:
         """True if the registry must be saved before it is read further; a batch of it may wait for that."""
         return harvester in self._awaiting_save
 
     def forget(self, harvester: Harvester) -> None:
-        for place in (self._ready, self._polled, self._timed, self._awaiting_save):
-            place.pop(harvester, None)
+        self._ready.pop(harvester, None)
+        self._polled.pop(harvester, None)
+        self._unwatched.pop(harvester, None)
+        self._timed.pop(harvester, None)
+        saved = self._awaiting_save.pop(harvester, None)
+        if saved is not None:
+            del self._saves[saved][harvester]
 
     def next_ready(self) -> Harvester | None:
         """Return the harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
@@ -100,21 +112,40 @@ class Scheduler:
         if harvester.activity.is_busy:
             self._watcher.unwatch_file(harvester.key)
             self._polled[harvester] = None
-        elif not self._watcher.is_watched(harvester.key) and self._watcher.watch_file(harvester.key, harvester.fd):
-            self._ready[harvester] = None  # once more, for what was written before the watch was set
+        elif not self._watcher.is_watched(harvester.key):
+            if self._watcher.watch_file(harvester.key, harvester.fd):
+                self._ready[harvester] = None  # once more, for what was written before the watch was set
+            else:
+                self._unwatched[harvester] = None
 
     def released(self) -> Iterator[tuple[Harvester, Batch | None]]:
         """Yield the harvesters whose state is saved now, each with the batch that waited for that."""
-        for harvester in [harvester for harvester, waiting in self._awaiting_save.items() if waiting.saved.done]:
-            waiting = self._awaiting_save.pop(harvester)
-            self._ready[harvester] = None
-            yield harvester, waiting.batch
+        while self._saves and (saved := next(iter(self._saves))).done:
+            waiting = self._saves[saved]
+            while waiting:  # one by one: the caller may stop at any batch
+                harvester, batch = waiting.popitem(last=False)
+                del self._awaiting_save[harvester]
+                self._ready[harvester] = None
+                yield harvester, batch
+            del self._saves[saved]
 
     def overdue(self) -> list[Harvester]:
-        """Return the harvesters whose pending message has waited too long for its next line."""
-        if not self._timed:
-            return []
-        return [harvester for harvester in self._timed if harvester.is_overdue]
+        """Return the harvesters whose pending message has waited too long for its next line, each once until it is read
+        again."""
+        overdue: list[Harvester] = []
+        if not self._deadlines:
+            return overdue
+        now = self._clock.monotonic()
+        while self._deadlines and self._deadlines[0][0] <= now:
+            deadline, _, harvester = heapq.heappop(self._deadlines)
+            if self._timed.get(harvester) != deadline:
+                continue
+            del self._timed[harvester]
+            if harvester.is_overdue:
+                overdue.append(harvester)
+            else:
+                self._time_message(harvester)
+        return overdue
 
     @property
     def busy(self) -> bool:
@@ -127,9 +158,8 @@ class Scheduler:
         wait = 3600.0
         if self._polled:
             wait = self._looked_at + POLL_INTERVAL - now
-        for harvester in self._timed:
-            if harvester.message_deadline is not None and harvester not in self._ready:
-                wait = min(wait, harvester.message_deadline - now)
+        if self._deadlines:
+            wait = min(wait, self._deadlines[0][0] - now)
         return max(wait, 0.0)
 
     def _read_polled(self) -> None:
@@ -140,7 +170,8 @@ class Scheduler:
             self._polled.clear()
 
     def _time_message(self, harvester: Harvester) -> None:
-        if harvester.message_deadline is None:
-            self._timed.pop(harvester, None)
-        else:
-            self._timed[harvester] = None
+        deadline = harvester.message_deadline
+        if deadline is None or self._timed.get(harvester, NEVER) <= deadline:
+            return  # what is in the heap is looked at no later than it must be
+        self._timed[harvester] = deadline
+        heapq.heappush(self._deadlines, (deadline, next(self._number), harvester))

@@ -35,12 +35,12 @@ class WaitingSizes:
         self._look = look
         self._most = most
         self._turn: deque[Harvester] = deque()
-        self._due = 0.0
+        self.next_look = 0.0  # monotonic time at which the next files have their turn
 
     def look(self, waiting: Iterable[Harvester]) -> None:
         """Look at the files whose turn it is, if that is due. `waiting` begins the next turn when all had theirs."""
         started = self._clock.monotonic()
-        if started < self._due:
+        if started < self.next_look:
             return
         if not self._turn:
             self._turn.extend(waiting)
@@ -54,4 +54,4 @@ class WaitingSizes:
             now = self._clock.monotonic()
             if now - started >= INTERVAL * SHARE:
                 break
-        self._due = now + max(INTERVAL, (now - started) / SHARE)
+        self.next_look = now + max(INTERVAL, (now - started) / SHARE)

@@ -392,7 +392,7 @@ def test_a_read_that_is_refused_again_and_again_is_logged_once_until_the_file_wa
         pytest.param(
             0.0, 8, id="the first scan lists it, looks at it, opens it, identifies it in four steps and starts it"
         ),
-        pytest.param(300.0, 6, id="a full scan lists it, looks at it, and at what is open"),
+        pytest.param(300.0, 5, id="a full scan lists it, looks at it, and at what is open"),
     ],
 )
 def test_a_long_step_makes_progress_from_file_to_file(desk: Desk, seconds: float, times: int) -> None:

@@ -53,7 +53,10 @@ class Outlook:
 
     def step(self, after: float = 0.0) -> bool:
         self.clock.advance(after)
-        return self.survey.step()
+        scanned = self.survey.step()
+        if scanned:
+            self.survey.pause()
+        return scanned
 
     @property
     def names(self) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from registry.state import TRUNCATED, FileState
+from registry.state import REMOVED, TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.copy_detector import (
     COMPARE_AGAIN,
@@ -34,7 +34,7 @@ class Store:
         self.ending: dict[FileKey, FileState] = {}
         self.known: dict[FileKey, FileState] = {}
         self.rewritten: list[FileState] = []
-        self.copies = CopyDetector(room.clock, lambda: self.ending, self.known.get, lambda: self.rewritten)
+        self.copies = CopyDetector(room.clock, self.ending.__contains__, self.known.get, self.ended_originals)
 
     def original(self, name: str, content: bytes, position: int = 0) -> FileKey:
         """A file that is there, and of which so much was read."""
@@ -43,6 +43,10 @@ class Store:
         state = entry_of(self.room.path(name), position)
         self.known[state.device, state.inode] = state
         return state.device, state.inode
+
+    def ended_originals(self, _: OpenedFile) -> list[FileState]:
+        ending = [replace(state, ended=state.ended or REMOVED) for state in self.ending.values()]
+        return [*ending, *(replace(state, ended=TRUNCATED) for state in self.rewritten)]
 
     def meets(self, name: str, content: bytes) -> OpenedFile:
         self.room.write(name, content)

@@ -31,12 +31,13 @@ class Door:
     def __init__(self, room: Room) -> None:
         self.room = room
         self.reported: dict[str, str | None] = {}
-        self.copies = CopyDetector(room.clock, room.open_files.ending, room.open_files.state_of)
+        files = room.open_files
+        self.copies = CopyDetector(room.clock, files.is_ending, files.state_of, files.ended_originals)
         self.resolver = FileResolver(
             room.entries,
             self.copies,
             lambda path, problem: self.reported.update({path: problem}),
-            list,
+            files.named.path_of,
             room.context(),
         )
 

@@ -107,12 +107,12 @@ class Office:
         self.room = room
         self.clock = room.clock
         self.closed: list[tuple[Harvester, str]] = []
-        self.wanted = False
+        self.wanted: dict[str, int] = {}  # files that wait, by input
         self.closer = Closer(
             room.open_files,
             room.watcher,
             room.context(once=once),
-            lambda _: self.wanted,
+            lambda: self.wanted,
             lambda harvester, why: self.closed.append((harvester, why)),
         )
         self.closer.learn(
@@ -133,7 +133,7 @@ class Office:
 
     def remove(self, harvester: Harvester) -> None:
         self.room.path(harvester.state.path).unlink()
-        self.closer.look_for_removal(harvester)
+        self.room.open_files.look_for_removal(harvester)
 
 
 MakeOffice = Callable[..., Office]
@@ -226,8 +226,8 @@ def test_its_next_step_is_when_it_has_something_to_do(office: MakeOffice) -> Non
     assert desk.closer.next_step == start + 5
     harvester = desk.open("app.log")
     assert desk.closer.next_step == start + 3
-    desk.closer.attend(harvester)
-    assert desk.closer.next_step == start
+    desk.room.open_files.idle.expect(harvester)
+    assert desk.closer.next_step <= start
     desk.closer.step()
     assert desk.closer.next_step == start + 3
 
@@ -244,7 +244,7 @@ def test_a_renamed_file_is_closed_once_all_of_it_is_acknowledged(office: MakeOff
     desk = office(renamed=True)
     harvester = desk.open("app.log")
     harvester.renamed(f"{harvester.state.path}.1")
-    desk.closer.attend(harvester)
+    desk.room.open_files.idle.expect(harvester)
     assert desk.after(SOON) == []
     finish(harvester)
     assert desk.after(SOON) == ["close.on_state_change.renamed"]
@@ -252,12 +252,13 @@ def test_a_renamed_file_is_closed_once_all_of_it_is_acknowledged(office: MakeOff
 
 def test_a_file_is_closed_when_another_waits_for_its_place(office: MakeOffice) -> None:
     desk = office()
-    harvester = finish(desk.open("app.log"))
-    desk.closer.attend(harvester)
+    first, second = finish(desk.open("a.log")), finish(desk.open("b.log"))
     assert desk.after(SOON) == []
-    desk.wanted = True
-    desk.closer.attend(harvester)
+    desk.wanted = {"web": 1}
+    assert desk.after(SOON) == []
+    desk.wanted = {"app": 1}
     assert desk.after(SOON) == ["harvester_limit"]
+    assert (is_running(first, desk), is_running(second, desk)) == (False, True)
 
 
 def test_with_once_a_file_is_closed_when_it_is_delivered(room: Room) -> None:
@@ -450,7 +451,7 @@ def test_files_that_are_there_cost_nothing_of_the_budget(office: MakeOffice) -> 
     desk = office(max_bytes=10)
     opened = open_in_turn(desk, "a.log", "b.log", "c.log")
     for harvester in opened:
-        desk.closer.attend(harvester)
+        desk.room.open_files.idle.expect(harvester)
     desk.remove(opened[0])
     desk.after(SOON)
     assert kept(desk, *opened) == opened

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from registry.state import MISSING, REMOVED
+from registry.state import MISSING, REMOVED, TRUNCATED
 from shipper.errors import Truncated
 from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.discovery.scanner import ScannedFile
@@ -143,7 +143,7 @@ def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> Non
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
     room.open_files.close(harvester)
-    assert (room.open_files.draining_keys, room.entries.closed_entries) == ({harvester.key}, {})
+    assert (harvester.key in room.open_files.draining_keys, room.entries.closed_entries) == (True, {})
     assert not room.open_files.step()
     acknowledge(batches)
     assert room.open_files.step()
@@ -306,25 +306,32 @@ def test_the_entry_of_a_deleted_file_waits_for_another_again(room: Room) -> None
 
 
 def woken(room: Room, *, all_of_them: bool = False) -> Harvester | None:
-    room.open_files.wake_unwatched(lambda: None, all_of_them=all_of_them)
+    room.open_files.wake_unwatched(all_of_them=all_of_them)
     return room.scheduler.next_ready()
 
 
-def test_a_file_without_a_watch_that_is_as_it_was_read_is_left_alone(room: Room, read: Harvester) -> None:
-    assert read in room.open_files.running.values()
+@pytest.fixture
+def unwatched(room: Room, read: Harvester) -> Harvester:
+    room.watches.refuses = True
+    room.scheduler.park(read)
+    return read
+
+
+def test_a_file_without_a_watch_that_is_as_it_was_read_is_left_alone(room: Room, unwatched: Harvester) -> None:
+    assert unwatched in room.open_files.running.values()
     assert woken(room) is None
 
 
-def test_a_file_without_a_watch_that_has_grown_is_read(room: Room, read: Harvester) -> None:
+def test_a_file_without_a_watch_that_has_grown_is_read(room: Room, unwatched: Harvester) -> None:
     room.append("app.log", b"two\n")
-    os.utime(read.fd, ns=(0, read.state.modified))  # a file system may update its time late
-    assert woken(room) is read
+    os.utime(unwatched.fd, ns=(0, unwatched.state.modified))  # a file system may update its time late
+    assert woken(room) is unwatched
 
 
-def test_a_file_without_a_watch_that_was_rewritten_to_its_size_is_woken(room: Room, read: Harvester) -> None:
+def test_a_file_without_a_watch_that_was_rewritten_to_its_size_is_woken(room: Room, unwatched: Harvester) -> None:
     room.write("app.log", b"two\n")
-    os.utime(read.fd, ns=(0, read.state.modified + 1))
-    assert woken(room) is read
+    os.utime(unwatched.fd, ns=(0, unwatched.state.modified + 1))
+    assert woken(room) is unwatched
 
 
 def test_a_watched_file_is_woken_by_its_events_unless_events_were_lost(room: Room, read: Harvester) -> None:
@@ -337,14 +344,44 @@ def test_a_watched_file_is_woken_by_its_events_unless_events_were_lost(room: Roo
 # What others may be copies of.
 
 
+def originals(room: Room, name: str = "x.log") -> dict[str, tuple[str | None, int]]:
+    """Return what the originals of a new file may have ended as, by file id, with their times."""
+    room.write(name, b"one\n")
+    os.utime(room.path(name), ns=(1, 54321))
+    states = room.open_files.ended_originals(room.open(name))
+    return {state.id: (state.ended, state.modified) for state in states}
+
+
 def test_a_deleted_file_that_is_not_finished_is_ending(room: Room) -> None:
-    deleted, moved, closed = (room.read(f"{name}.log", b"one\n") for name in "abc")
+    deleted, moved, closed, other = (room.read(f"{name}.log", b"one\n") for name in "abcd")
     read_all(closed)
     room.path("a.log").unlink()
-    deleted.look_for_removal()
-    moved.renamed(str(room.path("b.log.1")))
+    room.open_files.look_for_removal(deleted)
+    room.open_files.renamed(moved, str(room.path("b.log.1")))
     room.open_files.close(closed)
-    assert room.open_files.ending() == {deleted.key: deleted.state, closed.key: closed.state}
+    files = (deleted, moved, closed, other)
+    assert [room.open_files.is_ending(harvester.key) for harvester in files] == [True, False, True, False]
+    assert originals(room, "a.log.1") == {deleted.state.id: (REMOVED, deleted.state.modified)}
+    assert originals(room, "c.log.1") == {closed.state.id: (REMOVED, closed.state.modified)}
+    assert originals(room, "b.log.1.gz") == originals(room, "d.log.1") == originals(room) == {}
+
+
+def test_an_ending_file_is_found_by_its_time_of_modification(room: Room, read: Harvester) -> None:
+    os.utime(room.path("app.log"), ns=(1, 54321))
+    room.path("app.log").unlink()
+    room.open_files.look_for_removal(read)
+    assert originals(room) == {read.state.id: (REMOVED, 54321)}
+
+
+def test_a_file_that_is_closed_and_settled_is_no_original_any_more(room: Room) -> None:
+    harvester = room.read("app.log", b"one\n")
+    batches = read_all(harvester)
+    room.open_files.close(harvester)
+    assert originals(room, "app.log.1")
+    acknowledge(batches)
+    assert room.open_files.step()
+    assert not originals(room, "app.log.2")
+    assert not room.open_files.is_ending(harvester.key)
 
 
 def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, read: Harvester) -> None:
@@ -354,27 +391,19 @@ def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, re
     assert read.is_removed
 
 
-def test_a_deleted_file_is_known_with_the_time_of_its_last_modification(room: Room, read: Harvester) -> None:
-    os.utime(room.path("app.log"), ns=(1, 12345))
-    room.path("app.log").unlink()
-    read.look_for_removal()
-    assert room.open_files.ending()[read.key].modified == 12345
-
-
 def test_an_open_file_that_was_rewritten_is_noticed_when_it_would_be_read_anyway(room: Room) -> None:
-    idle, awake, deleted, as_read, saving = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
-    for harvester in (idle, awake, deleted, saving):
+    idle, awake, moved, as_read, saving = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
+    for harvester in (idle, awake, moved, saving):
         room.write(os.path.basename(harvester.state.path), b"new\n")
         os.utime(harvester.state.path, ns=(1, 12345))
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
-    deleted.left_paths()
+    moved.left_paths()
     room.scheduler.await_save(room.books.save([saving.state]), saving)  # until that is on disk
-    assert {(state.id, state.modified) for state in room.open_files.rewritten()} == {
-        (awake.state.id, 12345),
-        (deleted.state.id, 12345),
-        (saving.state.id, 12345),
-    }
+    for harvester in (awake, moved, saving):
+        name = os.path.basename(harvester.state.path)
+        assert originals(room, f"{name}.1") == {harvester.state.id: (TRUNCATED, 12345)}
+    assert originals(room, "a.log.1") == originals(room, "d.log.1") == {}
 
 
 def test_the_state_of_a_file_is_known_whether_it_is_open_or_not(room: Room, read: Harvester) -> None:

@@ -20,7 +20,7 @@ def planned(
     closed: dict[FileKey, ClosedFile] | None = None,
     blocked: tuple[FileKey, ...] = (),
 ) -> Plan:
-    return plan({file.key: (SOURCE, file) for file in scanned}, running or {}, closed or {}, blocked)
+    return plan({file.key: (SOURCE, file) for file in scanned}, running or {}, closed or {}, [blocked])
 
 
 def opened(decided: Plan) -> list[ScannedFile]:

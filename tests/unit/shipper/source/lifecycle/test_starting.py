@@ -67,13 +67,13 @@ def test_without_a_limit_all_may_be_opened() -> None:
 def test_the_others_wait_until_one_is_closed() -> None:
     hall = Hall(app=2)
     assert hall.admit("app a", "app b", "app c", "app d") == ["app a", "app b"]
-    assert hall.places.is_wanted("app")
+    assert (hall.places.wanted, hall.places.waiting) == ({"app": 2}, (2, 2))
     assert hall.admit() == []
     hall.close_one("app")
     assert hall.admit() == ["app c"]
     hall.close_one("app")
     assert hall.admit() == ["app d"]
-    assert (hall.places.is_wanted("app"), hall.places.any_wanted) == (False, False)
+    assert (hall.places.wanted, hall.places.waiting, hall.places.any_wanted) == ({}, (0, 0), False)
 
 
 def test_a_file_that_waits_is_opened_once_however_often_it_is_wanted() -> None:
@@ -89,8 +89,7 @@ def test_a_file_that_waits_is_opened_once_however_often_it_is_wanted() -> None:
 def test_a_limit_is_that_of_its_input() -> None:
     hall = Hall(app=1, web=0)
     assert hall.admit("app a", "app b", "web c", "web d") == ["app a", "web c", "web d"]
-    assert not hall.places.is_wanted("web")
-    assert hall.places.is_wanted("app")
+    assert hall.places.wanted == {"app": 1}
 
 
 def test_all_inputs_share_what_the_system_gives() -> None:
@@ -133,7 +132,7 @@ class Start:
             ReadHooks(lambda harvester, error: None),
         )
         self.rotation_links = reading.rotation_links
-        self.closer = Closer(room.open_files, room.watcher, context, lambda _: False, lambda *_: None)
+        self.closer = Closer(room.open_files, room.watcher, context, dict, lambda *_: None)
         self.closer.learn([InputSpec(InputConfig(id="app", paths=("/l",)))])
         ignoring = Ignoring(room.clock, room.clock.time())
         self.starter = HarvesterStarter(room.inputs, room.open_files, self.closer, reading, ignoring, context)

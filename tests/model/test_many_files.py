@@ -1,0 +1,125 @@
+"""What is decided about a file costs by what happened to it, never by how many there are: the calls of Python's
+functions in a step are counted, among few files and among many."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from tests.lab import CHECK_INTERVAL
+from tests.still_lab import StillLab
+
+FEW, MANY = 40, 200
+PER_FILE = 24  # calls of a scan and of what follows from it: each name is listed, and compared with what was known
+
+
+def calls(work: Callable[[], object]) -> int:
+    counted = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+Shape = Callable[[StillLab, int], None]
+
+
+def write(lab: StillLab, files: int) -> None:
+    for number in range(files):
+        (lab.logs / f"{number}.log").write_text(f"line of {number}\n")
+
+
+def idle(lab: StillLab, files: int) -> None:
+    write(lab, files)
+    lab.start()
+
+
+def renamed(lab: StillLab, files: int) -> None:
+    idle(lab, files)
+    lab.take_steps(files)
+    for number in range(files):
+        lab.rotate(f"{number}.log", f"{number}.renamed")
+
+
+def named_again(lab: StillLab, files: int) -> None:
+    idle(lab, files)
+    lab.take_steps(files)
+    for number in range(files):
+        lab.rotate(f"{number}.log", f"{number}.log.1")
+
+
+def removed(lab: StillLab, files: int) -> None:
+    """While nothing is acknowledged."""
+    idle(lab, files)
+    lab.destination.holding = True
+    lab.take_steps(files)
+    for number in range(files):
+        lab.remove(f"{number}.log")
+
+
+def waiting(lab: StillLab, files: int) -> None:
+    """For a place that none of the open ones leaves."""
+    lab.input = {"harvester_limit": 3}
+    idle(lab, files)
+    lab.destination.holding = True
+
+
+@pytest.fixture(params=[idle, renamed, named_again, removed, waiting], ids=lambda shape: shape.__name__)
+def shape(request: pytest.FixtureRequest) -> Shape:
+    made: Shape = request.param
+    return made
+
+
+def among(shape: Shape, directory: Path, files: int) -> StillLab:
+    """An agent that has read one file and found the others to be as the shape has them."""
+    directory.mkdir()
+    lab = StillLab(directory)
+    (lab.logs / "other.log").write_text("first\n")
+    shape(lab, files)
+    lab.take_steps(3 * files)
+    lab.scan(2)
+    lab.take_steps(files)
+    return lab
+
+
+def compared(shape: Shape, tmp_path: Path, work: Callable[[StillLab], object]) -> tuple[int, int]:
+    counts = []
+    for files in (FEW, MANY):
+        lab = among(shape, tmp_path / f"{files}", files)
+        try:
+            counts.append(calls(lambda: work(lab)))  # noqa: B023
+        finally:
+            lab.close()
+    return counts[0], counts[1]
+
+
+def test_a_line_costs_the_same_among_few_files_and_among_many(shape: Shape, tmp_path: Path) -> None:
+    def append(lab: StillLab) -> None:
+        before = lab.running.metrics.events_read
+        lab.append("other.log", "second\n")
+        lab.take_steps(20)
+        assert lab.running.metrics.events_read == before + 1
+
+    few, many = compared(shape, tmp_path, append)
+    assert many < few * 1.02 + 10
+
+
+def test_a_file_that_comes_costs_hardly_more_among_many(shape: Shape, tmp_path: Path) -> None:
+    """The scan and what follows from it look at all names, but not closely."""
+
+    def add(lab: StillLab) -> None:
+        lab.append("new.log", "first\n")
+        for _ in range(3):
+            lab.step(CHECK_INTERVAL / 100)
+
+    few, many = compared(shape, tmp_path, add)
+    assert many - few < (MANY - FEW) * PER_FILE

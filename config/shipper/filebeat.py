@@ -8,7 +8,10 @@ _TUNING = "the shipper sizes batches, requests and retries itself; set raw clien
 _READS = "the shipper sizes its reads itself"
 _WOKEN = "a file event wakes the reader"
 
-_MODULES = "no module is enabled"
+_MODULES = (
+    "the files of an enabled module are inputs, with event.module, event.dataset, fileset.name and service.type; "
+    "nothing parses their lines"
+)
 _SPOOL = "an old option, today queue.mem; batches form by themselves under load"
 ROOT_NOT_YET = {
     "filebeat.config_dir": "its files repeat filebeat.prospectors; name files with lists of inputs in "

@@ -46,7 +46,7 @@ from config.text.units import Duration
 from config.yaml.deferred import Deferred
 from config.yaml.load import RawConfig
 from config.yaml.schema import Kinds
-from config.yaml.tree import Node, Section
+from config.yaml.tree import Section
 
 __all__ = [
     "BackoffConfig",
@@ -242,8 +242,7 @@ class ShipperConfig:
     def prepared(cls, raw: RawConfig) -> RawConfig:
         """Return the configuration with today's names, and with the inputs of included files."""
         raw = replace(raw, root=old_names.with_renamed_options(raw.root, raw.problems))
-        modules.check(raw)
-        others: list[Node] | None = None  # of included files
+        others = modules.inputs_of(raw) or None  # and those of included files
         for key in included.SECTIONS:
             section = included.node_at(raw.root, key)
             rules = None if section is None else raw.part(ConfigInputs, section)

@@ -90,9 +90,7 @@ def tests_of_unset_fields(tested: Iterable[Tested], steps: Steps) -> Iterator[Fi
             yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {why}"
 
 
-def tests_without_a_server(
-    tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]
-) -> Iterator[Finding]:
+def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]) -> Iterator[Finding]:
     """Yield a finding for each of the tested fields that an API server would set, if there is none to be seen here."""
     if environment.get("KUBERNETES_SERVICE_HOST") or environment.get("KUBECONFIG"):
         return

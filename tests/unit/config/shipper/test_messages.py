@@ -29,7 +29,7 @@ MISTAKES = [
         "no container would be read; set hints.enabled: true",
     ),
     (OUTPUT + "filebeat.config_dir: /etc/filebeat/conf.d\n", "name files with lists of inputs in filebeat.config."),
-    (OUTPUT + "filebeat.modules: [{module: nginx}]\n", "module nginx is enabled, and modules are not supported"),
+    (OUTPUT + "filebeat.modules: [{module: zeek}]\n", "module zeek is enabled and not supported"),
     (INPUT + "output.kafka: {hosts: [h], topics: [{topic: 'a b'}]}\n", "is not a valid topic name"),
     (WHOLE + "fields_under_root: true\nfields.host.name: 1\n", "4: fields.host.name: must be a text"),
     (WHOLE + "fields_under_root: true\nfields: {message: x}\n", "4: fields.message: would replace the line of every"),
@@ -107,7 +107,7 @@ NOTES = [
     (WHOLE + "migration.6_to_7.enabled: true\n", "the shipper does not use it"),
     (WHOLE + "strict.perms: false\n", "it is a flag of the command line: --strict.perms=false"),
     (WHOLE + "queue.mem.immediate_shutdown: true\n", "what is not acknowledged is sent again at the next start"),
-    (WHOLE + "filebeat.config.modules.path: /no/such/*.yml\n", "no module is enabled"),
+    (WHOLE + "filebeat.config.modules.path: /no/such/*.yml\n", "the files of an enabled module are inputs"),
     (WHOLE + "output.elasticsearch: {enabled: false}\n", "not enabled"),
     (WHOLE + "features.fqdn.enabled: false\n", "not enabled"),
 ]

@@ -324,7 +324,7 @@ class Crawler:
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
         previous_paths = {harvester.state.path: harvester.key for harvester in left}
         for harvester, file in decided.renamed:
-            self._reading.rotation_links.renamed(harvester, harvester.state.path)
+            self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})

@@ -31,6 +31,7 @@ class Disk:
         self._serial = itertools.count(1)
         self._copies: set[int] = set()  # never written to: they would differ from their original
         self._packed: set[int] = set()
+        self._written: dict[Path, Life] = {}  # the last life at each path
         self.unseen = Unseen()
         lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*")
 
@@ -84,10 +85,12 @@ class Disk:
         inode = self._keep(path)
         life = self.lives.of(inode)
         if life is None:
-            self.lives.start(path.name, content, inode)
+            life = self.lives.start(path.name, content, inode)
+            life.follows = self._written.get(path)
         else:
             life.sizes.append(len(life.content))
             life.content += content
+        self._written[path] = life
 
     def _lines(self, kinds: tuple[int, ...]) -> bytes:
         first, *others = kinds
@@ -147,7 +150,8 @@ class Disk:
             self.unseen.cut(life, path.stat().st_ino)
             life.inodes_now.clear()
             self.lives.add_inode(life, inode)
-            self.lives.start(name, b"", path.stat().st_ino).truncated_in_place = True
+            self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
+            new.truncated_in_place, new.follows = True, life
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: True if something about the copy shows the agent whose copy it is."""
@@ -170,7 +174,8 @@ class Disk:
             self._shift(name)
             inode = self._copy(path, self._logs / f"{name}.1")
             assert life is not None
-            self.lives.start(f"{name}.1", bytes(life.content), inode).twin = life
+            twin = self.lives.start(f"{name}.1", bytes(life.content), inode)
+            twin.twin, twin.follows = life, life.follows
 
     def truncate(self, name: str) -> None:
         path = self._path(name)
@@ -179,7 +184,8 @@ class Disk:
             os.truncate(path, 0)
             assert life is not None
             life.inodes_now.clear()
-            self.lives.start(name, b"", path.stat().st_ino).truncated_in_place = True
+            self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
+            new.truncated_in_place, new.follows = True, life
 
     def touch(self, name: str, generation: int) -> None:
         """Give a file a later time: all of it may come again under a new id, and need not, if it was not read to its
@@ -190,7 +196,8 @@ class Disk:
             assert life is not None
             os.utime(path)
             life.inodes_now.clear()  # what has to arrive is the new life's, under either id
-            self.lives.start(path.name, bytes(life.content), path.stat().st_ino).twin = life
+            twin = self.lives.start(path.name, bytes(life.content), path.stat().st_ino)
+            twin.twin, twin.follows = life, life.follows
 
     def delete(self, name: str, generation: int) -> None:
         self._path(name, generation).unlink(missing_ok=True)

@@ -83,7 +83,9 @@ class EqualDisk(Disk):
         if content == self._header:  # a program that logs a header logs lines after it
             kinds = kinds or (0,)
         path.write_bytes(content + (self._lines(kinds) if kinds else b""))
-        self.lives.start(path.name, path.read_bytes(), self._keep(path))
+        life = self.lives.start(path.name, path.read_bytes(), self._keep(path))
+        life.follows = self._written.get(path)
+        self._written[path] = life
         self._let_time_pass()
 
     def _let_time_pass(self) -> None:

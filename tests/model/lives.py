@@ -32,6 +32,7 @@ class Life:
     arrived: int = 0
     sizes: list[int] = field(default_factory=list)  # before each write
     twin: "Life | None" = None
+    follows: "Life | None" = None  # the life that was written before this one at the same path
     renamed: bool = False  # to a name that is not derived from the old one
     altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # its content is in another file now, as a copy or a .gz

@@ -6,6 +6,7 @@ one file id, and one file id one life.
 """
 
 import json
+from collections.abc import Iterator
 
 from registry.load import read
 from shipper.event import Batch
@@ -219,13 +220,29 @@ class Verdict:
             return min(offset + length, len(content))
         for end in (len(content), *reversed(life.sizes)):
             own, beyond = content[offset:end], offset + length - end
-            continuations = [
-                following
-                for following in (self._lives.all if own and beyond > 0 else ())
-                if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text
-            ]
-            for following in continuations:  # several, if they begin with the same bytes
-                self._continuations[following] = beyond, life
-            if continuations:
+            if own and beyond > 0 and (parts := self._parts([life], own, beyond, text)):
+                self._continuations |= {following: (taken, life) for following, taken in parts}
                 return end
         return None
+
+    def _parts(self, lives: list[Life], own: bytes, beyond: int, text: str) -> list[tuple[Life, int]]:
+        """Return the lives in which a message continues, in order, and how many bytes of each belong to it; empty if it
+        is not there. `own` is what is known of it, from `lives`, `beyond`: how many bytes follow."""
+        for following in self._followers(lives):
+            content = bytes(following.content)
+            if len(content) >= beyond:
+                if self._reading.text(own + content[:beyond]) == text:
+                    return [(following, beyond)]
+            elif parts := self._parts([*lives, following], own + content, beyond - len(content), text):
+                return [(following, len(content)), *parts]
+        return []
+
+    def _followers(self, lives: list[Life]) -> Iterator[Life]:
+        """Yield the lives that were written where the last of these was, next after it; and behind those of which the
+        agent cannot know, because they were gone when it looked."""
+        for following in self._lives.all:
+            before = following.follows
+            if before is not None and before.root is lives[-1].root and following not in lives:
+                yield following
+                if following.owed is not None and not self._is_named(following):
+                    yield from self._followers([*lives, following])

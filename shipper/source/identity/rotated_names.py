@@ -36,6 +36,18 @@ def is_shifted(path: str, original: str) -> bool:
     return log == original_log and _is_older(added, original_added)
 
 
+def generation_of(path: str, log: str) -> int | None:
+    """Return the number of generations that the file is older than the one at `log`, if rotation counts them."""
+    generation = GENERATION.fullmatch(name_of(path).removesuffix(".gz"))
+    is_of_log = generation is not None and generation["before"] + generation["extension"] == name_of(log)
+    return int(generation["number"]) if generation is not None and is_of_log else None
+
+
+def numbers_in(path: str) -> list[int]:
+    """Return the numbers that rotation has added to the name: those of a date, and others."""
+    return [int(digits) for part in _split(path)[1] for digits in re.findall(r"\d+", part)]
+
+
 def _is_older(added: list[str], younger: list[str]) -> bool:
     """True if only the last part differs, and is the number of an older generation."""
     if not added or added[:-1] != younger[:-1] or len(added) != len(younger):

@@ -192,7 +192,7 @@ class HarvesterStarter:
         ):  # a suspected copy may have been deleted while it waited: no event or survey shows that again
             self._open_files.look_for_removal(harvester)
         if claim.previous_path is not None and claim.previous_path != state.path:
-            self._rotation_links.renamed(harvester, claim.previous_path)
+            self._rotation_links.renamed(harvester, claim.previous_path, state.path)
         return harvester
 
 

@@ -48,7 +48,7 @@ class BatchReader:
         takes_more: Callable[[Source], bool],
         hooks: ReadHooks,
     ) -> None:
-        self.rotation_links = RotationLinks()
+        self.rotation_links = RotationLinks(scheduler.awaits_save)
         self._scheduler = scheduler
         self._registrar = registrar
         self._pending = pending

@@ -1,9 +1,10 @@
 """A file, followed by the file in which its last message continues.
 
 When a log is rotated in the middle of a stack trace, its last lines are the first ones of the next file. So while a
-message is pending at the end of a renamed file, that file's readers continue in its successor, as if the two were one
-file, up to the end of that message and no further. Offsets continue beyond the end of the first file. The message
-belongs to the first file; the successor is read by its own readers from the end of the message.
+message is pending at the end of a renamed file, that file's readers continue in its successor, and where that one ends,
+in the next, as if they were one file, up to the end of that message and no further. Offsets continue beyond the end of
+the first file. The message belongs to the first file; the last one is read by its own readers from the end of the
+message.
 """
 
 import os
@@ -30,6 +31,9 @@ class Successor(Protocol):
     @property
     def fd(self) -> int: ...
 
+    def update(self, **changes: object) -> None:
+        """Change the file's state, and let the registry know."""
+
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
         """Take the first `length` bytes, which were `data`, as read; return the function that acknowledges them."""
 
@@ -46,7 +50,9 @@ class ContinuedFile:
         self.offset = own.offset
         self.busy = False
         self.continuation: Continuation | None = None
+        self._line_end = line_end
         self._mark = max(line_end)  # one byte of each line end: not the NUL of which UTF-16 has so many
+        self._last = b""  # as many bytes as a line end has
 
     @property
     def start(self) -> int:
@@ -59,6 +65,7 @@ class ContinuedFile:
         else:
             data = self.continuation.next_line(self._mark)
             self.offset, self.busy = self.offset + len(data), self.continuation.busy
+        self._last = (self._last + data)[-len(self._line_end) :]
         return data
 
     def at_end(self) -> bool:
@@ -76,42 +83,38 @@ class ContinuedFile:
     def take_cut(self) -> bool:
         return self.own.take_cut() if self.continuation is None else self.continuation.take_cut()
 
-    def continue_in(self, successor: Successor) -> None:
-        """Raises OSError."""
-        self.continuation = Continuation(self.own, successor)
+    def continue_in(self, successor: Successor) -> bool:
+        """Continue in another file, or in one more. False if no line ends where reading ended. Raises OSError."""
+        if self._last != self._line_end:
+            return False
+        if self.continuation is None:
+            self.continuation = Continuation(self.own)
+        self.continuation.extend(successor)
+        return True
 
     def close(self) -> None:
         if self.continuation is not None:
             self.continuation.close()
 
 
-class Continuation:
-    """The successor's bytes from its start on. `end`: the first file's last byte and one; `cut`: where its message was
-    ended by time, beyond `end` perhaps."""
+class _Part:
+    """One of the files in which the message is continued, from its start on. `start`: how many bytes are before it, of
+    the files between the first one and this."""
 
-    def __init__(self, own: PlainFile, successor: Successor) -> None:
+    def __init__(self, successor: Successor, start: int, cuts: tuple[int, ...], unit: int) -> None:
         """Raises OSError."""
-        self.end = own.offset
-        self.cut: int | None = None
         self.successor = successor
+        self.start = start
         self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
-        cuts = tuple(cut - self.end for cut in own.cuts if cut > self.end)
-        self._file = PlainFile(self._fd, 0, cuts, unit=own.unit)
+        self.file = PlainFile(self._fd, 0, cuts, unit=unit)
         self._block = b""
         self._given = 0  # bytes of the block
         self._taken = bytearray()
 
-    @property
-    def busy(self) -> bool:
-        return self._file.busy
-
     def next_line(self, mark: int) -> bytes:
-        """Return the bytes up to the next `mark`, so that no more than one line ends in them: the message that the
-        readers have is known to have ended as soon as a line ends it. It may then be dropped, and nothing but the end
-        of that line's run shows where it ended. Raises Truncated, OSError."""
         if self._given == len(self._block):
             self._check_start()
-            self._block, self._given = self._file.next(), 0
+            self._block, self._given = self.file.next(), 0
         end = self._block.find(mark, self._given) + 1 or len(self._block)
         line, self._given = self._block[self._given : end], end
         if len(self._taken) < READ_SIZE:
@@ -122,26 +125,73 @@ class Continuation:
         """Raise Truncated if the successor was truncated before anything of it was read: its content does not continue
         the message. Raises OSError."""
         successor = self.successor
-        if not self._file.offset and successor.is_open and not successor.content.matches(successor.state):
+        if not self.file.offset and successor.is_open and not successor.content.matches(successor.state):
             raise Truncated(os.fstat(successor.fd).st_size)
 
     def take_cut(self) -> bool:
-        return self._given == len(self._block) and self._file.take_cut()
+        return self._given == len(self._block) and self.file.take_cut()
+
+    @property
+    def end(self) -> int:
+        """Where the bytes that were given end."""
+        return self.start + self.file.offset - len(self._block) + self._given
+
+    def skip(self, end: int) -> Callable[[], None]:
+        """Have the successor take its bytes up to `end` as read. Raises OSError."""
+        length = max(min(end, self.end) - self.start, 0)
+        # As they were read: the file may have others now. Fewer if they were too many to be kept.
+        return self.successor.skip(length, bytes(self._taken[:length]))
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class Continuation:
+    """The bytes of the successors, each from its start on. `end`: the first file's last byte and one; `cut`: where its
+    message was ended by time, beyond `end` perhaps."""
+
+    def __init__(self, own: PlainFile) -> None:
+        self.end = own.offset
+        self.cut: int | None = None
+        self._own = own
+        self._parts: list[_Part] = []
+
+    def extend(self, successor: Successor) -> None:
+        """Continue in this file, where the one before it ends. Raises OSError."""
+        start = self._parts[-1].end if self._parts else 0
+        cuts = tuple(cut - self.end - start for cut in self._own.cuts if cut > self.end + start)
+        self._parts.append(_Part(successor, start, cuts, self._own.unit))
+
+    @property
+    def busy(self) -> bool:
+        return self._parts[-1].file.busy
+
+    def next_line(self, mark: int) -> bytes:
+        """Return the bytes up to the next `mark`, so that no more than one line ends in them: the message that the
+        readers have is known to have ended as soon as a line ends it. It may then be dropped, and nothing but the end
+        of that line's run shows where it ended. Raises Truncated, OSError."""
+        return self._parts[-1].next_line(mark)
+
+    def take_cut(self) -> bool:
+        return self._parts[-1].take_cut()
 
     def split(self, messages: Messages, ledger: Ledger, read_at: float) -> Callable[[], None]:
-        """Reduce the run to the messages of the first file, whose `ledger` is given, and have the successor take its
-        part of the split message as read. Return the function that acknowledges these bytes of both files. Raises
+        """Reduce the run to the messages of the first file, whose `ledger` is given, and have each successor take its
+        part of the split message as read. Return the function that acknowledges these bytes of all files. Raises
         OSError."""
         length = self._keep_own(messages)
         resolve_own = ledger.track(self.end, read_at)
-        # As they were read: the file may have others now. Fewer if they were too many to be kept.
-        resolve_taken = self.successor.skip(length, bytes(self._taken[:length]))
+        resolve_parts = [part.skip(length) for part in self._parts]
+        passed = [part.successor for part in self._parts[:-1]]
 
         def resolve() -> None:
-            # The successor's position first: should only that one be saved, the message is read again as a whole,
-            # because the first file's entry still names its successor.
-            resolve_taken()
+            # The last position first: should only that one be saved, the message is read again as a whole, because the
+            # entries of the others still name their successors.
+            for resolve_part in reversed(resolve_parts):
+                resolve_part()
             resolve_own()
+            for successor in passed:
+                successor.update(continues_in=None)
 
         return resolve
 
@@ -168,4 +218,5 @@ class Continuation:
             messages.lengths[index] = ends[index] - messages.offsets[index]
 
     def close(self) -> None:
-        os.close(self._fd)
+        for part in self._parts:
+            part.close()

@@ -115,10 +115,9 @@ class FileReader:
         """The continuation in the successor, while the pending message is read there."""
         return self.file.continuation if isinstance(self.file, ContinuedFile) else None
 
-    def continue_in(self, successor: Successor) -> None:
-        """Continue the pending message in another file. Raises OSError."""
-        assert isinstance(self.file, ContinuedFile)
-        self.file.continue_in(successor)
+    def continue_in(self, successor: Successor) -> bool:
+        """As ContinuedFile has it. Raises OSError."""
+        return isinstance(self.file, ContinuedFile) and self.file.continue_in(successor)
 
     def resume_alone(self, offset: int) -> None:
         """Resume in this file alone, from an offset up to which its bytes were read."""

@@ -279,10 +279,10 @@ class Harvester:
         self._file_reader.close()
         os.close(self.fd)
 
-    def continue_in(self, successor: "Harvester") -> None:
-        """Continue the pending message at the start of the successor, to the end of that message. Raises OSError."""
-        self._file_reader.continue_in(successor)
-        self.at_end = False
+    def continue_in(self, successor: "Harvester") -> bool:
+        """Continue the pending message in the successor. False if reading did not end with a line. Raises OSError."""
+        self.at_end = not self._file_reader.continue_in(successor)
+        return not self.at_end
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
         """Skip the first `length` bytes, which were `data`: they belong to the last message of the predecessor. Return

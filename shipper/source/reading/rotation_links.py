@@ -1,63 +1,66 @@
 """Links a rotated file to the file that continues it, so that a message that lies across the rotation is read whole.
 
 A renamed file's successor is the new file at its previous path; of several that appeared meanwhile (two rotations
-between two scans) each is followed by the next younger one. The link is in the registry (`continues_in`) before
-anything of the successor is sent, and until the split message is acknowledged: after a restart it is joined again.
+between two scans) each is followed by the next younger one (succession.py). The link is in the registry
+(`continues_in`) before anything of the successor is sent, and until the split message is acknowledged: after a restart
+it is joined again.
 """
 
 import os
+from collections.abc import Callable
+from itertools import pairwise
 
-from shipper.source.identity.copy_detector import begins_as
-from shipper.source.identity.rotated_names import is_named_after, possible_originals
+from shipper.source.identity.rotated_names import is_shifted
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.path_state import PathState
+from shipper.source.reading.succession import successors
 
 
 class RotationLinks:
-    """Used by the reading thread only."""
+    """Used by the reading thread only. `awaits_save`: the link to such a file may not be on disk yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, awaits_save: Callable[[Harvester], bool] = lambda harvester: False) -> None:
+        self._awaits_save = awaits_save
         self._by_previous_path: dict[str, Harvester] = {}  # by the path that the file had before it was renamed
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
-        self._continued: set[Harvester] = set()  # their last message is continued in their successor
-        self._moved: set[Harvester] = set()  # they have left the path at which they were written
+        self._continued: set[Harvester] = set()  # a message is continued behind their end, in their successor
         self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
-    def renamed(self, harvester: Harvester, previous_path: str) -> None:
-        """Note that a file was renamed. Only messages of several lines can continue in another file, and only the first
-        rename shows which file that is. A file whose entry names a successor has no other, even if that one is
-        missing."""
-        is_free = harvester not in self._moved and harvester.state.continues_in is None
-        if harvester.policy.multiline_timeout is not None and is_free:
-            self._moved.add(harvester)
+    def renamed(self, harvester: Harvester, previous_path: str, path: str) -> None:
+        """Note that a file was renamed, from a path at which it was written: an older generation that is shifted has
+        been followed before. Only messages of several lines can continue in another file. A file whose entry names a
+        successor has no other, even if that one is missing."""
+        is_free = harvester not in self._successor and harvester.state.continues_in is None
+        may_continue = harvester.policy.multiline_timeout is not None
+        if may_continue and is_free and not is_shifted(path, previous_path):
             self._by_previous_path[previous_path] = harvester
 
     def left_paths(self, harvester: Harvester) -> None:
         """Note that a file is at no path of its input any more. If it was not removed, it was renamed to a name that no
         glob matches: so the kubelet rotates the log of a container."""
         if harvester.path_state is PathState.MOVED:
-            self.renamed(harvester, harvester.state.path)
+            self.renamed(harvester, harvester.state.path, harvester.state.path)
 
     def on_new_files(self, fresh: list[Harvester]) -> list[Harvester]:
         """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,
         whose state must be saved."""
         changed = []
         for previous_path, harvester in list(self._by_previous_path.items()):
-            if harvester in self._successor:
-                del self._by_previous_path[previous_path]  # its entry named the successor
-                continue
-            unlinked = [new for new in fresh if new not in self._predecessor]
-            successor = next((new for new in unlinked if new.state.path == previous_path), None)
-            if successor is None or successor is harvester:
-                continue
             del self._by_previous_path[previous_path]
-            before = [new for new in unlinked if new is not harvester and _came_before(new, successor, previous_path)]
-            successors = [*sorted(before, key=_age), successor]
-            for first, second in zip([harvester, *successors], successors, strict=False):
+            if harvester in self._successor:
+                continue  # its entry named it
+            unlinked = [new for new in fresh if new not in self._predecessor and new is not harvester]
+            following = successors(harvester, previous_path, unlinked)
+            if following is None:
+                continue
+            for first, second in pairwise([harvester, *following]):
                 self._pair(first, second)
                 changed.append(first)
+            last = following[-1] if following else harvester
+            if last.state.path != previous_path or last is harvester:
+                self._by_previous_path[previous_path] = last  # what follows it has not appeared yet
         return changed
 
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
@@ -91,20 +94,35 @@ class RotationLinks:
         return {self._predecessor[harvester] for harvester in self._waiting}
 
     def at_end(self, harvester: Harvester) -> Harvester | None:
-        """Note that a file was read to its end. Return which of the file and its successor is to be read next; None for
-        neither."""
-        successor = self._successor.get(harvester) if self._successor else None
-        if successor is None or harvester.is_continued:
+        """Note that a file was read to its end, or its message to the end of the file in which it is continued. Return
+        which file is to be read next; None for neither."""
+        if not self._successor:
             return None
-        compressed = harvester.content.compressed or successor.content.compressed  # their offsets do not continue
-        if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
-            harvester.update(continues_in=None)
-            return self.forget(harvester)
-        if os.fstat(successor.fd).st_size == 0:
+        last = harvester
+        while last in self._continued and last in self._successor:
+            last = self._successor[last]
+        if last is not harvester and not harvester.is_continued:
+            return self.forget(harvester)  # all of it belongs to the message of a file before
+        successor = self._successor.get(last)
+        if successor is None:
             return None
-        harvester.continue_in(successor)
-        self._continued.add(harvester)
-        return harvester
+        compressed = last.content.compressed or successor.content.compressed  # their offsets do not continue
+        if harvester.message_deadline is not None and not compressed:
+            if self._awaits_save(successor) or not self._has_content(successor):
+                return None
+            if harvester.continue_in(successor):
+                self._continued.add(last)
+                return harvester
+        if last is not harvester:
+            return None
+        harvester.update(continues_in=None)
+        return self.forget(harvester)
+
+    def _has_content(self, harvester: Harvester | None) -> bool:
+        """True if there is anything in the file, or in those that follow it. Raises OSError."""
+        while harvester is not None and not os.fstat(harvester.fd).st_size:
+            harvester = self._successor.get(harvester)
+        return harvester is not None
 
     def gave_batch(self, harvester: Harvester) -> Harvester | None:
         """Return the file that may be read now, because the message for which it waited was read to its end; None
@@ -119,7 +137,6 @@ class RotationLinks:
 
     def closed(self, harvester: Harvester) -> Harvester | None:
         """Note that a file is not read any more; return the file that waited for it, if any."""
-        self._moved.discard(harvester)
         self._alone.discard(harvester)
         successor = self.forget(harvester)
         if successor is not None:
@@ -141,24 +158,3 @@ class RotationLinks:
         waited = successor in self._waiting
         self._waiting.discard(successor)
         return successor if waited else None
-
-
-def _came_before(harvester: Harvester, successor: Harvester, previous_path: str) -> bool:
-    """True if the file was at the successor's path, `previous_path`, before the successor: it was rotated too, and is
-    not a copy."""
-    return (
-        not harvester.content.compressed
-        and is_named_after(harvester.state.path, previous_path)
-        and harvester.state.path not in possible_originals(previous_path)
-        and _age(harvester) < _age(successor)
-        and not begins_as(successor.content, harvester.content, harvester.content.size)
-    )
-
-
-def _age(harvester: Harvester) -> int:
-    return os.fstat(harvester.fd).st_mtime_ns
-
-
-def _ends_with_line(harvester: Harvester) -> bool:
-    end = harvester.policy.line_end
-    return os.pread(harvester.fd, len(end), max(harvester.read_to - len(end), 0)) == end

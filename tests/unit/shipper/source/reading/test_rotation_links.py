@@ -17,7 +17,8 @@ class Line:
 
     def __init__(self, room: Room) -> None:
         self.room = room
-        self.rotation_links = RotationLinks()
+        self.unsaved: set[Harvester] = set()
+        self.rotation_links = RotationLinks(lambda harvester: harvester in self.unsaved)
         self._time = 0
 
     def file(self, name: str, content: bytes | None = None) -> Harvester:
@@ -37,7 +38,7 @@ class Line:
         previous_path = harvester.state.path
         self.room.path(previous_path).rename(self.room.path(name))
         harvester.update(path=str(self.room.path(name)))
-        self.rotation_links.renamed(harvester, previous_path)
+        self.rotation_links.renamed(harvester, previous_path, harvester.state.path)
 
     def pair(self, content: bytes = b"one\n +\n", following: bytes = b" ++\ntwo\n") -> tuple[Harvester, Harvester]:
         old, new = self.rotated(content), self.file("app.log", following)
@@ -68,6 +69,13 @@ def test_it_may_appear_later(line: Line) -> None:
     assert line.rotation_links.on_new_files([line.file("app.log")]) == []
 
 
+def test_one_that_was_rotated_too_may_appear_before_the_one_that_followed_it(line: Line) -> None:
+    old = line.rotated(to="app.log.2")
+    middle = line.file("app.log.1")
+    assert line.rotation_links.on_new_files([middle]) == [old]
+    assert line.rotation_links.on_new_files([line.file("app.log")]) == [middle]
+
+
 def test_a_file_elsewhere_does_not_follow(line: Line) -> None:
     old = line.rotated()
     assert line.rotation_links.on_new_files([line.file("app.log.2"), line.file("other.log")]) == []
@@ -90,31 +98,18 @@ def test_a_copy_of_the_successor_is_not_between(line: Line) -> None:
     assert oldest.state.continues_in == newest.state.id
 
 
-def test_the_file_that_is_written_to_is_not_between_two_generations_however_old_it_is(line: Line) -> None:
-    """logrotate makes the new file at once, and the writer uses the old one until it gets a signal."""
-    oldest = line.file("app.log.1")
-    line.rename(oldest, "app.log.2")
-    newest, middle = line.file("app.log"), line.file("app.log.1")
-    assert line.rotation_links.on_new_files([newest, middle]) == [oldest]
-    assert oldest.state.continues_in == middle.state.id
+def test_an_older_generation_that_is_shifted_was_followed_before(line: Line) -> None:
+    """Whether or not this process has seen that: what comes to its place is not what followed it."""
+    older = line.file("app.log.1")
+    line.rename(older, "app.log.2")
+    assert line.rotation_links.on_new_files([line.file("app.log.1"), line.file("app.log")]) == []
+    assert older.state.continues_in is None
 
 
-def test_a_younger_file_of_that_name_comes_after_the_successor_and_is_not_between(line: Line) -> None:
-    old, new = line.rotated(), line.file("app.log")
-    younger = line.file("app.log-20261121")
-    assert line.rotation_links.on_new_files([younger, new]) == [old]
-    assert line.rotation_links.waits_for(younger) is None
-
-
-def test_the_first_new_path_shows_where_a_file_continues(line: Line) -> None:
-    """Rotated again before the new file came: app.log.1 is not what followed it."""
-    old = line.rotated()
-    line.rename(old, "app.log.2")
-    new = line.file("app.log")
-    assert line.rotation_links.on_new_files([new]) == [old]
-    line.rename(old, "app.log.3")
-    assert line.rotation_links.on_new_files([line.file("app.log.2")]) == []
-    assert old.state.continues_in == new.state.id
+def test_a_file_whose_place_among_the_generations_is_not_known_is_not_joined(line: Line) -> None:
+    old = line.rotated(to="app.log.3")
+    assert line.rotation_links.on_new_files([line.file("app.log.1"), line.file("app.log")]) == []
+    assert old.state.continues_in is None
 
 
 def test_no_two_files_continue_in_the_same(line: Line) -> None:
@@ -155,6 +150,48 @@ def test_no_file_is_continued_twice(line: Line) -> None:
     line.rotation_links.at_end(old)
     read_all(old)
     assert line.rotation_links.at_end(old) is None
+
+
+def test_a_message_continues_over_all_files_that_have_only_its_lines(line: Line) -> None:
+    old = line.rotated(to="app.log.3")
+    second, third, last = (
+        line.file(name, content)
+        for name, content in (("app.log.2", b" ++\n"), ("app.log.1", b" +\n"), ("app.log", b" +++\nx\n"))
+    )
+    assert line.rotation_links.on_new_files([second, third, last]) == [old, second, third]
+    acknowledge(read_all(old))
+    batches = []
+    for _ in range(3):
+        assert line.rotation_links.at_end(old) is old
+        batches += read_all(old)
+    assert all(line.rotation_links.is_read_by_predecessor(file) for file in (second, third, last))
+    assert [text for batch in batches for text in batch.messages.texts] == ["one\n +\n ++\n +\n +++"]
+    assert line.rotation_links.gave_batch(old) is second
+    assert line.rotation_links.at_end(second) is third
+    assert line.rotation_links.at_end(third) is last
+    # Until it is acknowledged: after a kill it is read again as a whole.
+    assert (second.state.continues_in, third.state.continues_in) == (third.state.id, last.state.id)
+    acknowledge(batches)
+    assert {file.state.continues_in for file in (old, second, third)} == {None}
+    assert [file.state.position for file in (old, second, third, last)] == [7, 4, 3, 5]
+
+
+def test_a_file_without_a_whole_line_at_its_end_is_not_continued_further(line: Line) -> None:
+    old = line.rotated(to="app.log.2")
+    second, last = line.file("app.log.1", b" ++\n unfinished"), line.file("app.log", b" +++\nx\n")
+    line.rotation_links.on_new_files([second, last])
+    acknowledge(read_all(old))
+    assert line.rotation_links.at_end(old) is old
+    assert not any(batch.events for batch in read_all(old))
+    assert line.rotation_links.at_end(old) is None
+
+
+def test_nothing_is_read_of_a_file_before_the_link_to_it_is_saved(line: Line) -> None:
+    old, new = line.pair()
+    line.unsaved.add(new)
+    assert line.rotation_links.at_end(old) is None
+    line.unsaved.clear()
+    assert line.rotation_links.at_end(old) is old
 
 
 def test_it_waits_for_the_first_byte_of_the_next_file(line: Line) -> None:
@@ -212,7 +249,7 @@ def test_a_file_that_is_opened_again_may_be_renamed_again(line: Line) -> None:
     old, first = line.pair()
     line.rotation_links.closed(old)
     old.update(continues_in=None)  # its last message is acknowledged
-    line.rename(old, "app.log.2")
+    line.rename(old, "app.log.1.old")
     second = line.file("app.log.1")
     assert line.rotation_links.on_new_files([second]) == [old]
     assert line.rotation_links.waits_for(first) is None

@@ -1,0 +1,68 @@
+"""Decides which files followed a file that was rotated, of those that appeared since.
+
+Half a message that is joined with a line of another file is worse than two halves. So a file is followed only where the
+names show the order: numbers that count the generations without a gap, or dates and numbers that grow with the age.
+"""
+
+import os
+from itertools import pairwise
+
+from shipper.source.identity.copy_detector import begins_as
+from shipper.source.identity.rotated_names import generation_of, log_of, numbers_in
+from shipper.source.reading.harvester import Harvester
+
+
+def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -> list[Harvester] | None:
+    """Return the files that followed the one that was at `previous_path`, in order: those that were rotated too, and
+    the one that is there now, if there is one. `new` are all files that appeared. Empty where none of them is of that
+    log, None where it is not known which file followed. Raises OSError."""
+    last = [file for file in new if file.state.path == previous_path]
+    log, directories = log_of(previous_path), {os.path.dirname(harvester.state.path), os.path.dirname(previous_path)}
+    rotated = [
+        file
+        for file in new
+        if file not in last and log_of(file.state.path) == log and os.path.dirname(file.state.path) in directories
+    ]
+    if not rotated and not last:
+        return []
+    generation = generation_of(harvester.state.path, previous_path)
+    if generation is not None:
+        between = _by_generation(harvester, generation, previous_path, rotated)
+    else:
+        between = _by_date(harvester, rotated)
+    if between is None:
+        return None
+    return [file for file in between if not any(_is_copy(file, other) for other in last)] + last
+
+
+def _is_copy(file: Harvester, other: Harvester) -> bool:
+    return begins_as(other.content, file.content, file.content.size)
+
+
+def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Harvester]) -> list[Harvester] | None:
+    """Return the younger generations than `oldest`, that of the file. Tools count from 1, some from 0."""
+    numbered: dict[int, Harvester] = {}
+    for file in rotated:
+        number = generation_of(file.state.path, log)
+        if number in numbered or (number is None and _age(file) >= _age(harvester)):
+            return None
+        if number is not None:
+            numbered[number] = file
+    first = 0 if 0 in numbered else 1
+    between = [numbered.get(number) for number in range(oldest - 1, first - 1, -1)]
+    known = [file for file in between if file is not None]
+    return known if len(known) == len(between) else None
+
+
+def _by_date(harvester: Harvester, rotated: list[Harvester]) -> list[Harvester] | None:
+    """Return the younger files than this one. Their names have the form of its own."""
+    younger = sorted((file for file in rotated if _age(file) >= _age(harvester)), key=_age)
+    for older, file in pairwise([harvester, *younger]):
+        numbers, following = numbers_in(older.state.path), numbers_in(file.state.path)
+        if len(numbers) != len(following) or numbers >= following or _age(older) == _age(file):
+            return None
+    return younger
+
+
+def _age(harvester: Harvester) -> int:
+    return os.fstat(harvester.fd).st_mtime_ns

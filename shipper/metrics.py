@@ -34,6 +34,7 @@ class Metrics:
     requests_postponed: int = 0  # answered with 503 or 504: to be sent again
     journal_entries_lost: int = 0  # entries of the journal that were deleted before they were read, or were too large
     journalctl_failures: int = 0  # how often a journalctl ended, or could not be started
+    files_missed: int = 0  # files, or targets of links, that were replaced before they were seen
     files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
     datagrams_dropped: int = 0  # by the kernel, as the buffer of a socket was full
     connections_refused: int = 0  # beyond max_connections, or without a free descriptor

@@ -54,7 +54,7 @@ class Lab:
     """`scanner` and `input` are options of the input beyond the Lab's own; `flush` is the registry's, in seconds;
     `queue_events` is the queue's room, 0 for the default; `disk_queue` its section of that name.
 
-    `bytes_lost` is what the agents that have ended counted, all of them together.
+    `bytes_lost` and `files_missed` are what the agents that have ended counted, all of them together.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -69,6 +69,7 @@ class Lab:
         self.queue_events = 0
         self.disk_queue: DiskQueueConfig | None = None
         self.bytes_lost = 0
+        self.files_missed = 0
         self.records: list[str] = []
         self.refuse: str | None = None  # a message that the destination will never take
         self.data = directory / "data-0"
@@ -254,6 +255,7 @@ class Lab:
         assert app.registrar.close(LONG)
         self._stack.close()
         self.bytes_lost += app.metrics.bytes_lost
+        self.files_missed += app.metrics.files_missed
 
     def close(self) -> None:
         if self.app is not None:

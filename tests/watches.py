@@ -1,8 +1,8 @@
 """A watcher whose hints come from the test."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-FileKey = tuple[int, int]
+from shipper.source.discovery.symlinks import FileKey, Place
 
 
 class Watches:
@@ -13,6 +13,7 @@ class Watches:
         self.changed: list[FileKey] = []
         self.wants_scan = False
         self.lost_events = False
+        self.hints: dict[Place, int] = {}
         self.files: set[FileKey] = set()
         self.directories: set[str] = set()
         self.refuses = False
@@ -23,13 +24,18 @@ class Watches:
         changed, self.changed = self.changed, []
         return changed
 
-    def scan_begins(self, *, full: bool) -> None:
+    def scan_begins(self, *, full: bool) -> Mapping[Place, int]:
         self.wants_scan = False
         self.lost_events = self.lost_events and not full
+        hints, self.hints = self.hints, {}
+        return hints
 
-    def watch_directory(self, path: str) -> None:
+    def watch_directory(self, path: str, names: Collection[str]) -> None:
         self.directories.add(path)
         self.on_directory()
+
+    def unwatched(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if path not in self.directories]
 
     def keep_directories(self, paths: Collection[str]) -> None:
         self.directories &= set(paths)

@@ -112,6 +112,11 @@ MEASURES: tuple[Measure | Times, ...] = (
     ),
     _counter("journal_entries_lost", "Entries of a journal that could not be read.", lambda m: m.journal_entries_lost),
     _counter("journalctl_failures", "Times that a journalctl ended or did not start.", lambda m: m.journalctl_failures),
+    _counter(
+        "files_missed",
+        "Files at the end of a link, or of a path without a wildcard, that were replaced before they were seen.",
+        lambda m: m.files_missed,
+    ),
     _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
     *FEED_MEASURES,
     Measure(

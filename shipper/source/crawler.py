@@ -72,7 +72,7 @@ class Crawler:
         self._context = context
         self.problems = Problems()
         entries = registrar.states.values() if states is None else states
-        self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once, progressed=context.progressed)
+        self._survey = Survey(specs.values(), watcher, self.problems, context)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
         files = OpenFiles(self._entries, scheduler, watcher, context, self._survey.file, self._close_file)
         self.open_files = files

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from tests.lab import Lab
+from tests.model.link_ends import LinkEnds
 from tests.model.lives import Life, Lives
 from tests.model.program import GENERATIONS, LINES
 from tests.model.readings import Reading
@@ -16,7 +17,8 @@ HEADER = b"#Fields: date time status\n"
 
 
 class Disk:
-    """The input's globs match files in `logs` and `logs/sub`, not those in `outside` and `targets`."""
+    """The input's globs match files in `logs` and `logs/sub`, not those in `outside` and `targets`, and those to which
+    the link `release` leads."""
 
     def __init__(self, lab: Lab, reading: Reading, *, header: bool = False) -> None:
         self.lives = Lives()
@@ -25,7 +27,9 @@ class Disk:
         self._logs = lab.logs
         self._outside = lab.logs.parent / "outside"
         self._targets = lab.logs.parent / "targets"
-        for directory in (self._logs / "sub", self._outside, self._targets):
+        self._releases = [self._targets / f"release-{number}" for number in range(3)]
+        self._release = lab.logs.parent / "release"
+        for directory in (self._logs / "sub", self._outside, self._targets, *self._releases):
             directory.mkdir()
         self._header = HEADER if header else b""
         self._serial = itertools.count(1)
@@ -33,13 +37,14 @@ class Disk:
         self._packed: set[int] = set()
         self._written: dict[Path, Life] = {}  # the last life at each path
         self.unseen = Unseen()
-        lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*")
+        self.link_ends = LinkEnds()
+        lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*", f"{self._release}/*.log")
 
     def look(self) -> None:
         """Update the model with what the paths match now."""
         reachable = set()
-        for directory in (self._logs, self._logs / "sub"):
-            for name in os.listdir(directory):
+        for directory in (self._logs, self._logs / "sub", self._release):
+            for name in os.listdir(directory) if directory.exists() else ():
                 if ".log" in name and (directory / name).is_file():
                     reachable.add((directory / name).stat().st_ino)
         opened = self._lab.opened_by_agent() if self._unseen_cuts else set()
@@ -57,7 +62,7 @@ class Disk:
 
     def exists(self, life: Life) -> bool:
         """True if a file has this content, under any name: also where no path of the input leads."""
-        directories = (self._logs, self._logs / "sub", self._outside, self._targets)
+        directories = (self._logs, self._logs / "sub", self._outside, self._targets, *self._releases)
         existing = {path.stat().st_ino for directory in directories for path in directory.iterdir() if path.exists()}
         return bool(life.inodes_now & existing)
 
@@ -242,12 +247,51 @@ class Disk:
 
     def swap(self, which: int) -> None:
         """Replace the symlink current.log by one to another file, in one step."""
+        self._lead(self._logs / "current.log", self._target(which))
+
+    def relink(self, which: tuple[int, ...]) -> None:
+        """Replace the second link of a chain, once or several times."""
+        middle = self._targets / "middle"
+        for target in map(self._target, which):
+            self._lead(middle, target)
+        self._lead(self._logs / "current.log", middle)
+
+    def lead(self, which: tuple[int, ...]) -> None:
+        """Replace the link to a directory, once or several times."""
+        for number in which:
+            self._lead(self._release, self._releases[number])
+
+    def write_led(self, kinds: tuple[int, ...]) -> None:
+        if self._release.exists():
+            self._append(self._release / "app.log", self._lines(kinds))
+
+    def rotate_target(self, times: int, kinds: tuple[int, ...]) -> None:
+        """Rename the target of current.log, and create it again, once or several times."""
+        link = self._logs / "current.log"
+        if not link.exists() or not link.is_symlink():
+            return
+        target = link.resolve()
+        for _ in range(times):
+            target.rename(f"{target}-{next(self._serial)}")
+            self._append(target, self._lines(kinds))
+        self.link_ends.rotated(times)
+
+    def _target(self, which: int) -> Path:
         target = self._targets / f"{which}.txt"
         if not target.exists():
             self._append(target, self._lines((0,)))
-        link = self._logs / f"link-{next(self._serial)}"
-        link.symlink_to(target)
-        link.rename(self._logs / "current.log")
+        return target
+
+    def _lead(self, link: Path, target: Path) -> None:
+        new = link.with_name(f"link-{next(self._serial)}")
+        new.symlink_to(target)
+        new.rename(link)
+        self.link_ends.changed()
+
+    def at_link_ends(self) -> list[Life]:
+        """Return the lives to which links lead now."""
+        paths = [path for path in (self._logs / "current.log", self._release / "app.log") if path.exists()]
+        return [life for path in paths if (life := self.lives.of(path.stat().st_ino)) is not None]
 
     def gzip(self, name: str, generation: int) -> None:
         path = self._logs / f"{name}.{generation}"

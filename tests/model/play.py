@@ -126,6 +126,16 @@ class Player:
             self._lab.step(seconds)
         if sum(pauses) > CHECK_INTERVAL:
             self._disk.unseen.agent_looked()
+        if self._disk.link_ends.agent_ran(pauses) and not self._program.options.get("few"):
+            self._expect_open_link_ends()
+
+    def _expect_open_link_ends(self) -> None:
+        """Raise Wrong unless what links lead to was opened. The agent did not wait for its next scan."""
+        self._verdict.take()
+        opened = self._lab.opened_by_agent()
+        for life in self._disk.at_link_ends():
+            if life.content and not life.handed and not life.arrived and not life.inodes_now & opened:
+                raise Wrong(f"{life} is at the end of a link, and was not opened")
 
     def _hold(self, holding: bool) -> None:
         self._start()
@@ -171,6 +181,7 @@ class Player:
 
     def _agent_ended(self, *, killed: bool) -> None:
         self._verdict.take()
+        self._disk.link_ends.agent_ended()
         for life in self._disk.lives.all:
             life.agent_ended(killed=killed)
         self._disk.look()  # through its open handles it could have read more
@@ -195,6 +206,8 @@ class Player:
             raise Wrong(f"lost without a log line: {silent}")
         if lost > self._lab.bytes_lost:
             raise Wrong(f"{lost} bytes are lost, {self._lab.bytes_lost} counted")
+        if self._disk.link_ends.missed > self._lab.files_missed:
+            raise Wrong(f"{self._disk.link_ends.missed} files were missed, {self._lab.files_missed} counted")
 
     def _has_copy(self, life: Life) -> bool:
         return any(other.twin is not None and life in (other, other.twin) for other in self._disk.lives.all)

@@ -73,8 +73,36 @@ def generate(seed: int) -> Program:
             actions.insert(own_dice.randrange(len(actions) + 1), ("touch", *_any(own_dice)))
     if options["growing"]:  # a file that begins as a deleted one did may be the same
         actions = [action for action in actions if action[0] not in _OF_EQUAL_FILES]
+    link_dice = random.Random(f"links {seed}")
+    options["links"] = link_dice.random() < 0.2
+    if options["links"]:
+        options["symlinks"] = True
+        for _ in range(link_dice.randrange(1, 6)):
+            actions[(place := link_dice.randrange(len(actions) + 1)) : place] = _at_links(link_dice)
     options["until_eof"] = random.Random(f"stop {seed}").random() < 0.2
     return Program(seed, options, actions, read_as)
+
+
+def _at_links(dice: random.Random) -> list[Action]:
+    """Return actions at the ends of links, which an agent that waits for its next scan would miss."""
+    actions: list[Action] = []
+    for _ in range(dice.randrange(1, 8)):
+        kind = dice.choice(["rotate_target", "rotate_target", "lead", "relink", "swap", "write_linked", "write_led"])
+        which, times, kinds = dice.randrange(3), dice.choice([1, 1, 2, 3]), _write(dice)[2]
+        match kind:
+            case "rotate_target":
+                actions.append((kind, times, kinds))
+            case "write_linked":
+                actions.append(("write", "current.log", kinds))
+            case "write_led":
+                actions.append((kind, kinds))
+            case "swap":
+                actions.append((kind, which))
+            case _:
+                actions.append((kind, tuple(dice.randrange(3) for _ in range(times))))
+        if dice.random() < 0.7:
+            actions.append(("run", tuple(dice.choice([0.03, 0.05, 0.1, 0.5]) for _ in range(dice.randrange(1, 8)))))
+    return actions
 
 
 def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:

@@ -15,8 +15,7 @@ from enum import Enum
 from operator import itemgetter
 
 from config.text.globs import Wildcard
-
-FileKey = tuple[int, int]  # device, inode
+from shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place, Symlinks, Trail
 
 LONG_ENDING = 16  # characters: a pattern whose end is shorter is that of many files
 TICK = 2.0  # seconds: FAT's, the longest known
@@ -62,12 +61,15 @@ class Directory:
     """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed;
     `version` is another one after each change. `progressed` is called as SourceContext has it (base.py)."""
 
-    def __init__(self, path: str, monotonic: Callable[[], float], progressed: Callable[[], None]) -> None:
+    def __init__(
+        self, path: str, symlinks: Symlinks, monotonic: Callable[[], float], progressed: Callable[[], None]
+    ) -> None:
         self.path = path
         self.prefix = os.path.join(path, "")
         self.key: FileKey | None = None
         self.problem: str | None = None
-        self.watch = path  # the directory to watch for changes: this one, or the deepest parent that exists
+        self._symlinks = symlinks
+        self._trail = Trail(path, symlinks, includes_last=False)
         self._monotonic = monotonic
         self._progressed = progressed
         self._names: dict[str, DirectoryEntry] = {}
@@ -109,11 +111,17 @@ class Directory:
             self._subdirectories = sorted(entries, key=itemgetter(0))
         return self._subdirectories
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Return the places to watch: all names of the directory, and the links that lead to it, or where it, or the
+        first missing one above it, would appear."""
+        return self._trail.places if self.key is None else (*self._trail.places, (self.path, ANY_NAME))
+
     def refresh(self, *, full: bool) -> bool:
         """List the directory again if that could show a change; True if anything about it has changed."""
-        before = (self.key, self.problem, self.watch)
+        before = (self.key, self.problem, self._trail.places)
         self._listed = False
-        changed = self._look(full) or (self.key, self.problem, self.watch) != before
+        changed = self._look(full) or (self.key, self.problem, self._trail.places) != before
         self._progressed()
         self.version += changed
         return changed
@@ -136,10 +144,11 @@ class Directory:
         try:
             status = os.stat(self.path)
         except OSError as error:
-            return self._refused(error, "accessed")
+            return self._refused(error, "accessed", full)
         if not stat.S_ISDIR(status.st_mode):
-            return self._missing()
+            return self._missing(full)
         key, stamp = (status.st_dev, status.st_ino), _stamp(status)
+        self._trail.update(key, again=full)
         if stamp == self._stamp:
             if self._reliable and not full:
                 return False
@@ -147,7 +156,8 @@ class Directory:
             self._stamp, self._seen = stamp, self._monotonic()
         if key != self.key:
             self._replace({}, True)  # the same inodes on another device are other files
-        self.key, self.watch = key, self.path
+            self._symlinks.moved.add(self.path)
+        self.key = key
         return self._list(full, reliable=started - self._seen >= TICK)
 
     def _list(self, full: bool, *, reliable: bool) -> bool:
@@ -163,7 +173,7 @@ class Directory:
                     names[entry.name] = name
                     self._progressed()  # the next one may be read from the disk, and a kind may need a look at it
         except OSError as error:
-            return self._refused(error, "listed")
+            return self._refused(error, "listed", full)
         if full:
             for name in names.values():
                 name.is_checked = False
@@ -178,17 +188,17 @@ class Directory:
             self._subdirectories = None
         return changed
 
-    def _refused(self, error: OSError, what: str) -> bool:
+    def _refused(self, error: OSError, what: str, full: bool) -> bool:
         if error.errno in MISSING_ERRORS:
-            return self._missing()
+            return self._missing(full)
         self.problem = f"the directory cannot be {what}: {error.strerror}"
-        self.watch = self.path if self.key is not None else deepest_directory(self.path)
+        self._trail.update(self.key, again=full, counts=False)
         self._reliable = False
         return False
 
-    def _missing(self) -> bool:
+    def _missing(self, full: bool) -> bool:
         self.key = self.problem = None
-        self.watch = deepest_directory(self.path)
+        self._trail.update(None, again=full)
         self._reliable = False
         return self._replace({}, bool(self._names))
 
@@ -207,12 +217,3 @@ def kind_of(entry: "os.DirEntry[str]") -> Kind:
         return Kind.LINK if entry.is_symlink() else Kind.OTHER
     except OSError:
         return Kind.FILE  # perhaps; the inspection of the file reports the error
-
-
-def deepest_directory(path: str) -> str:
-    """Return the last directory on the way to a path that exists now: what comes next can only appear in it."""
-    while path != "/":
-        path = os.path.dirname(path)
-        if os.path.isdir(path):
-            break
-    return path

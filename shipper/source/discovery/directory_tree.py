@@ -6,13 +6,16 @@ looked at once in a round, and each tree knows by the version what has changed s
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 from config.text.globs import AnyDepth, FixedName, PathPattern, Segment
-from shipper.source.discovery.directory import Directory, FileKey, Kind
+from shipper.source.discovery.directory import Directory, Kind
+from shipper.source.discovery.symlinks import FileKey, Place, Symlinks
 
-Place = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way
+NO_HINTS: Mapping[Place, int] = MappingProxyType({})
+Stop = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way
 
 
 class Directories:
@@ -22,13 +25,16 @@ class Directories:
         self, monotonic: Callable[[], float] = time.monotonic, progressed: Callable[[], None] = lambda: None
     ) -> None:
         self.progressed = progressed
+        self.symlinks = Symlinks()
         self._monotonic = monotonic
         self._known: WeakValueDictionary[str, Directory] = WeakValueDictionary()
         self._looked_at: dict[str, bool] = {}  # in this round: by path, whether in full
 
-    def begin_round(self) -> None:
-        """Note that what was seen of directories may be out of date."""
+    def begin_round(self, hints: Mapping[Place, int] = NO_HINTS, *, is_partial: bool = False) -> None:
+        """Note that what was seen of directories may be out of date. `hints` as Watcher.scan_begins returns them;
+        `is_partial`: of paths that are looked at one by one, only those with a hint."""
         self._looked_at.clear()
+        self.symlinks.begin_round(hints, is_partial=is_partial)
 
     def refresh(self, directory: Directory, *, full: bool, again: bool = False) -> None:
         """List a directory if it has changed, once in a round, or `again`."""
@@ -39,7 +45,7 @@ class Directories:
     def at(self, path: str) -> Directory:
         directory = self._known.get(path)
         if directory is None:
-            directory = self._known[path] = Directory(path, self._monotonic, self.progressed)
+            directory = self._known[path] = Directory(path, self.symlinks, self._monotonic, self.progressed)
         self.refresh(directory, full=False)
         return directory
 
@@ -50,6 +56,7 @@ class Tree:
     def __init__(self, directories: Directories) -> None:
         self.directories: dict[str, Directory] = {}
         self.progressed = directories.progressed
+        self.symlinks = directories.symlinks
         self._all = directories
         self._versions: dict[str, int] = {}  # those of the last walk
         self._walked: dict[str, Directory] = {}
@@ -77,11 +84,11 @@ class Tree:
         self._versions = {path: directory.version for path, directory in self._walked.items()}
         self._walked = {}
 
-    def places(self, pattern: PathPattern) -> Iterator[Place]:
+    def places(self, pattern: PathPattern) -> Iterator[Stop]:
         """Yield the directories in which the pattern's last segment is searched. Some may not exist."""
         return self._descend((pattern.root, False), pattern.middle)
 
-    def _descend(self, place: Place, segments: Sequence[Segment]) -> Iterator[Place]:
+    def _descend(self, place: Stop, segments: Sequence[Segment]) -> Iterator[Stop]:
         if not segments:
             yield place
             return
@@ -97,10 +104,10 @@ class Tree:
                 if entry.kind in (Kind.DIRECTORY, Kind.LINK):
                     yield from self._descend(_into(place, name, entry.kind), remaining)
 
-    def _below(self, place: Place) -> Iterator[Place]:
+    def _below(self, place: Stop) -> Iterator[Stop]:
         """Yield each directory below once, however many links lead to it (or in a circle), directories before links."""
         seen: set[FileKey] = set()
-        real, links = [place], list[Place]()
+        real, links = [place], list[Stop]()
         while real or links:
             here = real.pop() if real else links.pop()
             directory = self.directory_at(here[0])
@@ -112,5 +119,5 @@ class Tree:
                 (links if entry.kind is Kind.LINK else real).append(_into(here, name, entry.kind))
 
 
-def _into(place: Place, name: str, kind: Kind) -> Place:
+def _into(place: Stop, name: str, kind: Kind) -> Stop:
     return os.path.join(place[0], name), place[1] or kind is Kind.LINK

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from config.text.globs import FixedName, PathPattern, parse
 from config.text.patterns import Pattern
-from shipper.source.discovery.directory import Directory, DirectoryEntry, FileKey, Kind, ScannedFile
+from shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, ScannedFile
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
 from shipper.source.discovery.directory_tree import Directories, Tree
+from shipper.source.discovery.symlinks import FileKey, Place
 
 __all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
@@ -36,13 +37,13 @@ class ScanOptions:
 @dataclass(slots=True)
 class Listing:
     """The result of a scan: files by key, so that links to one file count once; `problems` in words, by path, of what
-    cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; and the
-    `directories` to watch, in one of which anything new appears first."""
+    cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; and the `places` to
+    watch, in one of which anything new appears first."""
 
     files: dict[FileKey, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     unmatched: dict[str, str] = field(default_factory=dict)
-    directories: set[str] = field(default_factory=set)
+    places: set[Place] = field(default_factory=set)
 
 
 class Scanner:
@@ -107,7 +108,7 @@ class Scanner:
         listing = search.listing
         listing.problems |= self._invalid_patterns
         for directory in self._tree.directories.values():
-            listing.directories.add(directory.watch)
+            listing.places.update(directory.places)
             if directory.problem is not None:
                 listing.problems[directory.path] = directory.problem
         return listing
@@ -189,11 +190,11 @@ class _Search:
     def _probe(self, path: str, linked: bool, *, literal: bool) -> None:
         known = self.probes.get((path, literal)) or self._known_probes.get((path, literal))
         if known is None:
-            known = Probe(path, self._filters, symlinks=self._options.symlinks, literal=literal)
+            known = Probe(path, self._filters, self._tree.symlinks, reads_links=self._options.symlinks, literal=literal)
             known.refresh(full=False)
             self._tree.progressed()
         self.probes[path, literal] = known
-        self.listing.directories.add(known.watch)
+        self.listing.places.update(known.places)
         self._excluded = self._excluded or known.excluded
         self._links = self._links or (known.is_link and not self._options.symlinks)
         if known.problem is not None:

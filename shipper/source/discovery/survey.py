@@ -6,16 +6,17 @@ watch at every scan, and everything every few minutes, because events get lost.
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from shipper.clock import Clock
-from shipper.source.base import each
-from shipper.source.discovery.directory_tree import Directories
+from logs.folding import EACH
+from shipper.source.base import SourceContext, each
+from shipper.source.discovery.directory_tree import NO_HINTS, Directories
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
+from shipper.source.discovery.symlinks import ANY_NAME, Place
 from shipper.source.discovery.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -30,30 +31,23 @@ Candidate = tuple[InputSpec, ScannedFile]
 
 
 class Survey:
-    """Used by the reading thread only. `progressed` is called as SourceContext has it (base.py)."""
+    """Used by the reading thread only."""
 
     def __init__(
-        self,
-        inputs: Iterable[InputSpec],
-        watcher: Watcher,
-        clock: Clock,
-        problems: Problems,
-        *,
-        once: bool,
-        progressed: Callable[[], None] = lambda: None,
+        self, inputs: Iterable[InputSpec], watcher: Watcher, problems: Problems, context: SourceContext
     ) -> None:
         self._candidates: dict[FileKey, Candidate] = {}
         self._present: dict[str, FileKey] = {}
         self._is_requested = False
         self._watcher = watcher
-        self._clock = clock
         self._problems = problems
-        self._once = once
-        self._progressed = progressed
+        self._clock, self._metrics = context.clock, context.metrics
+        self._once, self._progressed = context.once, context.progressed
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
         self._directories: dict[object, Directories] = {}  # by filters
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
+        self._names: dict[str, set[str]] = {}  # to watch, by directory
         self._is_changed = False
         self._listed: dict[FileKey, Candidate] = {}
         self._began = self._paused_until = 0.0
@@ -116,14 +110,16 @@ class Survey:
             return False
         due = [spec for spec, deadline in self._due.items() if requested or deadline <= now]
         self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
-        if requested:
-            self._scan_begins(full=full)
+        is_asked = self._is_requested or full
+        hints = self._scan_begins(full=full) if requested else NO_HINTS
+        is_partial = bool(hints) and not is_asked and all(name != ANY_NAME for _, name in hints)
+        is_partial = is_partial and all(deadline > now for deadline in self._due.values())
         if full:
             self._full_scan_at = now + FULL_SCAN_EVERY
             due = list(self._due)
-        for spec in due:
+        for spec in () if is_partial else due:
             self._due[spec] = NEVER if self._once else now + spec.check_interval
-        self._scan(due, full=full)
+        self._scan(due, hints, full=full, is_partial=is_partial)
         kind, files = "full scan" if full else "scan", sum(len(listing.files) for listing in self._listings.values())
         logger.debug("%s of %d inputs: %d files, %.3f s", kind, len(due), files, self._clock.monotonic() - now)
         return True
@@ -136,18 +132,17 @@ class Survey:
     def scan_now(self, *, full: bool = False) -> None:
         """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
         self.was_full_scan = full
-        self._scan_begins(full=full)
-        self._scan(list(self._due), full=full)
+        self._scan(list(self._due), self._scan_begins(full=full), full=full)
 
-    def _scan_begins(self, *, full: bool) -> None:
+    def _scan_begins(self, *, full: bool) -> Mapping[Place, int]:
         self._is_requested = False
-        self._watcher.scan_begins(full=full)
+        return self._watcher.scan_begins(full=full)
 
-    def _scan(self, due: list[InputSpec], *, full: bool) -> None:
+    def _scan(self, due: list[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False) -> None:
         self._began = self._clock.monotonic()
         changed, self._is_changed = self._is_changed, False
         for directories in self._directories.values():
-            directories.begin_round()
+            directories.begin_round(hints, is_partial=is_partial)
         for spec in due:
             listing = self._scanners[spec].scan(full=full)
             changed = changed or listing is not self._listings.get(spec)
@@ -155,9 +150,10 @@ class Survey:
             unmatched = {} if spec.comes_and_goes else listing.unmatched
             self._problems.of_scan(spec.id, listing.problems, unmatched)
         if not self._once:
-            self._watch_directories()
+            self._watch_directories(is_changed=changed)
         if changed:
             self._merge()
+        self._report_missed()
 
     def _merge(self) -> None:
         listed: dict[FileKey, Candidate] = {}
@@ -175,11 +171,32 @@ class Survey:
         self._present = {scanned.path: key for key, (_, scanned) in listed.items()}
         self._problems.keep({scanned.path for _, scanned in listed.values()})
 
-    def _watch_directories(self) -> None:
-        directories = {directory for listing in self._listings.values() for directory in listing.directories}
-        for directory in each(directories, self._progressed):
-            self._watcher.watch_directory(directory)
-        self._watcher.keep_directories(directories)
+    def _watch_directories(self, *, is_changed: bool) -> None:
+        if is_changed:
+            self._names = {}
+            for listing in self._listings.values():
+                for directory, name in listing.places:
+                    self._names.setdefault(directory, set()).add(name)
+            self._watcher.keep_directories(self._names)
+        moved = {path for directories in self._directories.values() for path in directories.symlinks.moved}
+        for directory in each({*self._watcher.unwatched(self._names), *moved}, self._progressed):
+            if directory in self._names:
+                self._watcher.watch_directory(directory, self._names[directory])
+
+    def _report_missed(self) -> None:
+        missed: dict[str, int] = {}
+        for directories in self._directories.values():
+            missed |= directories.symlinks.missed
+        for path, count in missed.items():
+            self._metrics.files_missed += count
+            logger.warning(
+                "files were replaced before they were seen: %s: %d of them appeared and disappeared between two scans, "
+                "there or at the end of a link on the way. Their lines are lost. Rotate less often, or add the names "
+                "of rotated files to the paths",
+                path,
+                count,
+                extra=EACH,
+            )
 
     def look_again(self, keys: Iterable[FileKey]) -> None:
         """Update size and time of change of these files; if one is not at its path any more, request a scan."""

@@ -1,8 +1,10 @@
 """Wakes the reading loop when something happens to a file. Its events are hints: only scans are authoritative.
 
-One inotify instance serves all watches. Directories are watched for names that appear or disappear, files for writes,
-and a file only while it is idle: an event costs far more than a read, so a busy file is polled by the loop. If watches
-are not available (limit reached, no inotify), that is logged once, and files are found by scans alone.
+One inotify instance serves all watches. Directories are watched for names that appear or disappear: any name of those
+that are listed, and only the names in question of those to which a path or a symlink leads (symlinks.py). Files are
+watched for writes, and a file only while it is idle: an event costs far more than a read, so a busy file is polled by
+the loop. If watches are not available (limit reached, no inotify), that is logged once, and files are found by scans
+alone.
 
 A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
 file is deleted and no longer open. The reading thread takes the events itself, as soon as it waits: a thread of their
@@ -13,12 +15,13 @@ import errno
 import logging
 import os
 import struct
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
-from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +34,7 @@ DIRECTORY_MASK = Mask(
     | InotifyConstants.IN_MOVE_SELF
     | InotifyConstants.IN_ONLYDIR
 )
+APPEARED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
 READ_AT_ONCE = 16 * 1024  # bytes of events, each of 16 and a name
 EVENT = struct.Struct("iIII")  # inotify(7): descriptor, mask, cookie, and the size of the name that follows
 WRITE = InotifyEvent(WatchDescriptor(-1), FILE_MASK, 0, b"")  # whichever the watch
@@ -78,7 +82,8 @@ class Inotify(InotifyFD):
                 for callback in () if watch is None else watch.callbacks.values():
                     callback.on_event(WRITE)
             else:
-                self.handle_event(InotifyEvent(descriptor, mask, cookie, b""))  # names do not matter: a scan lists them
+                name = data[place - name_size : place].rstrip(b"\0")
+                self.handle_event(InotifyEvent(descriptor, mask, cookie, name))
 
     def handle_event(self, event: InotifyEvent) -> None:
         if event.is_queue_overflow:
@@ -88,13 +93,14 @@ class Inotify(InotifyFD):
 
 
 class _Watch:
-    """The watch of a file, or of the directory at `path`."""
+    """The watch of a file, or of the directory at `path` for some of its `names`."""
 
-    __slots__ = ("_hear", "descriptor", "ended", "key", "path")
+    __slots__ = ("_hear", "descriptor", "ended", "key", "names", "path")
 
-    def __init__(self, key: FileKey, path: str | None, hear: "Callable[[_Watch], None]") -> None:
+    def __init__(self, key: FileKey, path: str | None, hear: "Callable[[_Watch, InotifyEvent | None], None]") -> None:
         self.key = key
         self.path = path
+        self.names: Collection[str] = ()
         self.descriptor = REFUSED
         self.ended = False
         self._hear = hear
@@ -102,11 +108,11 @@ class _Watch:
     def on_event(self, event: InotifyEvent) -> None:
         # A directory that was moved away still gives events, but of another path.
         self.ended = self.ended or event.is_move_self
-        self._hear(self)
+        self._hear(self, event)
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         self.ended = True
-        self._hear(self)
+        self._hear(self, None)
 
     def on_queue_overflow(self) -> None:
         """Inotify reports it."""
@@ -124,6 +130,7 @@ class Watcher:
         self.lost_events = False
         self._descriptors = descriptors
         self._changed: list[FileKey] = []
+        self._hints: Counter[Place] = Counter()
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
         self._refused: set[FileKey | str] = set()  # files and directories that there is no watch for
@@ -153,20 +160,24 @@ class Watcher:
         changed, self._changed = self._changed, []
         return changed
 
-    def scan_begins(self, *, full: bool) -> None:
-        """Note that a scan begins: later events ask for another one. A full scan makes up for lost events."""
+    def scan_begins(self, *, full: bool) -> Mapping[Place, int]:
+        """Note that a scan of everything begins: later events ask for another one. A full scan makes up for lost
+        events. Return the names that appeared, disappeared or are newly watched since the last one, each with the
+        number of times that it appeared; ANY_NAME is one of them."""
         self.wants_scan = False
         self.lost_events = self.lost_events and not full
+        hints, self._hints = self._hints, Counter()
+        return hints
 
     def stop(self) -> None:
         if self._inotify is not None:
             self._descriptors.unwatch(self._inotify.fd)
             self._inotify.stop()
 
-    def watch_directory(self, path: str) -> None:
-        """Watch a directory for names that appear or disappear. To be called at every scan: it notices another
-        directory at the path, and tries again where no watch was available. A new watch asks for a scan: what happened
-        before it was set gave no hint."""
+    def watch_directory(self, path: str, names: Collection[str]) -> None:
+        """Watch a directory for these names, or ANY_NAME, that appear or disappear. To be called when the path may lead
+        to another directory, or the names may be others, and at every scan while there is no watch. A new watch, or a
+        new name, asks for a scan: what happened before gave no hint."""
         try:
             status = os.stat(path)
         except OSError:
@@ -174,15 +185,19 @@ class Watcher:
             self._refused.discard(path)
             return
         key = (status.st_dev, status.st_ino)
-        known = self._directories.get(path)
-        if known is not None and known.key == key:
-            return
-        watch = self._add(path, DIRECTORY_MASK, _Watch(key, path, self._on_hint))
-        self._remove(self._directories.pop(path, None))
-        self._note(path, watch)
+        watch = self._directories.get(path)
+        if watch is None or watch.key != key:
+            watch = self._add(path, DIRECTORY_MASK, _Watch(key, path, self._on_hint))
+            self._remove(self._directories.pop(path, None))
+            self._note(path, watch)
         if watch is not None:
             self._directories[path] = watch
-            self.wants_scan = True
+            self._hint(path, set(names).difference(watch.names))
+            watch.names = names
+
+    def unwatched(self, paths: Iterable[str]) -> list[str]:
+        """Return the directories that are not watched."""
+        return [path for path in paths if path not in self._directories]
 
     def keep_directories(self, paths: Collection[str]) -> None:
         """Remove the watches of all other directories: one that is no longer needed may be a busy one."""
@@ -257,12 +272,21 @@ class Watcher:
             self._inotify.deliver()
             self._descriptors.watch(self._inotify.fd, self._deliver)
 
-    def _hear(self, watch: _Watch) -> None:
+    def _hear(self, watch: _Watch, event: InotifyEvent | None) -> None:
         if watch.ended:
             self._forget(watch)
         if watch.path is None:
             self._changed.append(watch.key)
-        else:
+            return
+        if watch.ended or event is None:
+            self._hint(watch.path, watch.names)
+            return
+        name = os.fsdecode(event.name)
+        self._hint(watch.path, {name, ANY_NAME}.intersection(watch.names), appeared=bool(event.mask & APPEARED))
+
+    def _hint(self, directory: str, names: Iterable[str], *, appeared: bool = False) -> None:
+        for name in names:
+            self._hints[directory, name] += appeared
             self.wants_scan = True
 
     def _lose(self) -> None:

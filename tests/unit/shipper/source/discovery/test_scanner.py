@@ -14,6 +14,7 @@ import pytest
 from shipper.source.discovery.directory import TICK, Kind, kind_of
 from shipper.source.discovery.directory_tree import Directories
 from shipper.source.discovery.scanner import Listing, ScannedFile, Scanner, ScanOptions
+from shipper.source.discovery.symlinks import ANY_NAME
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
 
@@ -380,25 +381,26 @@ def test_a_file_that_cannot_be_inspected_is_a_problem_until_it_can(
 def test_directories_are_all_that_a_pattern_looks_through(tmp_path: Path) -> None:
     write(tmp_path / "app" / "logs" / "a.log")
     (tmp_path / "other").mkdir()
-    file = Search(tmp_path, "*/logs/*.log", "other/b.log").listing().directories
-    assert file == {str(tmp_path), f"{tmp_path}/app/logs", f"{tmp_path}/other"}
+    places = Search(tmp_path, "*/logs/*.log", "other/b.log").listing().places
+    listed = {(str(tmp_path), ANY_NAME), (f"{tmp_path}/app/logs", ANY_NAME)}
+    assert places == {*listed, (f"{tmp_path}/other", "logs"), (f"{tmp_path}/other", "b.log")}
 
 
 @pytest.mark.parametrize("pattern", ["x/y/z/*.log", "x/y/z/a.log", "x/*/z/*.log"])
 def test_where_a_directory_is_missing_the_deepest_above_it_is_watched(tmp_path: Path, pattern: str) -> None:
     search = Search(tmp_path, pattern)
-    assert search.listing().directories == {str(tmp_path)}
+    assert search.listing().places == {(str(tmp_path), "x")}
     assert search.names() == []
     (tmp_path / "x").mkdir()
-    assert search.listing().directories == {f"{tmp_path}/x"}
+    assert (f"{tmp_path}/x", "y" if "*" not in pattern[:3] else ANY_NAME) in search.listing(full=True).places
     (tmp_path / "x" / "y").mkdir()
-    assert f"{tmp_path}/x/y" in search.listing().directories
+    assert (f"{tmp_path}/x/y", "z") in search.listing(full=True).places
     write(tmp_path / "x" / "y" / "z" / "a.log")
     assert search.names() == ["x/y/z/a.log"]
-    assert f"{tmp_path}/x/y/z" in search.listing().directories
+    assert (f"{tmp_path}/x/y/z", "a.log" if pattern.endswith("a.log") else ANY_NAME) in search.listing().places
     shutil.rmtree(tmp_path / "x")
     assert search.names() == []
-    assert search.listing().directories == {str(tmp_path)}
+    assert search.listing().places == {(str(tmp_path), "x")}
 
 
 def test_a_missing_directory_is_named_in_the_problem(tmp_path: Path) -> None:

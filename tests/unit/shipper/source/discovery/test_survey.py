@@ -1,18 +1,23 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
+from registry.registrar import Registrar
+from shipper.metrics import Metrics
+from shipper.source.base import SourceContext
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from shipper.source.discovery.watch import Watcher
 from tests.fakes import ManualClock
+from tests.reading_room import Books
 from tests.watches import Watches
 
 
@@ -37,14 +42,10 @@ class Outlook:
         }
         watcher = cast("Watcher", self.watches)
         self.progress: list[None] = []
-        self.survey = Survey(
-            list(self.inputs.values()),
-            watcher,
-            clock,
-            self.problems,
-            once=once,
-            progressed=lambda: self.progress.append(None),
-        )
+        self.metrics = Metrics()
+        progressed = partial(self.progress.append, None)
+        context = SourceContext(cast("Registrar", Books()), clock, self.metrics, once, progressed=progressed)
+        self.survey = Survey(list(self.inputs.values()), watcher, self.problems, context)
 
     def write(self, name: str, content: bytes = b"one\n") -> FileKey:
         path = self.folder / name
@@ -266,6 +267,49 @@ def test_directories_are_watched(outlook: Outlook) -> None:
     outlook.watches.directories.add("/of/no/interest")
     outlook.step()
     assert outlook.watches.directories == {str(outlook.folder)}
+
+
+def test_watches_of_directories_are_asked_for_once(outlook: Outlook) -> None:
+    """With ten thousand of them, asking at every scan would be most of what an idle agent does."""
+    outlook.write("a.log")
+    outlook.step()
+    asked: list[None] = []
+    outlook.watches.on_directory = lambda: asked.append(None)
+    outlook.step(after=10)
+    outlook.step(after=10)
+    assert asked == []
+    outlook.watches.directories.clear()
+    outlook.step(after=10)
+    assert len(asked) == 1
+
+
+def test_files_that_were_missed_are_counted_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outlook = Outlook(tmp_path, ManualClock(), {"app.log": 10.0, "app.*": 10.0}, once=False)
+    outlook.write("app.log")
+    outlook.step()
+    outlook.watches.hints = {(str(tmp_path), "app.log"): 3}
+    outlook.watches.wants_scan = True
+    outlook.step(after=1)
+    assert outlook.metrics.files_missed == 2
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert message.startswith(f"files were replaced before they were seen: {tmp_path}/app.log: 2 of them appeared and")
+
+
+def test_a_hint_at_the_end_of_a_link_looks_there_alone_and_leaves_the_next_scan_in_its_time(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    outlook = Outlook(tmp_path, clock, {"one.log": 10.0, "two.log": 10.0}, once=False)
+    keys = [outlook.write("one.log"), outlook.write("two.log")]
+    outlook.step()
+    for name in ("one.log", "two.log"):
+        (tmp_path / name).rename(tmp_path / f"{name}.1")
+        outlook.write(name)
+    outlook.watches.hints = {(str(tmp_path), "one.log"): 1}
+    outlook.watches.wants_scan = True
+    outlook.step(after=1)
+    assert [key in outlook.survey.candidates for key in keys] == [False, True]
+    assert outlook.step(after=9)
+    assert [key in outlook.survey.candidates for key in keys] == [False, False]
 
 
 def test_problems_of_a_scan_are_reported(outlook: Outlook) -> None:

@@ -18,7 +18,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
-from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.symlinks import ANY_NAME, FileKey
 from shipper.source.discovery.watch import Inotify, Watcher
 from shipper.wake import Wake
 from tests.capabilities import without_capabilities
@@ -187,7 +187,7 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, w
     place.mkdir()
     (place / "a.log").touch()
     (tmp_path / "b.log").touch()
-    desk.watcher.watch_directory(str(place))
+    desk.watcher.watch_directory(str(place), [ANY_NAME])
     desk.watcher.wants_scan = False
     actions: dict[str, Callable[[], object]] = {
         "create": (place / "new.log").touch,
@@ -203,7 +203,7 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, w
 def test_a_directory_that_was_replaced_by_another_is_watched_again(desk: Desk, tmp_path: Path, way: str) -> None:
     place = tmp_path / "logs"
     place.mkdir()
-    desk.watcher.watch_directory(str(place))
+    desk.watcher.watch_directory(str(place), [ANY_NAME])
     desk.watcher.wants_scan = False
     if way == "deleted":
         place.rmdir()
@@ -212,9 +212,9 @@ def test_a_directory_that_was_replaced_by_another_is_watched_again(desk: Desk, t
     assert desk.until(lambda: desk.watcher.wants_scan)
     desk.watcher.keep_directories([str(place)])
     assert desk.kernel_watches == 0
-    desk.watcher.watch_directory(str(place))  # it is not there: no watch, no complaint
+    desk.watcher.watch_directory(str(place), [ANY_NAME])  # it is not there: no watch, no complaint
     place.mkdir()
-    desk.watcher.watch_directory(str(place))
+    desk.watcher.watch_directory(str(place), [ANY_NAME])
     assert desk.kernel_watches == 1
     desk.watcher.wants_scan = False
     (place / "a.log").touch()
@@ -226,10 +226,10 @@ def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Pat
     (tmp_path / "1").mkdir()
     (tmp_path / "2").mkdir()
     (tmp_path / "current").symlink_to("1")
-    desk.watcher.watch_directory(f"{tmp_path}/current")
+    desk.watcher.watch_directory(f"{tmp_path}/current", [ANY_NAME])
     (tmp_path / "next").symlink_to("2")
     (tmp_path / "next").replace(tmp_path / "current")
-    desk.watcher.watch_directory(f"{tmp_path}/current")
+    desk.watcher.watch_directory(f"{tmp_path}/current", [ANY_NAME])
     assert desk.kernel_watches == 1
     desk.watcher.wants_scan = False
     (tmp_path / "2" / "a.log").touch()
@@ -240,26 +240,26 @@ def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Pat
 def test_a_directory_that_was_removed_is_noticed_without_an_event(tmp_path: Path) -> None:
     desk = Desk()  # events that are not taken in wait
     (tmp_path / "logs").mkdir()
-    desk.watcher.watch_directory(f"{tmp_path}/logs")
+    desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
     (tmp_path / "logs").rename(tmp_path / "old")
-    desk.watcher.watch_directory(f"{tmp_path}/logs")
+    desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
     assert desk.kernel_watches == 0
     desk.close()
 
 
 def test_a_new_watch_of_a_directory_asks_for_a_scan_and_an_old_one_does_not(desk: Desk, tmp_path: Path) -> None:
-    desk.watcher.watch_directory(str(tmp_path))
+    desk.watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert desk.watcher.wants_scan
     desk.watcher.wants_scan = False
-    desk.watcher.watch_directory(str(tmp_path))
+    desk.watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert not desk.watcher.wants_scan
 
 
 def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "link").symlink_to("logs")
-    desk.watcher.watch_directory(f"{tmp_path}/logs")
-    desk.watcher.watch_directory(f"{tmp_path}/link")
+    desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
+    desk.watcher.watch_directory(f"{tmp_path}/link", [ANY_NAME])
     desk.watcher.keep_directories([f"{tmp_path}/logs"])
     desk.watcher.wants_scan = False
     (tmp_path / "logs" / "a.log").touch()
@@ -268,12 +268,49 @@ def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(desk: Desk, t
 
 def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "busy").mkdir()
-    desk.watcher.watch_directory(f"{tmp_path}/busy")
+    desk.watcher.watch_directory(f"{tmp_path}/busy", [ANY_NAME])
     desk.watcher.keep_directories([])
     assert desk.kernel_watches == 0
     desk.watcher.wants_scan = False
     (tmp_path / "busy" / "a").touch()
     assert desk.quiet(tmp_path)
+
+
+def test_of_a_directory_to_which_a_link_leads_only_the_names_in_question_count(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "busy").mkdir()
+    directory = f"{tmp_path}/busy"
+    desk.watcher.watch_directory(directory, {"a.log"})
+    assert desk.watcher.scan_begins(full=False) == {(directory, "a.log"): 0}, "what happened before gave no hint"
+    (tmp_path / "busy" / "other").touch()
+    assert desk.quiet(tmp_path)
+    for _ in range(2):
+        (tmp_path / "busy" / "a.log").touch()
+        (tmp_path / "busy" / "a.log").rename(tmp_path / "busy" / "a.log.1")
+    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert desk.watcher.scan_begins(full=False) == {(directory, "a.log"): 2}
+    assert desk.watcher.scan_begins(full=False) == {}
+
+
+def test_another_name_in_a_watched_directory_asks_for_a_scan_and_takes_no_other_watch(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.watcher.watch_directory(str(tmp_path), {"a.log"})
+    desk.watcher.scan_begins(full=False)
+    desk.watcher.watch_directory(str(tmp_path), {"a.log", "b.log"})
+    assert (desk.kernel_watches, desk.watcher.wants_scan) == (1, True)
+    assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 0}
+
+
+def test_the_end_of_a_watch_is_a_hint_for_all_of_its_names(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    directory = f"{tmp_path}/logs"
+    desk.watcher.watch_directory(directory, {"a.log", ANY_NAME})
+    assert desk.watcher.unwatched([directory]) == []
+    desk.watcher.scan_begins(full=False)
+    (tmp_path / "logs").rename(tmp_path / "old")
+    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert desk.watcher.scan_begins(full=False) == {(directory, "a.log"): 0, (directory, ANY_NAME): 0}
+    assert desk.watcher.unwatched([directory]) == [directory]
 
 
 def test_after_it_was_stopped_there_is_nothing_to_wait_for(desk: Desk, tmp_path: Path) -> None:
@@ -339,7 +376,7 @@ def test_running_out_of_watches_is_logged_once_with_what_to_do(
     assert not desk.watcher.watch_file(key, fd)
     assert not desk.watcher.watch_file(key, fd)
     assert not desk.watcher.is_watched(key)
-    desk.watcher.watch_directory(str(tmp_path))
+    desk.watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert messages(caplog) == [
         "no file events for more than the 1 files and directories that are watched now: inotify watch limit reached. "
         "The others are scanned every prospector.scanner.check_interval; for millisecond latency raise "
@@ -371,7 +408,7 @@ def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     with path.open() as file:
         assert not watcher.watch_file((1, 2), file.fileno())
-    watcher.watch_directory(str(tmp_path))
+    watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert (watcher.watches, watcher.fallbacks) == (0, 2)
     watcher.unwatch_file((1, 2))
     assert watcher.fallbacks == 1
@@ -389,7 +426,7 @@ def test_what_may_not_be_read_has_no_watch(tmp_path: Path, caplog: pytest.LogCap
     (tmp_path / "logs").chmod(0)
     with without_capabilities():
         assert not desk.watcher.watch_file(key, fd)
-        desk.watcher.watch_directory(f"{tmp_path}/logs")
+        desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
     assert not desk.watcher.is_watched(key)
     assert not desk.watcher._directories
     assert not desk.instances[0]._watch_for_wd

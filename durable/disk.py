@@ -120,6 +120,12 @@ def open_plain(path: Path, flags: int, mode: int = 0) -> int:
     return descriptor
 
 
+def read_file(path: Path, max_bytes: int = -1) -> bytes:
+    """Return the content of a plain file, or its first bytes. Never waits. Raises Misplaced, OSError."""
+    with open(open_plain(path, os.O_RDONLY), "rb") as file:
+        return file.read(max_bytes)
+
+
 def give_to_owner_of_parent(path: Path) -> None:
     """Give a file that root created (`sudo shipper registry forget`) the owner of its directory: the agent's user, who
     could not open it otherwise."""

@@ -1,6 +1,7 @@
 """Clients of librdkafka, made in one way by the shipper and the sink."""
 
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from config.text.secrets import MASK, hidden, is_secret, without_passwords
+from config.yaml.files import check_plain
 from kafka_client.security import NO_KERBEROS, AwsTokens
 
 # What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
@@ -27,6 +29,7 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
         # Without it, a broker creates a topic as soon as its metadata is requested. Consumers have it by default.
         settings = {**settings, "allow.auto.create.topics": False}
     _refuse_wrapped(settings)
+    _check_files(settings)
     tokens = settings.get("oauth_cb")
     if isinstance(tokens, AwsTokens):
         tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
@@ -50,6 +53,18 @@ def _refuse_wrapped(settings: Mapping[str, Any]) -> None:
         if isinstance(value, int) and abs(value) > MAX_NUMBER:
             text = f'Configuration property "{name}" value {value} is outside allowed range (at most {MAX_NUMBER})'
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
+
+
+def _check_files(settings: Mapping[str, Any]) -> None:
+    """Check the files that librdkafka reads by itself: it would wait for a named pipe. Raises KafkaException."""
+    for name, value in settings.items():
+        # ssl.ca.location may be a directory. What is missing is reported by librdkafka.
+        if name.endswith((".location", ".keytab", ".file")) and os.path.exists(value) and not os.path.isdir(value):
+            try:
+                check_plain(value)
+            except OSError as error:
+                reason = f"{name}: {value} cannot be read: {error.strerror}"
+                raise KafkaException(KafkaError(KafkaError._INVALID_ARG, reason)) from None
 
 
 class _Hiding:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from config.kafka.tls import SslConfig, is_pem
 from config.text.checks import Finding
 from config.text.secrets import Secret
+from config.yaml.files import read_plain
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -231,8 +232,7 @@ def _text(value: str, where: str, files: TlsFiles, name: str = "") -> str:
     if is_pem(value):
         return value + "\n"
     try:
-        with open(value, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+        text = read_plain(value).decode("utf-8", "replace")
     except OSError as error:
         files.problems.append((where, f"{name or _name(value)} cannot be read: {error.strerror}"))
         return ""

@@ -62,7 +62,9 @@ class LogFileHandler(RotatingFileHandler):
             self.doRollover()
 
     def _open(self) -> TextIOWrapper:
-        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, self._file.mode)
+        # O_NONBLOCK: a named pipe without a reader is an error then, and not waited for.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(self.baseFilename, flags, self._file.mode)
         if self._stderr is not None:
             os.dup2(descriptor, STDERR)
         return open(descriptor, "a", encoding=self.encoding, errors=self.errors)

@@ -57,7 +57,8 @@ class TextFormatter(logging.Formatter):
         return visible(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        return visible(super().formatException(ei), keep="\n")
+        # Indented: a line end in the error's own text would begin a line as the log has them.
+        return "  " + visible(super().formatException(ei), keep="\n").replace("\n", "\n  ")
 
 
 class PlainFormatter(logging.Formatter):

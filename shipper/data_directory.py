@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from durable.disk import make_directory
+from durable.disk import make_directory, read_file, replace_file
 from durable.errors import Misplaced
 from shipper.errors import StartError
 from shipper.record import Agent
 from shipper.version import VERSION
+
+MAX_BYTES = 1024  # of each of these files
 
 
 class DataDirectory:
@@ -25,7 +27,7 @@ class DataDirectory:
         make_directory(self._path, 0o750, owned_as_parent=True)
         for name, text in self._files.items():
             if not (self._path / name).exists():
-                (self._path / name).write_text(text, encoding="ascii")
+                replace_file(self._path / name, text.encode())
 
     def agent(self, name: str | None) -> Agent:
         """Return the agent as records name it; without a name it has that of the host."""
@@ -35,24 +37,30 @@ class DataDirectory:
     @property
     def agent_id(self) -> str:
         """Return the random id of this agent, created at its first start."""
-        file = self._path / "agent_id"
-        agent_id = file.read_text(encoding="ascii", errors="replace").strip() if file.exists() else ""
-        if not agent_id:  # empty: after a full disk or a crash, the file may exist without content
-            agent_id = uuid.uuid4().hex
-            file.write_text(agent_id + "\n", encoding="ascii")
-        self._files[file.name] = agent_id + "\n"
+        # Empty after a full disk or a crash: the file may exist without content.
+        agent_id = self._read("agent_id") or self._write("agent_id", uuid.uuid4().hex)
+        self._files["agent_id"] = agent_id + "\n"
         return agent_id
 
     def first_start(self, now: float) -> float:
         """Return when the agent ran here for the first time, in unix seconds; `ignore_inactive` depends on it."""
-        file = self._path / "first_start"
         try:
-            started = float(file.read_text(encoding="ascii"))
-        except (FileNotFoundError, ValueError):
-            started = now
-            file.write_text(f"{started}\n", encoding="ascii")
-        self._files[file.name] = f"{started}\n"
+            started = float(self._read("first_start"))
+        except ValueError:
+            started = float(self._write("first_start", f"{now}"))
+        self._files["first_start"] = f"{started}\n"
         return started
+
+    def _read(self, name: str) -> str:
+        """Return the text of a small file, "" if it is missing."""
+        try:
+            return read_file(self._path / name, MAX_BYTES).decode("ascii", "replace").strip()
+        except FileNotFoundError:
+            return ""
+
+    def _write(self, name: str, text: str) -> str:
+        replace_file(self._path / name, f"{text}\n".encode())
+        return text
 
     @contextmanager
     def translating_errors(self) -> Iterator[None]:

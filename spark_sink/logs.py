@@ -39,7 +39,8 @@ class SinkTextFormatter(logging.Formatter):
         if status is not None:
             return status
         trace = getattr(record, "error.stack_trace", "") if self._traces else ""
-        return visible(f"{super().format(record)}\n{trace}".rstrip("\n"), keep="\n\t")
+        text = visible(f"{super().format(record)}\n{trace}".rstrip("\n"), keep="\n\t")
+        return text.replace("\n", "\n  ")  # a line end in a text from outside begins no line as the log has them
 
 
 def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | None = None) -> None:

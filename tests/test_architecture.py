@@ -78,17 +78,21 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "append_file": set(),
     "version": set(),
     "tls_sockets": set(),
+    "tls_texts": set(),
     "librdkafka": {"errors"},
     # What a machine's services know of containers: for the processors of metadata.
-    "cloud": {"clock", "errors", "event", "json_documents", "tls_sockets"},
-    "docker": {"backoff", "clock", "errors", "json_documents"},
-    "kubernetes": {"backoff", "clock", "errors", "event", "json_documents", "json_fields", "tls_sockets", "version"},
+    "cloud": {"clock", "errors", "event", "json_documents", "tls_sockets", "tls_texts"},
+    "docker": {"backoff", "clock", "errors", "json_documents", "tls_texts"},
+    "kubernetes": {
+        *("backoff", "clock", "errors", "event", "json_documents", "json_fields"),
+        *("tls_sockets", "tls_texts", "version"),
+    },
     "reader": VALUES,
     "output": VALUES | {"append_file", "librdkafka"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
-    "source": VALUES | {"reader", "pipeline.acks", "librdkafka"},
+    "source": VALUES | {"reader", "pipeline.acks", "librdkafka", "tls_texts"},
 }
 
 # The same within the configuration. Its modules at the top level are the commands that show it, and know all of it.

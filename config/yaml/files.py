@@ -1,9 +1,10 @@
-"""The files of a configuration: regular files of a bounded size, which only root or the agent's user may write.
+"""The files of a configuration, and those that it names: regular files of a bounded size.
 
-Opening a named pipe would wait for a writer, and a device may return bytes without end. A user who can write the
-configuration chooses which files are read and where they are sent.
+Opening a named pipe would wait for a writer, and a device may return bytes without end. A configuration may be written
+by root and the agent's user alone: who can write it chooses which files are read and where they are sent.
 """
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -20,27 +21,51 @@ _KINDS = (
 )
 # O_NONBLOCK: the file could be replaced by a named pipe after it was checked.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_AT_ONCE = 256 * 1024  # bytes
+
+
+def read_plain(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the content of the file. Never waits. Raises OSError, also if it is not a regular file, or too large."""
+    check_plain(file)  # before it is opened: opening a device may have an effect
+    descriptor = os.open(file, _FLAGS)
+    try:
+        _check(file, os.fstat(descriptor))
+        content = bytearray()
+        while len(content) <= max_bytes and (block := os.read(descriptor, _AT_ONCE)):
+            content += block
+    finally:
+        os.close(descriptor)
+    if len(content) > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes // 1024**2} MiB", str(file))
+    return bytes(content)
+
+
+def read_text(file: Path | str) -> str:
+    """Return the content of a file that may not be empty. Raises OSError, as `read_plain`."""
+    text = read_plain(file).decode("utf-8", "replace")
+    if not text.strip():
+        raise OSError(errno.EINVAL, "it is empty", str(file))
+    return text
+
+
+def check_plain(file: Path | str) -> None:
+    """Raise OSError if it is not a regular file."""
+    _check(file, os.stat(file))
+
+
+def _check(file: Path | str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, and must be a regular file", str(file))
 
 
 def read_bytes(file: Path) -> bytes:
     """Return the content of the file. Raises ConfigError if it is not a regular file, too large, or unreadable."""
     try:
-        _check_is_regular(file, os.stat(file))  # before it is opened: opening a device may have an effect
-        descriptor = os.open(file, _FLAGS)
-        with open(descriptor, "rb") as opened:
-            _check_is_regular(file, os.fstat(descriptor))
-            content = opened.read(MAX_BYTES + 1)
+        return read_plain(file)
     except OSError as error:
-        raise _problem(file, f"cannot be read: {error.strerror}") from error
-    if len(content) > MAX_BYTES:
-        raise _problem(file, f"is larger than {MAX_BYTES // 1024**2} MiB; split it, or correct the path that names it")
-    return content
-
-
-def _check_is_regular(file: Path, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else")
-        raise _problem(file, f"cannot be read: it is {kind}; a configuration must be a regular file")
+        advice = "; split it, or correct the path that names it" if error.errno == errno.EFBIG else ""
+        raise _problem(file, f"cannot be read: {error.strerror}{advice}") from error
 
 
 def _problem(file: Path, message: str) -> ConfigError:

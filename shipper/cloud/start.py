@@ -4,12 +4,14 @@ import ssl
 from collections.abc import Collection
 
 from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
+from config.yaml.files import read_text
 from shipper.clock import Clock
 from shipper.cloud.providers import PROVIDERS, Provider
 from shipper.cloud.search import MakeService
 from shipper.cloud.service import NoMetadata, Service
 from shipper.errors import StartError
 from shipper.tls_sockets import TlsSocket
+from shipper.tls_texts import trust
 
 
 def wanted(names: Collection[str]) -> list[Provider]:
@@ -48,5 +50,5 @@ def _context(tls: CloudTlsConfig) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
         return context
     for file in tls.certificate_authorities:
-        context.load_verify_locations(file)
+        trust(context, read_text(file))
     return context

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from config.shipper.docker import DockerTlsConfig, docker_host
 from config.text.secrets import without_passwords
+from config.yaml.files import read_text
 from monitor.client import Address, Place, UnixSocket
 from shipper.errors import StartError
+from shipper.tls_texts import client_context, load_pair
 
 
 def place_of(host: str, tls: DockerTlsConfig | None) -> Place:
@@ -25,7 +27,7 @@ def place_of(host: str, tls: DockerTlsConfig | None) -> Place:
         key = tls.key.path if tls.key else None
         names = ", ".join(filter(None, (tls.certificate_authority, tls.certificate, key)))
         shown = without_passwords(host)
-        raise StartError(f"the files of ssl for Docker at {shown} cannot be used ({names}): {error}") from error
+        raise StartError(f"the files of ssl for Docker at {shown} cannot be used ({names}): {error.strerror}") from None
     return place
 
 
@@ -41,9 +43,8 @@ class TlsAddress(Address):
 
     def context(self) -> ssl.SSLContext:
         """Return what a connection trusts and shows. Raises OSError."""
-        context = ssl.create_default_context(cafile=self.options.certificate_authority)
-        if self.options.certificate:
-            # A key with a passphrase would be asked for on the terminal.
-            key = self.options.key.reveal() if self.options.key else None
-            context.load_cert_chain(self.options.certificate, key, password="")
+        tls = self.options
+        context = client_context(read_text(tls.certificate_authority) if tls.certificate_authority else "")
+        if tls.certificate and tls.key:
+            load_pair(context, read_text(tls.certificate), read_text(tls.key.reveal()))
         return context

@@ -1,8 +1,8 @@
 """Where an API server is, and by which credentials the agent asks it."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from config.yaml.files import read_text
 from shipper.errors import ShipperError
 
 
@@ -19,6 +19,10 @@ class Pem:
 
     def __bool__(self) -> bool:
         return bool(self.file or self.text)
+
+    def read(self) -> str:
+        """Return the text. Raises OSError."""
+        return self.text or read_text(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +51,4 @@ class Access:
     def bearer(self) -> str:
         """Return the token; the file is read each time, because the kubelet replaces it before it expires. Raises
         OSError."""
-        return Path(self.token_file).read_text("utf-8", "replace").strip() if self.token_file else self.token
+        return read_text(self.token_file).strip() if self.token_file else self.token

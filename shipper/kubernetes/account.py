@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from config.yaml.files import read_text
 from shipper.kubernetes.access import Access, NoAccess, Pem
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -48,7 +49,7 @@ def in_pod(environment: Mapping[str, str] = os.environ) -> bool:
 def own_namespace(account: Path = SERVICE_ACCOUNT) -> str:
     """Return the namespace of the agent's own pod; an empty string if it runs in none."""
     try:
-        return (account / "namespace").read_text(encoding="utf-8").strip()
+        return read_text(account / "namespace").strip()
     except OSError:
         return ""
 

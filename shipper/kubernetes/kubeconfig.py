@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from config.text.secrets import without_passwords
+from config.yaml.files import read_plain
 from shipper.errors import StartError
 from shipper.json_documents import object_of, objects_of
 from shipper.kubernetes.access import Access, Pem
 
-MOST_BYTES = 4 * 1024**2
 _REFUSED_OF_USER = {
     "exec": "logs in by a plug-in (exec), which is not supported",
     "auth-provider": "logs in by a plug-in (auth-provider), which is not supported",
@@ -31,12 +32,13 @@ def read_kubeconfig(path: Path) -> Access:
     """Raises StartError."""
     source = f"kubeconfig {path}"
     try:
-        with path.open("rb") as file:
-            document = yaml.safe_load(file.read(MOST_BYTES))
+        document = yaml.safe_load(read_plain(path))
     except OSError as error:
         raise StartError(f"{source}: {error.strerror}; correct kube_config, or KUBECONFIG") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise StartError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+        # Without the error's text and cause, which quote the file: it may have a token, or be another file by mistake.
+        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        raise StartError(f"{source}: not YAML{f': see line {mark.line + 1}' if mark else ''}") from None
     document = object_of(document)
     name = document.get("current-context")
     if not isinstance(name, str) or not name:
@@ -83,7 +85,8 @@ def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) 
     except ValueError:
         port = -1
     if server.scheme not in ("http", "https") or not server.hostname or port == -1:
-        raise StartError(f"{files.source}: server is not a URL: {cluster.get('server')!r}; write https://host:6443")
+        shown = without_passwords(str(cluster.get("server")))
+        raise StartError(f"{files.source}: server is not a URL: {shown!r}; write https://host:6443")
     is_secure = server.scheme == "https"
     access = Access(
         host=server.hostname,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from durable.disk import make_directory, replace_file
+from durable.disk import make_directory, read_file, replace_file
 from durable.errors import Misplaced
 from shipper.clock import Clock
 from shipper.errors import StartError
@@ -137,7 +137,7 @@ class CacheFile:
     def _read(self, path: Path) -> None:
         try:
             make_directory(path.parent, 0o750, owned_as_parent=True)
-            lines = path.read_bytes().splitlines() if path.exists() else []
+            lines = read_file(path).splitlines() if path.exists() else []
         except (OSError, Misplaced) as error:
             raise StartError(
                 f"the processor cache keeps {path.name} in {path.parent}, which cannot be used: {error}; let the user "

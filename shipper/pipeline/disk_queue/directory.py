@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from durable.disk import make_directory, open_plain, replace_file
+from durable.disk import make_directory, open_plain, read_file, replace_file
 from durable.errors import Misplaced
 from durable.locking import FileInUse, lock_exclusively
 from shipper.errors import StartError
@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 ID = "id"
 LOCK = "lock"
+MAX_ID_BYTES = 1024
 
 
 def open_directory(directory: Path, stack: ExitStack) -> str:
@@ -60,7 +61,7 @@ def _lock(directory: Path, stack: ExitStack) -> None:
 def _id_of(directory: Path) -> str:
     """Return the id of the queue, which is made with it."""
     path = directory / ID
-    text = path.read_text(encoding="ascii", errors="replace").strip() if path.exists() else ""
+    text = read_file(path, MAX_ID_BYTES).decode("ascii", "replace").strip() if path.exists() else ""
     if len(text) == 32 and not text.strip("0123456789abcdef"):
         return text
     queue_id = uuid.uuid4().hex

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,11 @@ from typing import Any
 
 import orjson
 
+from config.yaml.files import read_plain
 from shipper.clock import Clock
 from shipper.json_documents import object_of
 
 CHECK_INTERVAL = 5.0  # seconds
-MOST_BYTES = 4 * 1024**2  # of a file: a runtime's has some hundred kB
 FULL_ID = re.compile(r"[0-9a-f]{64}")
 SHORT_ID = re.compile(r"[0-9a-f]{12,64}")
 DOCKER = "var/lib/docker/containers"
@@ -78,7 +77,7 @@ class RuntimeFiles:
                 mark = (status.st_ino, status.st_mtime_ns, status.st_size)
                 if mark == known.mark:
                     return
-                container = parse(path.parent.name, orjson.loads(_content(path)))
+                container = parse(path.parent.name, orjson.loads(read_plain(path)))
             except (OSError, ValueError):
                 continue  # missing, or just being written
             known.mark = mark
@@ -107,19 +106,6 @@ class RuntimeFiles:
         unused = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
         for identity in unused:
             del self._known[identity]
-
-
-def _content(path: Path) -> bytes:
-    """Return the content of a regular file of a bounded size. Raises OSError, and ValueError for anything else: a named
-    pipe would stop the agent until someone writes to it."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError(f"{path} is not a regular file")
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
-    return content
 
 
 def _docker(identity: str, document: Any) -> Container:

@@ -2,7 +2,6 @@
 certificate was renewed."""
 
 import logging
-import os
 import socket
 import ssl
 from typing import Protocol
@@ -11,6 +10,7 @@ from config.shipper.server_ssl import ServerSslConfig
 from kafka_client import tls
 from kafka_client.renewal import CertificateFiles
 from shipper.errors import StartError
+from shipper.tls_texts import load_pair, trust
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class ServerTls:
         context.num_tickets = 0
         try:
             self._choose(context)
-            _load_pair(context, files)
+            load_pair(context, files.certificate, files.key, files.passphrase)
             self._ask_clients(context, files)
         except (ssl.SSLError, ValueError) as error:
             raise StartError(f"{self._section}: OpenSSL refuses it: {error}") from error
@@ -96,20 +96,9 @@ class ServerTls:
             return
         context.verify_mode = ASKED[config.asks_clients]
         if files.authorities:
-            context.load_verify_locations(cadata=files.authorities)
+            trust(context, files.authorities)
         elif config.asks_clients != "none":
             context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
-
-
-def _load_pair(context: ssl.SSLContext, files: tls.TlsFiles) -> None:
-    """Load the texts that were checked. The library takes files only: this one is in memory, and has no name."""
-    fd = os.memfd_create("certificate")
-    try:
-        with open(fd, "w", encoding="utf-8", closefd=False) as file:
-            file.write(files.certificate + files.key)
-        context.load_cert_chain(f"/proc/self/fd/{fd}", password=files.passphrase or None)
-    finally:
-        os.close(fd)
 
 
 def reason(error: OSError) -> str:

@@ -3,9 +3,9 @@
 import hashlib
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from config.shipper.model import FileIdentityConfig, InputConfig
+from config.yaml.files import read_plain
 from registry.state import FileState
 from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.discovery.scanner import FileKey, ScannedFile
@@ -49,7 +49,7 @@ def name_of_file(
             return f"{BY_PATH}{scanned.path}"
         case "inode_marker":
             try:
-                marker = Path(identity.marker).read_text(encoding="utf-8", errors="replace").strip()
+                marker = read_plain(identity.marker).decode("utf-8", "replace").strip()
             except OSError as error:
                 why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
                 raise OSError(error.errno, why) from error

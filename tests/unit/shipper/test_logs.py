@@ -12,11 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
 
 from config.shipper.logs import LogFilesConfig, LoggingConfig
 from logs.files import LocalSyslogHandler, LogFile, LogFileHandler
 from logs.folding_handler import FoldingHandler
-from logs.formatters import PlainFormatter
+from logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
 from shipper import logs
 from shipper.errors import StartError
 from tests.capabilities import without_capabilities
@@ -76,7 +77,8 @@ def test_names_of_files_cannot_make_a_terminal_do_anything_or_forge_a_line(capsy
         logging.getLogger("shipper").exception("new file %s", EVIL)
     first, *stack = capsys.readouterr().err.splitlines()
     assert first.endswith(r"new file /logs/\x1b]0;owned\x07\n2026-11-23T00:00:00.000Z ERROR   \u202efake.log\u009b2J")
-    assert stack[0] == "Traceback (most recent call last):"
+    assert stack[0] == "  Traceback (most recent call last):"
+    assert all(line.startswith("  ") for line in stack)
     assert not set("\x1b\x07\x9b\u202e") & set("".join(stack))
 
 
@@ -86,6 +88,22 @@ def test_a_json_line_holds_such_a_name_as_it_is_and_no_control_character(capsys:
     (line,) = capsys.readouterr().err.splitlines()
     assert json.loads(line)["message"] == f"new file {EVIL}"
     assert line.isprintable()
+
+
+# What some reader of text takes for the end of a line: YAML, Unicode, Python, terminals.
+LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter(), PlainFormatter()])
+def test_no_character_of_a_message_ends_a_line_for_any_reader(formatter: logging.Formatter) -> None:
+    """A log that is read as YAML was a kubeconfig from the first carriage return on."""
+    names = {"path": LINE_ENDS, "fields": {LINE_ENDS: LINE_ENDS}}
+    record = logging.makeLogRecord({"msg": "a%sb", "args": (f"{LINE_ENDS}current-context: x{LINE_ENDS}",), **names})
+    text = formatter.format(record)
+    assert "current-context" in text
+    assert not set(LINE_ENDS) & set(text)
+    assert text.splitlines() == [text]
+    assert list(yaml.scan(text))  # one line, whatever YAML makes of it
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +162,12 @@ def test_a_start_may_continue_the_file(tmp_path: Path) -> None:
 def test_new_files_have_the_permissions_that_were_asked_for(tmp_path: Path) -> None:
     to_files(tmp_path, permissions="0640")
     assert stat.S_IMODE((tmp_path / "shipper.ndjson").stat().st_mode) == 0o640
+
+
+def test_a_named_pipe_in_the_place_of_the_log_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "shipper.ndjson")
+    with pytest.raises(StartError, match=r"shipper\.ndjson: No such device or address; "):
+        to_files(tmp_path)
 
 
 class Wall:

@@ -56,7 +56,7 @@ def test_at_a_terminal_the_trace_is_shown_on_demand() -> None:
         logs.set_up(True, config, out)
         logger.error("it ended", extra=logs.trace("a long trace"))
     assert quiet.getvalue() == "spark-sink: it ended\n"
-    assert loud.getvalue() == "spark-sink: it ended\na long trace\n"
+    assert loud.getvalue() == "spark-sink: it ended\n  a long trace\n"
 
 
 def test_what_other_packages_log_is_not_the_sinks() -> None:
@@ -94,3 +94,10 @@ def test_repeated_messages_are_folded_unless_that_is_disabled() -> None:
     assert once == "spark-sink: down"
     assert re.fullmatch(r"spark-sink: down \(repeated 2 times in the last \d+ s\)", repeats)
     assert len(whole.getvalue().splitlines()) == 3
+
+
+def test_no_text_from_outside_begins_a_line_of_the_log() -> None:
+    out = io.StringIO()
+    logs.set_up(text=True, out=out)
+    logger.error("it ended: %s", "a\nspark-sink: forged\r\x85\u2028b")
+    assert out.getvalue() == "spark-sink: it ended: a\n  spark-sink: forged\\r\\u0085\\u2028b\n"

@@ -135,9 +135,7 @@ def test_a_file_that_is_no_list_is_named_beside_all_else(lab: Lab, write: Write,
 def test_a_file_that_cannot_be_read_is_named(lab: Lab, write: Write) -> None:
     write("a.yml", WEB).unlink()
     os.mkdir(lab.file.parent / "inputs.d" / "a.yml")
-    assert reported(lab) == [
-        "inputs.d/a.yml: cannot be read: it is a directory; a configuration must be a regular file"
-    ]
+    assert reported(lab) == ["inputs.d/a.yml: cannot be read: it is a directory, and must be a regular file"]
 
 
 def test_where_no_file_exists_yet_the_shipper_waits_for_one(lab: Lab) -> None:
@@ -171,9 +169,7 @@ def test_what_is_no_regular_file_is_named_and_seen_when_it_becomes_one(lab: Lab,
     file.unlink()
     os.mkfifo(file)
     seen = rules.contents()
-    assert reported(lab) == [
-        "inputs.d/a.yml: cannot be read: it is a named pipe (FIFO); a configuration must be a regular file"
-    ]
+    assert reported(lab) == ["inputs.d/a.yml: cannot be read: it is a named pipe (FIFO), and must be a regular file"]
     assert rules.contents() == seen != before
     file.unlink()
     write("a.yml", WEB)

@@ -125,7 +125,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_directory_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, [])
-    assert str(caught.value) == f"{tmp_path}: cannot be read: it is a directory; a configuration must be a regular file"
+    assert str(caught.value) == f"{tmp_path}: cannot be read: it is a directory, and must be a regular file"
 
 
 def test_text_that_is_not_utf_8_is_named_with_its_line(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def a_socket(file: Path) -> None:
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, make: Callable[[Path], None], kind: str) -> None:
     file = tmp_path / "a.yml"
     make(file)
-    assert refused(file) == f"{file}: cannot be read: it is {kind}; a configuration must be a regular file"
+    assert refused(file) == f"{file}: cannot be read: it is {kind}, and must be a regular file"
 
 
 def test_a_link_to_a_regular_file_is_followed(tmp_path: Path) -> None:
@@ -46,7 +46,9 @@ def test_a_file_is_read_up_to_a_size(tmp_path: Path) -> None:
     file.write_bytes(b" " * MAX_BYTES)
     assert len(read_bytes(file)) == MAX_BYTES
     os.truncate(file, 2**40)  # a hole: it takes no room on the disk
-    assert refused(file) == f"{file}: is larger than 4 MiB; split it, or correct the path that names it"
+    assert (
+        refused(file) == f"{file}: cannot be read: it is larger than 4 MiB; split it, or correct the path that names it"
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
+from config.yaml.files import MAX_BYTES
 from shipper.event import Doc
 from shipper.json_fields import labelled
 from shipper.processor.metadata.docker import AddDockerMetadata
-from shipper.processor.metadata.runtime_files import MOST_BYTES, RuntimeFiles
+from shipper.processor.metadata.runtime_files import RuntimeFiles
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench
 
@@ -95,7 +96,7 @@ def test_a_named_pipe_in_the_place_of_its_file_stops_no_one(docker: Docker, tmp_
 def test_a_file_is_read_up_to_a_size(docker: Docker) -> None:
     file = docker.root / f"var/lib/docker/containers/{ID}/config.v2.json"
     with file.open("a") as opened:
-        opened.write(" " * (MOST_BYTES - file.stat().st_size))
+        opened.write(" " * (MAX_BYTES - file.stat().st_size))
     assert docker.container() == WEB
     with file.open("a") as opened:
         opened.write(" ")

@@ -1,0 +1,40 @@
+"""Certificates and keys of TLS as texts that were read once: OpenSSL itself would wait for a file that is a named pipe,
+and reads certificates and keys of clients from files alone. A key must not get on a disk.
+"""
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+def client_context(authorities: str = "") -> ssl.SSLContext:
+    """Return what trusts these authorities alone, in PEM; the system's when empty. Raises ssl.SSLError."""
+    return ssl.create_default_context(cadata=_ascii(authorities) or None)
+
+
+def trust(context: ssl.SSLContext, authorities: str) -> None:
+    """Trust these authorities, too. Raises ssl.SSLError."""
+    context.load_verify_locations(cadata=_ascii(authorities))
+
+
+def load_pair(context: ssl.SSLContext, certificate: str, key: str, passphrase: str = "") -> None:
+    """Show this certificate, in PEM. Raises ssl.SSLError. A key with another passphrase is not asked for at the
+    terminal."""
+    with _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
+        context.load_cert_chain(certificate_path, key_path, password=passphrase)
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    """Yield the path of a file that is nothing but memory."""
+    descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
+    with open(descriptor, "wb") as file:
+        file.write(text.encode())
+        file.flush()
+        yield f"/proc/self/fd/{descriptor}"
+
+
+def _ascii(text: str) -> str:
+    """Return what the library takes: comments between certificates may be in any language."""
+    return text.encode("ascii", "replace").decode()

@@ -72,6 +72,11 @@ class Messages:
         if self.docs is not None:
             self.docs = [self.docs[i] for i in keep]
 
+    def move(self, offset: int) -> None:
+        """Let what begins at the byte 0 begin at this one."""
+        self.offsets = [offset + place for place in self.offsets]
+        self.start, self.end = self.start + offset, self.end + offset
+
     def pieces(self, places: Sequence[int]) -> Iterator[Messages]:
         """Yield the same in several runs, which end at these places, ascending, and at the end. No message or
         interleaved stretch may lie across a place."""

@@ -6,6 +6,7 @@ and column. A request is taken as a whole or refused as a whole, so that its sen
 """
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,7 +21,7 @@ from shipper.text import cut_text
 
 LINES = "text/plain"
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines")
-_BLANK = " \t\r\n\ufeff"
+_BLANK = re.compile("[ \t\r\n\ufeff]*")
 _NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null", list: "a list"}
 
 
@@ -57,12 +58,11 @@ class BodyReader:
         self._max_bytes = max_bytes
         self._originals = originals
 
-    def read(self, body: bytes, content_type: str, start: int, headers: Doc | None) -> Messages:
-        """Return the events of a body, whose first byte has the offset `start`. Raises RefusedRequest with the line
-        and the reason."""
+    def read(self, body: bytes, content_type: str, headers: Doc | None) -> Messages:
+        """Return the events of a body, whose first byte has the offset 0. Raises RefusedRequest with the line and the
+        reason."""
         messages = self._lines(body) if content_type == LINES else self._json(body, content_type)
-        messages.offsets = [start + offset for offset in messages.offsets]
-        messages.start, messages.end = start, start + len(body)
+        messages.start, messages.end = 0, len(body)
         if headers:
             self._placing.add(messages.documents(), headers)
         self._limit(messages)
@@ -83,7 +83,7 @@ class BodyReader:
     def _json(self, body: bytes, content_type: str) -> Messages:
         objects = self._fast(body, content_type)
         if objects is None:
-            objects = _sequence(body, originals=self._originals)
+            objects = _sequence(body, self._most_events, originals=self._originals)
             self._check_count(len(objects.values))
         texts, docs = self._placing.place(objects.values, has_null=b"null" in body)
         if self._originals:
@@ -167,14 +167,14 @@ def _is_list_of_objects(value: Any) -> bool:
 _DECODER = json.JSONDecoder(parse_int=float)
 
 
-def _sequence(body: bytes, *, originals: bool) -> _Values:
-    """Return the objects of JSON values in a row, whatever separates them. Raises RefusedRequest."""
+def _sequence(body: bytes, most_events: int, *, originals: bool) -> _Values:
+    """Return the objects of JSON values in a row, whatever separates them; of too many, some. Raises RefusedRequest."""
     text = body.decode("utf-8", "replace")
     # Of another text the bytes are not those of the characters: U+FFFD stands for some that are not UTF-8.
     exact = len(text) == len(body)
     objects = _Values([], [], [], [])
     place = _skip(text, 0)
-    while place < len(text):
+    while place < len(text) and len(objects.values) <= most_events:
         piece, end = _piece(text, place)
         values = _objects(piece, text, place)
         following = _skip(text, end)
@@ -200,9 +200,8 @@ def _bytes_of(text: str, first: int, stop: int, size: int) -> tuple[int, int]:
 
 
 def _skip(text: str, place: int) -> int:
-    while place < len(text) and text[place] in _BLANK:
-        place += 1
-    return place
+    skipped = _BLANK.match(text, place)
+    return place if skipped is None else skipped.end()
 
 
 def _piece(text: str, place: int) -> tuple[str, int]:

@@ -1,35 +1,18 @@
-"""One connection: requests one after the other, each read, handed over, and answered before the next is looked at.
-
-    IDLE       between two requests, or before the first one
-    HEAD       some bytes of a head are there
-    BODY       the head was accepted, the body is awaited
-    WAITING    the request was handed over; its answer depends on the pipeline, or on the time
-    LINGERING  refused before all of it was read: what still comes is ignored for a moment, for a connection that is
-               closed with unread bytes is reset, and the client may lose the answer
-    CLOSED
+"""One connection: requests one after the other, each read, handed over, and answered before the next is looked at
+(`states`).
 
 Used by the server's thread only. `tick` is called from time to time, and ends what has lasted too long.
 """
 
 import asyncio
-import enum
 
 from monitor.exchange import Head, RefusedRequest, check_request_line, read_head
 from shipper.source.feeds.http import answers
 from shipper.source.feeds.http.endpoint import HttpEndpoint
 from shipper.source.feeds.http.framing import ChunkedBody, SizedBody
 from shipper.source.feeds.http.handover import Delivery
-from shipper.source.feeds.http.judging import Accepted, Answer
-
-
-class State(enum.Enum):
-    IDLE = enum.auto()
-    HEAD = enum.auto()
-    BODY = enum.auto()
-    WAITING = enum.auto()
-    LINGERING = enum.auto()
-    CLOSED = enum.auto()
-
+from shipper.source.feeds.http.judging import Accepted, Answer, Received
+from shipper.source.feeds.http.states import BUSY, State
 
 STEPS_AT_ONCE = 100  # heads and bodies, after which the other connections have their turn
 
@@ -81,7 +64,7 @@ class Conversation(asyncio.Protocol):
                 self._close()
             return
         self._received += data
-        if self._state is not State.WAITING:
+        if self._state not in BUSY:
             self._advance()
         elif len(self._received) > self._endpoint.patience.ahead_bytes and self._transport is not None:
             self._transport.pause_reading()
@@ -98,7 +81,7 @@ class Conversation(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Keep the connection for the answer of a whole request, whose client reads still; TLS ends both ways."""
-        is_awaited = self._state is State.WAITING and self._transport is not None and self._transport.can_write_eof()
+        is_awaited = self._state in BUSY and self._transport is not None and self._transport.can_write_eof()
         self._has_ended = is_awaited
         return is_awaited
 
@@ -123,6 +106,8 @@ class Conversation(asyncio.Protocol):
                 self._close()
             case State.HEAD | State.BODY:
                 self._refuse(RefusedRequest(408, "the request took too long to arrive"), ends=True)
+            case State.READING:
+                self._refuse(RefusedRequest(503, "there was no time to read the request: send it again"), ends=True)
             case State.WAITING:
                 self._give_up("its events were neither delivered nor on disk in time")
 
@@ -133,6 +118,8 @@ class Conversation(asyncio.Protocol):
             case State.IDLE:
                 self._close()
             case State.HEAD | State.BODY:
+                self._refuse(self._stopping(), ends=True)
+            case State.READING if not answers_waiting:
                 self._refuse(self._stopping(), ends=True)
             case State.WAITING if not answers_waiting:
                 self._give_up("the shipper stops")
@@ -183,7 +170,7 @@ class Conversation(asyncio.Protocol):
     def _continue(self) -> None:
         if self._state is State.CLOSED:
             return
-        if self._state is not State.WAITING:
+        if self._state not in BUSY:
             self._read_on()
         self._advance()
 
@@ -242,16 +229,38 @@ class Conversation(asyncio.Protocol):
 
     def _read_body(self) -> bool:
         body = self._body
-        body.take(self._received)
+        has_more = body.take(self._received)
         size = len(body.content)
         self._endpoint.hold(size - self._counted)
         self._counted = size
         if not body.is_complete:
-            return False
+            return has_more
         accepted = self._accepted
         assert accepted is not None
-        received = self._endpoint.events(accepted, bytes(body.content))
+        content = bytes(body.content)
+        if self._endpoint.takes_long(accepted, content):
+            counted, self._counted = self._counted, 0
+            self._state, self._deadline = State.READING, self._endpoint.now() + self._endpoint.patience.request
+            self._endpoint.read_aside(accepted, content, counted, self._was_read)
+            return False
+        received = self._endpoint.events(accepted, content)
         self._release()
+        return self._hand_over(accepted, received)
+
+    def _was_read(self, accepted: Accepted, received: Received | RefusedRequest) -> None:
+        """Answer, or hand over, what was read of a request; its client may have left."""
+        if self._state is not State.READING or self._accepted is not accepted:
+            return
+        try:
+            if isinstance(received, RefusedRequest):
+                raise received
+            self._hand_over(accepted, received)
+        except RefusedRequest as refused:
+            self._refuse(refused, ends=False)
+        self._advance()
+
+    def _hand_over(self, accepted: Accepted, received: Received) -> bool:
+        """Return whether the request is answered already. Raises RefusedRequest."""
         if not received.messages.texts:
             self._answer(self._endpoint.success())
             return True

@@ -1,13 +1,17 @@
-"""Bodies that are compressed, within a bound of what they decompress to."""
+"""Bodies that are compressed, within bounds of what they decompress to and of how many pieces they consist of."""
 
 import zlib
+from typing import Any
 
 from monitor.exchange import RefusedRequest
 
 GZIP = 16  # added to zlib's window bits: a header of gzip is expected
 ACCEPTED = "gzip, zstd"
-# Bytes of zstd that are decompressed at once: four of them may become 128 KiB, and there is no bound to ask for.
-PIECE = 256
+# Bytes that are decompressed at once, so that no more than these are copied behind the end of a member or frame. Four
+# bytes of zstd may become 128 KiB, and there is no bound to ask for.
+GZIP_PIECE = 4096
+ZSTD_PIECE = 256
+MAX_MEMBERS = 10_000  # members of gzip or frames of zstd in a row; each costs some time, also an empty one
 
 
 def is_known(encoding: str) -> bool:
@@ -16,55 +20,48 @@ def is_known(encoding: str) -> bool:
 
 def decompress(body: bytes, encoding: str, most: int) -> bytes:
     """Return the content of a body of a known encoding. Raises RefusedRequest for a damaged one, and for one of more
-    than `most` bytes."""
+    than `most` bytes or MAX_MEMBERS members."""
     match encoding:
         case "gzip" | "x-gzip":
-            return _gzip(body, most)
+            try:
+                return _content(body, most, GZIP_PIECE, lambda: zlib.decompressobj(zlib.MAX_WBITS + GZIP), (most + 1,))
+            except zlib.error as error:
+                raise RefusedRequest(400, f"the body cannot be decompressed: {error}") from error
         case "zstd":
             return _zstd(body, most)
     return body
 
 
-def _gzip(body: bytes, most: int) -> bytes:
-    content = b""
-    while body:  # members in a row are one content
-        member = zlib.decompressobj(zlib.MAX_WBITS + GZIP)
-        try:
-            content += member.decompress(body, most + 1 - len(content))
-        except zlib.error as error:
-            raise RefusedRequest(400, f"the body cannot be decompressed: {error}") from error
-        if len(content) > most:
-            raise too_large(most)
-        if not member.eof:
-            raise RefusedRequest(400, "the body cannot be decompressed: its end is missing")
-        body = member.unused_data
-    return content
-
-
 def _zstd(body: bytes, most: int) -> bytes:
     import zstandard  # hardly any client sends it
 
-    content = bytearray()
     # The memory of a frame's window is bounded too: a header may ask for gigabytes.
     window = max(2 * most, 1024)
     decompressor = zstandard.ZstdDecompressor(max_window_size=window)
     try:
         if zstandard.get_frame_parameters(body).window_size > window:
             raise too_large(most)
-        while body:
-            frame = decompressor.decompressobj()
-            for start in range(0, len(body), PIECE):
-                content += frame.decompress(body[start : start + PIECE])
-                if len(content) > most:
-                    raise too_large(most)
-                if frame.eof:
-                    body = frame.unused_data + body[start + PIECE :]
-                    break
-            else:
-                raise RefusedRequest(400, "the body cannot be decompressed: its end is missing")
+        return _content(body, most, ZSTD_PIECE, decompressor.decompressobj, ())
     except zstandard.ZstdError as error:
         raise RefusedRequest(400, f"the body cannot be decompressed: {error}") from error
-    return bytes(content)
+
+
+def _content(body: bytes, most: int, piece: int, make: Any, bound: tuple[int, ...]) -> bytes:
+    """Return the content of members in a row, which is one. `make` returns what decompresses a member; it is given
+    bytes and `bound`."""
+    content, data, place = bytearray(), memoryview(body), 0
+    for _ in range(MAX_MEMBERS):
+        member = make()
+        while not member.eof:
+            if place == len(body):
+                raise RefusedRequest(400, "the body cannot be decompressed: its end is missing")
+            content += member.decompress(data[place : place + piece], *bound)
+            place = min(place + piece, len(body)) - len(member.unused_data)
+            if len(content) > most:
+                raise too_large(most)
+        if place == len(body):
+            return bytes(content)
+    raise RefusedRequest(413, f"the body has more than {MAX_MEMBERS} compressed parts: send it as one")
 
 
 def too_large(most: int) -> RefusedRequest:

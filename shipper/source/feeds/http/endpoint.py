@@ -17,6 +17,12 @@ from shipper.source.feeds.http.limits import Limits
 
 logger = logging.getLogger(__name__)
 
+QUICK_BYTES = 32 * 1024  # a body of so many is read faster than another thread is woken for it
+
+# Has the server's thread call a function; has another thread do some work, and the server's what the work returns.
+Soon = Callable[[Callable[[], None]], None]
+Aside = Callable[[Callable[[], Callable[[], None]]], None]
+
 
 @dataclass(slots=True)
 class HttpCounts:
@@ -44,12 +50,10 @@ class Connected(Protocol):
 
 
 class HttpEndpoint:
-    """`name` is what listens, in messages: "http 127.0.0.1:8000/". `soon` has a function called by the server's thread,
-    whose alone everything else is."""
+    """`name` is what listens, in messages: "http 127.0.0.1:8000/". Everything is the server's thread's alone, except
+    what is done `aside`."""
 
-    def __init__(
-        self, name: str, judge: Judge, handover: Handover, limits: Limits, soon: Callable[[Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, name: str, judge: Judge, handover: Handover, limits: Limits, soon: Soon, aside: Aside) -> None:
         self.patience = limits.patience
         self.retry_after = limits.retry_after
         self.counts = HttpCounts()
@@ -61,6 +65,7 @@ class HttpEndpoint:
         self._in_flight = judge.in_flight
         self._handover = handover
         self.soon = soon
+        self._aside = aside
         self._offset = 0  # where the next request begins, in bytes of all contents so far
         self._asked: dict[Delivery, Connected] = {}
         self._settled: deque[Delivery] = deque()
@@ -117,12 +122,37 @@ class HttpEndpoint:
 
     def events(self, accepted: Accepted, body: bytes) -> Received:
         """Return the events of a request. Raises RefusedRequest."""
-        return self._judge.events(accepted, body, self._offset)
+        return self._judge.events(accepted, body)
+
+    @staticmethod
+    def takes_long(accepted: Accepted, body: bytes) -> bool:
+        """True if the others should not wait while the events of a request are made."""
+        return len(body) > QUICK_BYTES or accepted.encoding not in ("", "identity")
+
+    def read_aside(
+        self, accepted: Accepted, body: bytes, counted: int, done: Callable[[Accepted, Received | RefusedRequest], None]
+    ) -> None:
+        """Have another thread make the events of a request, then call `done`. `counted`: bytes that are in memory for
+        it until then, whatever becomes of its client."""
+
+        def read() -> Callable[[], None]:
+            try:
+                received: Received | RefusedRequest = self._judge.events(accepted, body)
+            except RefusedRequest as refused:
+                received = refused
+            return lambda: finish(received)
+
+        def finish(received: Received | RefusedRequest) -> None:
+            self.hold(-counted)
+            done(accepted, received)
+
+        self._aside(read)
 
     def deliver(self, received: Received, conversation: Connected) -> Delivery:
         """Hand over; `Connected.settled` is called when all is delivered. Raises RefusedRequest."""
+        self._in_flight.hold(received.cost)
+        received.messages.move(self._offset)
         delivery = Delivery(received.messages, received.cost, self.settled)
-        self._in_flight.hold(delivery.cost)
         self._offset = received.messages.end
         self._asked[delivery] = conversation
         self._handover.put(delivery)

@@ -10,6 +10,8 @@ _LENGTH = re.compile("[0-9]{1,18}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t -~\x80-\xff]*)?")
 LONGEST_CHUNK_LINE = 1024
 MOST_TRAILERS = 8192  # bytes of fields behind the last chunk
+CHUNKS_AT_ONCE = 50
+MAX_CHUNKS = 1_000_000  # each costs some time, also a tiny one
 
 
 class SizedBody:
@@ -21,11 +23,12 @@ class SizedBody:
     def is_complete(self) -> bool:
         return len(self.content) == self._length
 
-    def take(self, received: bytearray) -> None:
-        """Take what belongs to the body from the start of what was received."""
+    def take(self, received: bytearray) -> bool:
+        """Take what belongs to the body from the start of what was received. Return False: all of it was taken."""
         wanted = self._length - len(self.content)
         self.content += received[:wanted]
         del received[:wanted]
+        return False
 
 
 class ChunkedBody:
@@ -36,25 +39,28 @@ class ChunkedBody:
         self._remaining = 0  # bytes of the chunk, with the line end behind it
         self._in_trailers = False
         self._trailers = 0
+        self._chunks = 0
 
-    def take(self, received: bytearray) -> None:
-        """Take what belongs to the body from the start of what was received. Raises RefusedRequest."""
-        while not self.is_complete:
-            if self._remaining:
-                if not self._take_chunk(received):
-                    return
-                continue
+    def take(self, received: bytearray) -> bool:
+        """Take what belongs to the body from the start of what was received, some chunks at a time. Return whether
+        there may be more of it. Raises RefusedRequest."""
+        for _ in range(CHUNKS_AT_ONCE):
+            if self._remaining and not self._take_chunk(received):
+                return False
             end = received.find(b"\r\n", 0, LONGEST_CHUNK_LINE)
             if end < 0:
                 if len(received) >= LONGEST_CHUNK_LINE:
                     raise RefusedRequest(400, "the body has a chunk without its size")
-                return
+                return False
             line = bytes(received[:end])
             del received[: end + 2]
             if self._in_trailers:
                 self._pass_trailer(line)
             else:
                 self._begin_chunk(line)
+            if self.is_complete:
+                return False
+        return True
 
     def _take_chunk(self, received: bytearray) -> bool:
         """Take some of a chunk; False if the rest of it is still to come."""
@@ -77,6 +83,9 @@ class ChunkedBody:
         size = int(match[1], 16)
         if len(self.content) + size > self._most:
             raise too_large(self._most)
+        self._chunks += 1
+        if self._chunks > MAX_CHUNKS:
+            raise RefusedRequest(413, f"the body has more than {MAX_CHUNKS} chunks: send larger ones")
         if size:
             self._remaining = size + 2
         else:

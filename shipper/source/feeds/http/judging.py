@@ -130,15 +130,15 @@ class Judge:
         """Raises RefusedRequest."""
         return body_of(head, self._config.max_body_bytes)
 
-    def events(self, accepted: Accepted, body: bytes, start: int) -> Received:
-        """Return the events of a body; the first byte of its content has this offset. Raises RefusedRequest."""
+    def events(self, accepted: Accepted, body: bytes) -> Received:
+        """Return the events of a body. Any thread may call it. Raises RefusedRequest."""
         self._access.check_signature(accepted.head.headers, body)
         content = decompress(body, accepted.encoding, self._config.max_body_bytes)
         if not content:
             raise RefusedRequest(406, "the body is empty")
         memory = memory_of(content, accepted.content_type)
         self.in_flight.check_size(memory)
-        messages = self._reader.read(content, accepted.content_type, start, self._headers(accepted.head))
+        messages = self._reader.read(content, accepted.content_type, self._headers(accepted.head))
         received = Received(messages, max(memory, cost_of(messages)))
         self.in_flight.check_size(received.cost)
         return received

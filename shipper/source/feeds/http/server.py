@@ -1,7 +1,8 @@
 """The thread that serves an input of type http: an event loop with all of its connections.
 
 One thread for all: a connection without a request costs nothing but its memory. It reads bodies and makes events of
-them; the reading thread takes these from the `Handover`, and calls back when they are delivered or on disk.
+them, of large and compressed ones on a second thread, so that no client waits for the work that another one causes;
+the reading thread takes these from the `Handover`, and calls back when they are delivered or on disk.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Protocol
 
@@ -53,7 +55,8 @@ class Server:
         tls: Tls | None,
     ) -> None:
         self._loop = asyncio.new_event_loop()
-        self.endpoint = HttpEndpoint(name, judge, handover, limits, self._call)
+        self.endpoint = HttpEndpoint(name, judge, handover, limits, self._call, self._aside)
+        self._bodies = ThreadPoolExecutor(1, "http bodies")  # its thread starts with the first large body
         self.is_port_closed = False
         self.problem = ""
         self._throttle = Throttle(time.monotonic)
@@ -85,6 +88,13 @@ class Server:
     def _call(self, function: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the thread has ended
             self._loop.call_soon_threadsafe(function)
+
+    def _aside(self, work: Callable[[], Callable[[], None]]) -> None:
+        def finish(future: "Future[Callable[[], None]]") -> None:
+            if not future.cancelled():
+                self._call(lambda: future.result()())  # what the work raised is the loop's to log
+
+        self._bodies.submit(work).add_done_callback(finish)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -179,5 +189,6 @@ class Server:
             self._loop.call_later(TICK_SECONDS, self._end_when_idle)
 
     def _stop(self) -> None:
+        self._bodies.shutdown(wait=False, cancel_futures=True)
         self.endpoint.abort()
         self._loop.call_soon(self._loop.stop)  # after what `abort` has left to do

@@ -100,13 +100,16 @@ def post(
 
 @dataclass
 class Room:
-    """`take` is the reading thread."""
+    """`take` is the reading thread. `aside`: what the thread for large bodies has to do, if `defers`; else it is done
+    at once."""
 
     config: HttpInputConfig = field(default_factory=lambda: HttpInputConfig(id="web", prefix="."))
     clock: ManualClock = field(default_factory=ManualClock)
 
     def __post_init__(self) -> None:
         config = self.config
+        self.defers = False
+        self.aside = list[Callable[[], Callable[[], None]]]()
         self.handover = Handover(lambda: None)
         self.in_flight = InFlight(config)
         patience = patience_of(config, PATIENCE)
@@ -115,8 +118,14 @@ class Room:
         )
         limits = Limits(config.max_connections, config.retry_after, patience)
         judge = Judge(config, reader, self.in_flight, patience)
-        self.endpoint = HttpEndpoint("http localhost:8000/", judge, self.handover, limits, _at_once)
+        self.endpoint = HttpEndpoint("http localhost:8000/", judge, self.handover, limits, _at_once, self._do_aside)
         self.endpoint.now = self.clock.monotonic
+
+    def _do_aside(self, work: Callable[[], Callable[[], None]]) -> None:
+        if self.defers:
+            self.aside.append(work)
+        else:
+            work()()
 
     def connect(self, *, tls: bool = False) -> Client:
         return Client(Conversation(self.endpoint), tls=tls)

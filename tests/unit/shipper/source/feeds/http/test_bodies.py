@@ -23,7 +23,7 @@ def reader(
 
 def events(body: bytes | str, kind: str = JSON, prefix: str = ".") -> list[tuple[str, Doc]]:
     data = body if isinstance(body, bytes) else body.encode()
-    return pairs(reader(prefix).read(data, kind, 0, None))
+    return pairs(reader(prefix).read(data, kind, None))
 
 
 def pairs(messages: Messages) -> list[tuple[str, Doc]]:
@@ -64,7 +64,8 @@ def test_objects_in_a_row_are_events_whatever_is_between_them(body: str, kind: s
 def test_the_bytes_of_events_follow_each_other_and_do_not_overlap(body: bytes, kind: str) -> None:
     if kind != TEXT and body == b"a\n\nb":
         return
-    messages = reader().read(body, kind, 1000, None)
+    messages = reader().read(body, kind, None)
+    messages.move(1000)
     assert (messages.start, messages.end) == (1000, 1000 + len(body))
     ends = [offset + length for offset, length in zip(messages.offsets, messages.lengths, strict=True)]
     assert messages.offsets[0] == 1000
@@ -74,7 +75,7 @@ def test_the_bytes_of_events_follow_each_other_and_do_not_overlap(body: bytes, k
 
 
 def test_each_line_has_its_own_bytes() -> None:
-    messages = reader().read(b'{"a":1}\n\n{"b":22}', NDJSON, 0, None)
+    messages = reader().read(b'{"a":1}\n\n{"b":22}', NDJSON, None)
     assert (messages.offsets, messages.lengths) == ([0, 9], [8, 8])
 
 
@@ -138,13 +139,13 @@ def test_an_event_has_the_time_of_its_object_and_keeps_what_identifies_it() -> N
 
 
 def test_dotted_names_become_objects_if_that_is_wanted() -> None:
-    messages = reader(expand_keys=True).read(b'{"log.level":"info","message":"m"}', JSON, 0, None)
+    messages = reader(expand_keys=True).read(b'{"log.level":"info","message":"m"}', JSON, None)
     assert pairs(messages) == [("m", {"log": {"level": "info"}})]
 
 
 def test_null_is_left_out_unless_it_is_kept() -> None:
     assert events('[{"a": null, "b": [null]}]') == [("", {"b": [None]})]
-    assert pairs(reader(keep_null=True).read(b'{"a":null}', JSON, 0, None)) == [("", {"a": None})]
+    assert pairs(reader(keep_null=True).read(b'{"a":null}', JSON, None)) == [("", {"a": None})]
 
 
 def test_lines_of_text_are_events() -> None:
@@ -152,11 +153,11 @@ def test_lines_of_text_are_events() -> None:
 
 
 def test_headers_are_put_into_every_event_by_itself() -> None:
-    messages = reader().read(b'[{"a":1},{"a":2}]', JSON, 0, {"X-Id": ["7"]})
+    messages = reader().read(b'[{"a":1},{"a":2}]', JSON, {"X-Id": ["7"]})
     assert messages.docs is not None
     messages.docs[0]["headers"]["X-Id"].append("8")
     assert messages.docs[1] == {"a": 2, "headers": {"X-Id": ["7"]}}
-    assert pairs(reader().read(b"line", TEXT, 0, {"X-Id": ["7"]})) == [("line", {"headers": {"X-Id": ["7"]}})]
+    assert pairs(reader().read(b"line", TEXT, {"X-Id": ["7"]})) == [("line", {"headers": {"X-Id": ["7"]}})]
 
 
 @pytest.mark.parametrize(
@@ -170,14 +171,14 @@ def test_headers_are_put_into_every_event_by_itself() -> None:
     ],
 )
 def test_the_original_is_kept_beside_what_the_event_has(body: bytes, kind: str, expected: list[str]) -> None:
-    messages = reader(originals=True).read(body, kind, 0, None)
+    messages = reader(originals=True).read(body, kind, None)
     assert [doc["event"]["original"] for doc in messages.docs or []] == expected
     if b"event" not in body:
         assert (messages.docs or [{}])[0]["event"]["dataset"] == "app"
 
 
 def test_a_message_that_is_too_long_is_cut_and_flagged() -> None:
-    messages = reader(limit=10).read(b'{"message":"0123456789abc"}\n{"message":"m"}', NDJSON, 0, None)
+    messages = reader(limit=10).read(b'{"message":"0123456789abc"}\n{"message":"m"}', NDJSON, None)
     assert (messages.texts, messages.flags) == (["0123456789", "m"], {0: (TRUNCATED,)})
 
 

@@ -471,6 +471,50 @@ class TestBounds:
         delivery.resolve_part()
         assert room.in_flight.bytes == 0
 
+    def test_the_bytes_of_a_large_body_are_in_flight_until_it_is_read_whoever_has_left(self, room: Room) -> None:
+        room.defers = True
+        first, second = room.connect(), room.connect()
+        body = gzip.compress(b'{"message":"a"}', mtime=0)
+        first.send(post(body, "Content-Encoding: gzip"))
+        second.send(post(body, "Content-Encoding: gzip"))
+        first.leave()
+        assert room.in_flight.bytes == 2 * len(body)
+        for work in room.aside:
+            work()()
+        assert room.ship() == ["a"]
+        assert second.statuses() == [200]
+        assert room.in_flight.bytes == 0
+
+    def test_a_large_body_is_answered_before_the_request_behind_it(self, room: Room) -> None:
+        room.defers = True
+        client = room.connect()
+        damaged = post(b"no gzip", "Content-Encoding: gzip")
+        client.send(damaged + post('{"message":"b"}'))
+        assert client.statuses() == []
+        room.aside.pop()()()
+        assert client.statuses() == [400]
+        assert room.ship() == ["b"]
+        assert client.statuses() == [200]
+
+    def test_a_large_body_that_is_not_read_in_time_is_refused_and_not_taken(self, room: Room) -> None:
+        room.defers = True
+        client = room.connect()
+        client.send(post(gzip.compress(b'{"message":"a"}', mtime=0), "Content-Encoding: gzip"))
+        room.wait(61)
+        assert client.statuses() == [503]
+        room.aside.pop()()()
+        assert room.ship() == []
+        assert room.in_flight.bytes == 0
+
+    def test_a_stop_refuses_a_large_body_that_is_not_read_yet(self, room: Room) -> None:
+        room.defers = True
+        client = room.connect()
+        client.send(post(gzip.compress(b'{"message":"a"}', mtime=0), "Content-Encoding: gzip"))
+        room.endpoint.stop(answers_waiting=True)
+        assert client.statuses() == []
+        room.endpoint.stop(answers_waiting=False)
+        assert client.statuses() == [503]
+
     def test_a_client_that_has_reset_its_connection_holds_up_no_other(self, room: Room) -> None:
         first, second = room.connect(), room.connect()
         for client in (first, second):

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from monitor.exchange import RefusedRequest
-from shipper.source.feeds.http.decompression import decompress, is_known
+from shipper.source.feeds.http.decompression import MAX_MEMBERS, decompress, is_known
 
 CONTENT = b'{"a":1}\n' * 100
 GZIP = gzip.compress(CONTENT, mtime=0)
@@ -60,6 +60,15 @@ def test_what_would_become_too_large_is_refused_before_it_is(encoding: str) -> N
         decompress(body, encoding, 1000)
     assert tracemalloc.get_traced_memory()[1] < 24 * 1024**2
     tracemalloc.stop()
+    assert refused.value.response.status == 413
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_members_in_a_row_are_one_content_up_to_a_bound(encoding: str) -> None:
+    member = gzip.compress(b"x", mtime=0) if encoding == "gzip" else zstandard.ZstdCompressor().compress(b"x")
+    assert decompress(member * MAX_MEMBERS, encoding, 10**6) == b"x" * MAX_MEMBERS
+    with pytest.raises(RefusedRequest, match="more than 10000 compressed parts") as refused:
+        decompress(member * (MAX_MEMBERS + 1), encoding, 10**6)
     assert refused.value.response.status == 413
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.exchange import Head, RefusedRequest
-from shipper.source.feeds.http.framing import ChunkedBody, SizedBody, body_of
+from shipper.source.feeds.http.framing import CHUNKS_AT_ONCE, MAX_CHUNKS, ChunkedBody, SizedBody, body_of
 
 CHUNKED = b"5\r\nhello\r\n1;name=value\r\n \r\nA\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n"
 
@@ -17,7 +17,8 @@ def taken(body: SizedBody | ChunkedBody, data: bytes, size: int) -> bytes:
     received = bytearray()
     for start in range(0, len(data), size):
         received += data[start : start + size]
-        body.take(received)
+        while body.take(received):
+            pass
     return bytes(received)
 
 
@@ -60,6 +61,17 @@ def test_chunks_that_are_malformed_or_too_many_are_refused(data: bytes, status: 
     with pytest.raises(RefusedRequest) as refused:
         taken(body, data, 1000)
     assert refused.value.response.status == status
+
+
+def test_chunks_are_taken_some_at_a_time_and_up_to_a_bound() -> None:
+    body, received = ChunkedBody(MAX_CHUNKS), bytearray(b"1\r\na\r\n" * (MAX_CHUNKS + 1))
+    assert body.take(received)
+    assert 0 < len(body.content) <= CHUNKS_AT_ONCE
+    for _ in range(MAX_CHUNKS // CHUNKS_AT_ONCE - 1):
+        assert body.take(received)
+    with pytest.raises(RefusedRequest, match="more than") as refused:
+        body.take(received)
+    assert refused.value.response.status == 413
 
 
 @pytest.mark.parametrize(

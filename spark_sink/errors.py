@@ -8,6 +8,7 @@ Kafka's client reports is in `kafka.failures`.
 """
 
 import re
+from collections.abc import Iterable
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
@@ -60,6 +61,12 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )
+
+
+def enumerated(names: Iterable[str], most: int = 5) -> str:
+    """Return names for a message: "a, b and 7 more"."""
+    known = list(names)
+    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
 
 
 def translate(text: str, doing: str) -> SinkError:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
+from spark_sink.errors import enumerated
+
 Partition = tuple[str, int]  # topic, number
 Offsets = Mapping[Partition, int]
 NO_OFFSETS: Offsets = MappingProxyType({})
@@ -81,5 +83,4 @@ def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> di
 
 def describe_partitions(partitions: Collection[Partition], most: int = 5) -> str:
     """Return the partitions for a message: "logs/0, logs/1 and 7 more"."""
-    shown = [f"{topic}/{number}" for topic, number in sorted(partitions)]
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+    return enumerated((f"{topic}/{number}" for topic, number in sorted(partitions)), most)

@@ -9,7 +9,7 @@ offsets of the old one again.
 from collections.abc import Iterable, Mapping, Sequence
 
 from spark_sink.delta import NO_BATCH
-from spark_sink.errors import Refused
+from spark_sink.errors import Refused, enumerated
 from spark_sink.kafka.offsets import Partition, describe_partitions
 from spark_sink.landing.marks import REPAIRING, Marks
 from spark_sink.storage.checkpoint import Checkpoint
@@ -55,7 +55,7 @@ def _check_new(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: 
     for snapshot in tables:
         if snapshot.has_rows_of(topics):
             raise Refused(
-                f"the table {snapshot.table.path} has rows of {', '.join(topics)} already, but the checkpoint "
+                f"the table {snapshot.table.path} has rows of {enumerated(topics)} already, but the checkpoint "
                 f"{checkpoint.path} is missing or new: starting would land them a second time. Either bring the "
                 f"checkpoint back (a backup, or the path it had before); or {RESUME}"
             )
@@ -91,7 +91,7 @@ def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) 
     for table in tables:
         if topics and table.snapshot().has_rows_of(topics):
             raise Refused(
-                f"the table {table.path} has rows of {', '.join(topics)}, and the marks table {marks.path} does not "
+                f"the table {table.path} has rows of {enumerated(topics)}, and the marks table {marks.path} does not "
                 "know it: what has landed there would land a second time. Bring the marks table back (a backup, "
                 "or state.path as it was before); or let the template in table.path name other tables"
             )

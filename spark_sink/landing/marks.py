@@ -19,12 +19,11 @@ A mark may be higher than the rows in the table, never lower: rows up to it are 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
-from pyarrow import acero, dataset
+from pyarrow import compute
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -32,7 +31,7 @@ from spark_sink.errors import SinkError
 from spark_sink.kafka.offsets import Partition
 from spark_sink.records.schema import Column
 from spark_sink.storage.commits import last_turn
-from spark_sink.storage.locations import Location
+from spark_sink.storage.locations import MAX_OPEN, Location
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
@@ -55,6 +54,11 @@ COLUMNS = [column.name for column in MARKS]
 REPAIRING = 2**63 - 1
 # Of the rows of one file, what counts in each column.
 _FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
+_FILE = ["table", "host", "file_id"]
+_PLACE = ["kind", "table", "topic", "partition"]
+_LAST = dict.fromkeys(("landing", "end_offset", "version", "topic_id"), "last")
+_READ = list(dict.fromkeys([*_PLACE, *_FILE, *_LAST, *_FOLDS]))
+MAX_ROWS = 10_000  # as Python's objects at a time
 THING = ("kind", "table", "host", "file_id", "topic", "partition")
 
 File = tuple[str | None, str]  # host, file id
@@ -129,42 +133,42 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(path: str, since: float) -> Marks:
+def load(path: str, since: float, most: int = MAX_OPEN) -> Marks:
     """Return the marks in the table at a path, without the files of which nothing has landed since `since` (seconds of
-    the epoch). Raises SinkError where the table cannot be read."""
+    the epoch). `most`: the data files that are read together. Raises SinkError where the table cannot be read."""
     try:
-        return _load(Location(path), since)
+        return _load(Location(path), since, most)
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise SinkError(f"cannot read the marks table {path}: {error}") from error
 
 
-def _load(location: Location, since: float) -> Marks:
+def _load(location: Location, since: float, most: int) -> Marks:
     marks, table = Marks(), location.open()
     if table is None:
         return marks
     # What another process appends after this version is noticed by the first append of this one.
     marks.turn = max(0, last_turn(table))
-    rows = location.rows(table)
-    is_file = dataset.field("kind") == "file"
-    for row in sorted(rows.to_table(filter=~is_file).to_pylist(), key=itemgetter("landing")):
+    others: list[pa.Table] = []
+    files: list[pa.Table] = []
+    for rows in location.parts(table, most):
+        part = rows.to_table(columns=_READ)
+        is_file = compute.equal(part.column("kind"), "file")
+        others = [_folded([*others, part.filter(compute.invert(is_file))], _PLACE, _LAST)]
+        files = [_folded([*files, part.filter(is_file)], _FILE, _FOLDS)]
+    for row in (row for folded in others for row in folded.sort_by("landing").to_pylist()):
         _add_row(marks, row)
-    for batch in _files(rows, is_file).to_batches():
+    for batch in (batch for folded in files for batch in folded.to_batches(MAX_ROWS)):
         for row in batch.to_pylist():
             _add_file(marks, row, since)
     return marks
 
 
-def _files(rows: dataset.Dataset, is_file: dataset.Expression) -> pa.Table:
-    """Return one row for each file. Between two folds the table has one for each batch: they are never in memory all
-    at once."""
-    keys = ["table", "host", "file_id"]
-    folds = [(name, f"hash_{fold}", None, name) for name, fold in _FOLDS.items()]
-    steps = (
-        acero.Declaration("scan", acero.ScanNodeOptions(rows, columns=["kind", *keys, *_FOLDS], filter=is_file)),
-        acero.Declaration("filter", acero.FilterNodeOptions(is_file)),  # the scan leaves out whole row groups only
-        acero.Declaration("aggregate", acero.AggregateNodeOptions(folds, keys=keys)),
-    )
-    return acero.Declaration.from_sequence(steps).to_table()
+def _folded(parts: list[pa.Table], keys: list[str], folds: Mapping[str, str]) -> pa.Table:
+    """Return one row for each thing. Between two folds the table has one for each batch, so they are never in memory
+    all at once."""
+    columns = [*keys, *folds]
+    rows = pa.concat_tables([part.select(columns) for part in parts]).sort_by("landing")
+    return rows.group_by(keys, use_threads=False).aggregate(list(folds.items())).rename_columns(columns)
 
 
 def _add_row(marks: Marks, row: Mapping[str, Any]) -> None:

@@ -11,8 +11,9 @@ Kafka's time is a part of the place: a topic that was re-created has the same of
 may lie behind its end.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -25,8 +26,13 @@ from spark_sink.kafka.offsets import Partition
 from spark_sink.landing.marks import File, Marks
 from spark_sink.landing.places import PLACE
 from spark_sink.landing.repeats import note_rows
+from spark_sink.records.local_rows import local_rows
+from spark_sink.records.schema import Column as Field
 from spark_sink.storage.locations import Location
 from spark_sink.storage.tables import Table, TableSnapshot
+
+_ENDS = (Field("of_topic", "STRING", ""), Field("number", "INT", ""), Field("end", "BIGINT", ""))
+FEW_TOPICS = 50  # with more, a condition names only the lowest end of all
 
 EndsByTopic: TypeAlias = Mapping[str, Mapping[int, int]]
 
@@ -46,13 +52,12 @@ class OrphanedRows:
     def among(self, rows: DataFrame) -> DataFrame:
         """Return the places of those rows that are in any table: the configuration may have changed, and name another
         table for them now."""
-        among = rows.select(*PLACE).limit(0)
-        for places in self.rows.values():
-            # Under other names, because both sides may come from one table. A lost range has no time.
-            others = places.toDF(*(f"orphaned_{name}" for name in places.columns))
-            same = [rows[name].eqNullSafe(others[f"orphaned_{name}"]) for name in places.columns]
-            among = among.union(rows.join(others, same, "leftsemi").select(*PLACE))
-        return among
+        if not self.rows:
+            return rows.select(*PLACE).limit(0)
+        # Under other names, because both sides may come from one table. A lost range has no time.
+        others = union(list(self.rows.values())).toDF(*(f"orphaned_{name}" for name in PLACE))
+        same = [rows[name].eqNullSafe(others[f"orphaned_{name}"]) for name in PLACE]
+        return rows.join(others, same, "leftsemi").select(*PLACE)
 
     def forget_passed(self, ends: Mapping[Partition, int]) -> None:
         """Forget all orphaned rows when every partition has been read beyond the last one."""
@@ -61,9 +66,9 @@ class OrphanedRows:
                 rows.unpersist()
             self.rows.clear()
 
-    def add(self, table: Table, where: Column) -> bool:
-        """Find the rows of a table that fit the condition. Returns True if there are any."""
-        rows = table.read().where(where).select(*PLACE).persist()
+    def add(self, table: Table, orphans: DataFrame) -> bool:
+        """Add these rows of a table. Returns True if there are any."""
+        rows = orphans.select(*PLACE).persist()
         ends = rows.groupBy("topic", "partition").agg(F.max("kafka_offset").alias("last")).collect()
         if not ends:
             rows.unpersist()
@@ -81,14 +86,21 @@ def find(
     """Return the rows behind the marks' ends, and those of every partition of the topics that has no end yet. Notes
     their files in the marks, as of `seconds` of the epoch."""
     orphaned, ends = OrphanedRows(), _ends_by_topic(marks.ends, topics)
-    where = _behind(ends)
     for snapshot in lines:
         table = snapshot.table
-        if _may_have_rows_behind(snapshot, ends) and orphaned.add(table, where):
-            orphaned.files += note_rows(marks, table.path, table.read().where(where), seconds)
+        if _may_have_rows_behind(snapshot, ends) and orphaned.add(table, _behind(table.read(), ends)):
+            orphaned.files += note_rows(marks, table.path, _behind(table.read(), ends), seconds)
     if _may_have_rows_behind(dead_letter, ends):
-        orphaned.add(dead_letter.table, where)
+        orphaned.add(dead_letter.table, _behind(dead_letter.table.read(), ends))
     return orphaned
+
+
+def union(parts: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of all parts, at least one, by a plan that is as deep as few of them would make it."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return union(parts[:middle]).union(union(parts[middle:]))
 
 
 def _ends_by_topic(ends: Mapping[Partition, int], topics: Iterable[str]) -> EndsByTopic:
@@ -132,13 +144,32 @@ def _is_behind(
     )
 
 
-def _behind(ends: EndsByTopic) -> Column:
-    """Return a condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
+def _behind(rows: DataFrame, ends: EndsByTopic) -> DataFrame:
+    """Return the rows at and behind the ends, and those of other partitions of these topics. The ends are joined: as a
+    condition for each they would be a plan that grows with the partitions."""
+    values = [(topic, number, end) for topic, partitions in ends.items() for number, end in partitions.items()]
+    known = F.broadcast(local_rows(rows.sparkSession, _ENDS, values))
+    same = (rows["topic"] == known["of_topic"]) & (rows["partition"] == known["number"])
+    beyond = F.col("kafka_offset") >= F.coalesce("end", F.lit(0))
+    joined = rows.where(_may_be_behind(ends)).join(known, same, "left").where(beyond)
+    return joined.select(*(rows[name] for name in rows.columns))
+
+
+def _may_be_behind(ends: EndsByTopic) -> Column:
+    """Return a condition that holds for all rows behind the ends, in a form that file statistics can answer."""
+    if len(ends) > FEW_TOPICS:
+        firsts, seconds = zip(*map(_lowest, ends.values()), strict=True)
+        return F.col("topic").isin(list(ends)) & _beyond(min(firsts), min(seconds))
     condition = F.lit(False)
     for topic, partitions in ends.items():
-        new = ~F.col("partition").isin(list(partitions)) if partitions else F.lit(True)
-        beyond = F.lit(False)
-        for partition, end in partitions.items():
-            beyond |= (F.col("partition") == partition) & (F.col("kafka_offset") >= end)
-        condition |= (F.col("topic") == topic) & (beyond | new)
+        condition |= (F.col("topic") == topic) & _beyond(*_lowest(partitions))
     return condition
+
+
+def _beyond(end: int, unknown: int) -> Column:
+    return (F.col("kafka_offset") >= end) | (F.col("partition") >= unknown)
+
+
+def _lowest(partitions: Mapping[int, int]) -> tuple[int, int]:
+    """Return the lowest end, and the lowest number of a partition that has none."""
+    return min(partitions.values(), default=0), next(number for number in count() if number not in partitions)

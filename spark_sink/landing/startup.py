@@ -2,7 +2,8 @@
 
 The order of the steps is the argument for their correctness: a check has to come before any step that could overwrite
 what it looks at. The sink reads the log of each table once for all of them, in step 2 (that of the marks in step 1, and
-once before, for the number of the last append), and again only where step 8 changes the table. Spark lists it twice
+once before, for the number of the last append), and again only where step 8 changes the table; and on a local file
+system once more, for what a power cut has torn. Spark lists it twice
 more for each query over the rows of a table: over the marks in step 1, over lines and dead letter in step 10.
 
     1   read_marks        What has landed. Without it, everything would be new. What a power cut has torn of a log is
@@ -37,7 +38,7 @@ from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
 from spark_sink.delta import NO_BATCH
-from spark_sink.errors import Refused
+from spark_sink.errors import Refused, enumerated
 from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
 from spark_sink.landing.batch_writer import BatchWriter
@@ -190,7 +191,9 @@ class Startup:
         orphaned.files += rebuilt
         if orphaned.rows:
             self.log(
-                f"a batch was begun and not completed: its rows in {', '.join(orphaned.rows)} are not landed again"
+                f"rows of {enumerated(orphaned.rows)} lie behind what the marks say has landed: a batch was killed, a "
+                "topic was re-created, or a partition is read again. Records at the same place in Kafka, of the same "
+                "time, do not land again"
             )
         return orphaned
 

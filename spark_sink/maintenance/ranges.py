@@ -107,9 +107,7 @@ def pieces(starts: Offsets, ends: Offsets, most: int) -> Iterator[tuple[Offsets,
 
 
 def within(starts: Offsets, ends: Offsets) -> Column:
-    """Return a condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
-    condition = F.lit(False)
-    for (topic, number), first in starts.items():
-        offset = F.col("kafka_offset").between(first, ends[topic, number] - 1)
-        condition |= (F.col("topic") == topic) & (F.col("partition") == number) & offset
-    return condition
+    """Return a condition that holds for all rows of these ranges, and for others of their topics, in a form that file
+    statistics can answer: it does not grow with the partitions."""
+    offsets = F.col("kafka_offset").between(min(starts.values()), max(ends.values()) - 1)
+    return F.col("topic").isin(sorted({topic for topic, _ in starts})) & offsets

@@ -13,7 +13,7 @@ from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.offset_ranges import between
 from spark_sink.kafka.offsets import Offsets
 from spark_sink.landing.batch_writer import BatchWriter
-from spark_sink.landing.orphaned_rows import OrphanedRows
+from spark_sink.landing.orphaned_rows import OrphanedRows, union
 from spark_sink.landing.places import PLACE
 from spark_sink.landing.range_tasks import WrittenBatch
 from spark_sink.landing.staged import Unnamed
@@ -71,12 +71,15 @@ class KafkaRepair:
         """Land the records of this range that no table has. Returns how many they were."""
         place = within(starts, ends)
         existing = [table for table in self.writer.tables.all(self.writer.marks) if table.exists()]
-        known = OrphanedRows({table.path: table.read().where(place).select(*PLACE) for table in existing})
+        places = [table.read().where(place).select(*PLACE) for table in existing]
+        # Together: with a template each of many tables asks for what all of them have.
+        known = OrphanedRows({"": union(places).persist()} if places else {})
         written = self.writer.tasks.write(between(starts, ends))
         written.lost.clear()
         if self.dry_run:
             missing = self._count_missing(written, known)
             self.writer.discard(written)
+            known.forget_passed({})
             return missing
         self.writer.orphaned = known
         landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)

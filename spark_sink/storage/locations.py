@@ -3,7 +3,7 @@
 A location is a value: it can be sent to the tasks that write.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -17,6 +17,7 @@ from pyarrow import dataset, fs
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 # Stores without directories: to create one would be an object of its own.
 _OBJECT_STORES = {"s3", "gs", "gcs", "az", "abfs", "abfss"}
+MAX_OPEN = 1000
 # deltalake's name of an option -> pyarrow's, for S3.
 _S3_OPTIONS = {
     "aws_access_key_id": "access_key",
@@ -74,14 +75,17 @@ class Location:
         except TableNotFoundError:
             return None
 
-    def rows(self, table: DeltaTable) -> dataset.Dataset:
-        """Return the rows of this version of the table, which must have no partitions and no table feature.
+    def parts(self, table: DeltaTable, most: int = MAX_OPEN) -> Iterator[dataset.Dataset]:
+        """Yield the rows of this version of the table, which must have no partitions and no table feature, those of
+        `most` data files at a time: Arrow keeps some 30 kB of each.
 
         Not by `to_pyarrow_dataset`: for a file without bounds of a column, that returns no row to a filter on it.
         """
         paths = [unquote(path) for path in pa.table(table.get_add_actions()).column("path").to_pylist()]
-        schema = pa.schema(table.schema().to_arrow())
-        return dataset.dataset(paths, schema=schema, filesystem=self.files(), format="parquet")
+        schema, files = pa.schema(table.schema().to_arrow()), self.files()
+        for first in range(0, len(paths), most):
+            some = paths[first : first + most]
+            yield dataset.dataset(some, schema=schema, filesystem=files, format="parquet")
 
     def _store(self) -> tuple[fs.FileSystem, str]:
         parts = urlsplit(self.uri)

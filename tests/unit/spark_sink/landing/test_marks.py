@@ -76,3 +76,21 @@ def test_a_file_that_is_missing_or_damaged_is_named(path: str) -> None:
     os.unlink(file)
     with pytest.raises(SinkError, match=file.name):
         marks.load(path, 0.0)
+
+
+def test_they_are_the_same_however_many_data_files_are_read_together(path: str) -> None:
+    for landing in range(1, 8):
+        append_marks(
+            path,
+            [
+                file_mark("a", landing, 100 - landing, days_ago=landing),
+                file_mark(f"of {landing}", landing, landing),
+                partition_mark(landing % 3, landing, 10 - landing),
+                table_mark(landing, 7 - landing),
+            ],
+        )
+    together = marks.load(path, 0.0)
+    assert together.ends == {("logs", 0): 4, ("logs", 1): 3, ("logs", 2): 5}
+    assert (together.versions, together.appends, together.count) == ({"lines": 0}, 7, 8)
+    for most in (1, 2, 3):
+        assert marks.load(path, 0.0, most) == together

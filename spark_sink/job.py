@@ -46,6 +46,7 @@ from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.service import Service
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.paths import check_shared
 from spark_sink.storage.power_cuts import mend_checkpoint, mend_table
 from spark_sink.views.views import Views
 
@@ -98,6 +99,7 @@ class Job:
         self._service = Service(Notifier.from_environment(), self._progress.metrics.stalled_for, self._limit)
 
     def run(self) -> int:
+        check_shared(self._spark, self._config)
         mend_checkpoint(self._checkpoint.path, logger.warning)
         mend_table(self._config.state_path, logger.warning)
         with ExitStack() as opened:

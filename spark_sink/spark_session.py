@@ -10,6 +10,7 @@ from spark_sink.delta import check_version
 from spark_sink.errors import SPARK_ERRORS, translate
 from spark_sink.platform import executors
 from spark_sink.platform.session import open_session
+from spark_sink.storage.paths import check_plain
 
 
 @contextmanager
@@ -25,6 +26,7 @@ def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
         raise translate(str(error), "starting Spark") from error
     try:
         check_version(spark)
+        check_plain(spark, config)
         executors.check(spark)
         yield spark
     finally:

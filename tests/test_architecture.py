@@ -113,7 +113,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "version": set(),
     "platform": {"errors"},
     "delta": {"errors", "platform"},
-    "spark_session": {"errors", "platform", "delta"},
+    "spark_session": {"errors", "platform", "delta", "storage"},
     "records": {"errors", "platform"},
     "rows": {"errors", "records.schema"},
     "storage": {"errors", "platform", "delta", "records"},

@@ -18,6 +18,7 @@ BUILT_IN = (
 ColumnType = Literal["string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>"]
 DocMode = Literal["rest", "all", "none"]
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 _STEP = re.compile(r"[^\s.'\"`\\$*\[\]{}]+")
 
 
@@ -38,8 +39,15 @@ def field_path(text: str) -> Iterator[Finding]:
         yield "", f"{text!r} is not a field of a record: write names joined by dots, as in http.response.status_code"
 
 
+def spelled_alike(text: str) -> Iterator[Finding]:
+    """Check that all libraries take the path for the same directory."""
+    if match := _ESCAPED.search(text):
+        yield "", f"{text!r} contains {match[0]!r}, which the libraries read differently: choose another name"
+
+
 def template(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
+    yield from spelled_alike(text)
     try:
         parse_template(text)
     except ValueError as error:
@@ -48,6 +56,7 @@ def template(text: str) -> Iterator[Finding]:
 
 def fixed_path(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
+    yield from spelled_alike(text)
     if "%{" in text:
         yield "", f"{text!r}: only table.path may contain %{{...}}; there is one of these for all tables"
 

@@ -44,6 +44,12 @@ def file_system(spark: SparkSession, path: Any) -> Any:
     return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
 
+def default_file_system(spark: SparkSession) -> str:
+    """Return the URI of the file system to which a path without a scheme belongs; of the local one `file:///`."""
+    settings = spark._jsparkSession.sessionState().newHadoopConf()
+    return str(java_class(spark, "org.apache.hadoop.fs.FileSystem").getDefaultUri(settings))
+
+
 def rename_directory(spark: SparkSession, source: str, target: str) -> bool:
     """Rename a directory, in one step where the file system can. Return False where the target exists, or may not be
     created."""

@@ -19,6 +19,8 @@ from spark_sink.storage.locations import Location
 # What a reader can skip within a file, and what a writer has in memory: so many rows, or fewer that take so many bytes.
 ROW_GROUP = 131_072
 ROW_GROUP_BYTES = 32 << 20
+# Spark 3 refuses times before 1900 in a file that does not name their calendar. That of 3.0 and later is Arrow's.
+_CALENDAR = {"org.apache.spark.version": "4.0.0"}
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"  # the name that Hive gave to the directory of NULL
 
 
@@ -142,6 +144,7 @@ class _OpenFile:
 
     def close(self) -> DataFile:
         self._flush()
+        self._writer.add_key_value_metadata(_CALENDAR)
         self._writer.close()
         self._sink.close()
         size = self._store.get_file_info(self._path).size

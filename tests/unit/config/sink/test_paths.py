@@ -100,6 +100,14 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Pr
             "state.path: '/data/%{[topic]}': only table.path may contain %{...}; there is one of these for all tables",
         ),
         ("dead_letter.path: ''", "dead_letter.path: is empty"),
+        (
+            "state.path: '/data/a%20b'",
+            "state.path: '/data/a%20b' contains '%20', which the libraries read differently: choose another name",
+        ),
+        (
+            "state.path: '/data/a\\b'",
+            "state.path: '/data/a\\\\b' contains '\\\\', which the libraries read differently: choose another name",
+        ),
     ],
 )
 def test_what_collides_is_reported(problems: Problems, more: str, problem: str) -> None:

@@ -127,3 +127,9 @@ def test_only_repeated_texts_have_a_dictionary_and_numbers_are_differences(locat
 def test_the_days_come_in_the_order_of_the_rows(location: Location) -> None:
     files = write(location, lines(1, day=NEXT_DAY), lines(2, day=DAY))
     assert [file.partition["date"] for file in files] == ["2026-11-22", "2026-11-21"]
+
+
+def test_a_file_names_the_calendar_of_its_times(location: Location) -> None:
+    (file,) = write(location, lines(1))
+    footer = parquet.read_metadata(Path(location.path, file.path)).metadata
+    assert footer == {b"org.apache.spark.version": b"4.0.0"}

@@ -172,3 +172,18 @@ def test_maintenance_compacts_what_was_landed(table: Table, spark: SparkSession)
     assert (compacted.files_before, compacted.files_after) == (3, 1)
     assert table.land(3, 20) == 5
     assert table.offsets() == [1, 4, 5, 9, 20]
+
+
+def test_times_long_ago_are_read_by_spark_3_too(tmp_path: Path, spark: SparkSession) -> None:
+    """Its default is to refuse them where a file does not name the calendar."""
+    setting = "spark.sql.parquet.datetimeRebaseModeInRead"
+    table, before = Table(tmp_path), spark.conf.get(setting)
+    days = [date(1, 1, 1), date(1582, 10, 10), date(1899, 12, 31)]
+    table.log.append(table.write(*(lines(1, day=day) for day in days)), None)
+    spark.conf.set(setting, "EXCEPTION")
+    try:
+        rows = spark.read.format("delta").load(str(tmp_path)).selectExpr("CAST(ts AS STRING)", "date").collect()
+    finally:
+        spark.conf.set(setting, before or "EXCEPTION")
+    assert sorted(row.ts for row in rows) == [f"{day.isoformat()} 00:00:01.000456" for day in days]
+    assert sorted(row.date for row in rows) == days

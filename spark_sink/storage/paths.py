@@ -1,0 +1,90 @@
+"""One rule for all paths of the configuration, checked at the start: a plain path is a directory of this machine.
+
+Spark takes it for a directory of its default file system (`fs.defaultFS`), and the libraries that write the tables do
+not know that one. So where the default is another store, a plain path is refused. And a path of this machine has to be
+the same directory on every machine of a cluster, or each would keep the rows of its own tasks.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from config.sink.model import SinkConfig
+from spark_sink.errors import SPARK_ERRORS, SinkError, enumerated, translate
+from spark_sink.platform.jvm import default_file_system
+from spark_sink.storage.locations import Location
+
+
+def check_plain(spark: SparkSession, config: SinkConfig) -> None:
+    """Raise SinkError where Spark would look for a plain path elsewhere."""
+    if message := misplaced(default_file_system(spark), config):
+        raise SinkError(message)
+
+
+def misplaced(default: str, config: SinkConfig) -> str:
+    """Return why the paths will not do with this default file system, empty where they will."""
+    plain = [path for path in _paths(config) if "://" not in path and not path.startswith("file:")]
+    if not plain or default.startswith("file:"):
+        return ""
+    return (
+        f"{enumerated(plain)}: a path without a scheme, and Spark's default file system is {default}. Write which one "
+        f"is meant: {default.rstrip('/')}/{plain[0].lstrip('/')}, or file://{os.path.abspath(plain[0])} for a "
+        "directory that all machines share"
+    )
+
+
+def check_shared(spark: SparkSession, config: SinkConfig) -> None:
+    """Write a file into each directory of this machine in which tasks write, and look from a task on each core of the
+    executors whether it is there. In a session of one process, do nothing. Raises SinkError."""
+    context = spark.sparkContext
+    if str(context.master).startswith("local["):
+        return
+    for directory in dict.fromkeys(_written_by_tasks(config)):
+        probe, cores = directory / f"_spark_sink_probe_{uuid4().hex}", context.defaultParallelism
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            probe.touch()
+            unseen = context.parallelize(range(cores), cores).mapPartitions(looker(str(probe))).collect()
+        except SPARK_ERRORS as error:
+            raise translate(str(error), f"looking for {directory} on the executors") from error
+        except OSError as error:
+            raise SinkError(f"cannot write to {directory}: {error}") from error
+        finally:
+            probe.unlink(missing_ok=True)
+        if unseen:
+            raise SinkError(
+                f"{directory} on {enumerated(sorted(set(unseen)))} is not the driver's directory: each machine would "
+                "keep the rows of its own tasks. Mount a file system that all of them share there, or name one by its "
+                "URI (docs/cluster.md)"
+            )
+
+
+def looker(probe: str) -> Callable[[Iterable[int]], Iterator[str]]:
+    """Return a function for a task, which yields the name of its machine where it does not see the file."""
+
+    def look(_: Iterable[int]) -> Iterator[str]:
+        import contextlib
+        import os
+        import platform
+
+        with contextlib.suppress(OSError):
+            os.listdir(os.path.dirname(probe))  # a client of a network file system remembers what it has not seen
+        if not os.path.exists(probe):
+            yield platform.node()
+
+    return look
+
+
+def _paths(config: SinkConfig) -> list[str]:
+    views = [config.view_path(view) for view in config.views]
+    return [config.table.path, config.dead_letter_path, config.state_path, config.checkpoint.path, *views]
+
+
+def _written_by_tasks(config: SinkConfig) -> Iterator[Path]:
+    base = config.table.template.directory if config.has_template else config.table.path
+    for path in (base, config.dead_letter_path):
+        if (directory := Location(path).directory) is not None:
+            yield directory

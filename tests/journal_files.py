@@ -8,8 +8,8 @@ from pathlib import Path
 
 REMOTE = shutil.which("systemd-journal-remote", path="/usr/lib/systemd:/lib/systemd")
 FIRST_SECOND = 1_763_000_000
-_FIELDS = """_BOOT_ID=b0070000000000000000000000000001
-_MACHINE_ID=a6a19d57efcf4bf38705c63217a63ba3
+BOOT = "b0070000000000000000000000000001"
+_FIELDS = """_MACHINE_ID=a6a19d57efcf4bf38705c63217a63ba3
 _HOSTNAME=web-1
 _TRANSPORT=journal
 _UID=0
@@ -17,7 +17,7 @@ PRIORITY=6
 """
 
 
-def write(path: Path, messages: Iterable[str], start: int = 0) -> None:
+def write(path: Path, messages: Iterable[str], start: int = 0, boot: str = BOOT) -> None:
     """Write a journal with these messages, a millisecond apart. A large one becomes several files beside one another.
     `start`: the milliseconds of the first."""
     assert REMOTE is not None
@@ -30,6 +30,6 @@ def write(path: Path, messages: Iterable[str], start: int = 0) -> None:
             time = (
                 f"__REALTIME_TIMESTAMP={FIRST_SECOND * 10**6 + milliseconds * 1000}\n__MONOTONIC_TIMESTAMP={moment}\n"
             )
-            remote.stdin.write(f"{time}MESSAGE={message}\n{_FIELDS}_PID={milliseconds % 5000}\n\n")
+            remote.stdin.write(f"{time}_BOOT_ID={boot}\nMESSAGE={message}\n{_FIELDS}_PID={milliseconds % 5000}\n\n")
         _, words = remote.communicate()
     assert remote.returncode == 0, words

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,9 @@ class Agent(LocalAgent):
         self.settings = {"shipper.inputs": [section]}
         super().configure(paths)
 
-    def write(self, name: str, *messages: str, start: int = 0) -> Path:
+    def write(self, name: str, *messages: str, **options: Any) -> Path:
         path = self.journal / name
-        journal_files.write(path, messages, start)
+        journal_files.write(path, messages, **options)
         return path
 
 
@@ -103,7 +103,69 @@ def test_once_a_file_that_is_truncated_is_a_problem(agent: Agent) -> None:
     os.truncate(path, 100_000)
     assert agent.once() == 1
     assert agent.messages == ["one"]
-    assert f"Journal file {path} is truncated, ignoring file" in agent.log.rpartition("not finished: ")[2]
+    assert (
+        f"1 of 2 files of the journal are truncated, or are not journal files (as {path})"
+        in agent.log.rpartition("not finished: ")[2]
+    )
+
+
+def host(name: str, numbers: Iterable[int]) -> list[str]:
+    return [f"{name} {number}" for number in numbers]
+
+
+@made
+def test_entries_of_a_host_that_is_late_are_read(agent: Agent) -> None:
+    """As systemd-journal-remote receives them: one host's arrive when those of another with later times are there."""
+    agent.configure(merge=True)
+    agent.start()
+    for turn in range(3):
+        numbers = range(turn * 20, turn * 20 + 20)
+        agent.write("remote-a.journal", *host("a", numbers), start=turn * 20 + 150)
+        agent.await_messages(*host("a", numbers))
+        agent.write("remote-b.journal", *host("b", numbers), start=turn * 20)
+    agent.await_messages(*host("b", range(60)))
+    assert agent.stop() == 0
+    for name in ("a", "b"):
+        assert [text for text in agent.messages if text[0] == name] == host(name, range(60))
+
+
+@made
+def test_entries_of_all_boots_are_read(agent: Agent) -> None:
+    agent.write("a.journal", *host("a", range(5)), boot="1" * 32)
+    agent.write("a.journal", *host("a", range(5, 10)), start=5, boot="2" * 32)
+    agent.start()
+    agent.await_messages(*host("a", range(10)))
+    agent.write("a.journal", *host("a", range(10, 15)), start=10, boot="3" * 32)
+    agent.await_messages(*host("a", range(15)))
+    assert agent.stop() == 0
+    assert agent.messages == host("a", range(15))
+
+
+@made
+def test_the_backlog_of_a_host_after_an_outage_is_read_also_while_the_agent_is_stopped(agent: Agent) -> None:
+    agent.configure(merge=True)
+    agent.write("remote-a.journal", *host("a", range(5)))
+    agent.write("remote-b.journal", *host("b", range(1)))
+    assert agent.once() == 0
+    agent.write("remote-a.journal", *host("a", range(5, 10)), start=1000)
+    assert agent.once() == 0
+    agent.write("remote-b.journal", *host("b", range(1, 15)), start=10)
+    agent.write("remote-c.journal", *host("c", range(15)), start=1)
+    assert agent.once() == 0
+    for name, count in (("a", 10), ("b", 15), ("c", 15)):
+        assert [text for text in agent.messages if text[0] == name] == host(name, range(count))
+
+
+@made
+def test_a_directory_of_a_machine_that_appears_later_is_read(agent: Agent) -> None:
+    agent.write("remote-a.journal", *host("a", range(5)), start=1000)
+    agent.start()
+    agent.await_messages(*host("a", range(5)))
+    (agent.journal / ("1" * 32)).mkdir()
+    agent.write(f"{'1' * 32}/system.journal", *host("b", range(5)))
+    agent.await_messages(*host("b", range(5)))
+    assert agent.stop() == 0
+    assert len(agent.messages) == 10
 
 
 @made

@@ -5,11 +5,12 @@ headers of libsystemd; the library has crashed processes that read while the jou
 runs journalctl since 8.16; it blocks on a slow disk, and holds the interpreter's lock for each field. A journalctl that
 crashes, or that is killed, is started again after the entry that was given last, and it uses the second core.
 
-`arguments` makes its command line, `child` starts it and reads its output without blocking (`lines`), `journalctl`
-starts it again (`obstacle`: where it cannot read on), `doorbell` waits for output on a thread of its own. `entries` and
-`conversion` make events of what was read (`capabilities`), `runs` passes them through the parsers, `continuity` looks
-for what is missing, `position` knows what is acknowledged, and `rights` what may not be read. `journal` puts these
-together for one path, and `feed` has the journals of an input.
+`host` is the door to the operating system: `child` starts a journalctl and reads its output without blocking,
+`doorbell` waits for output on a thread of its own. `listing` looks at the files of a path, and `sequences` has a
+`journal` for each sequence of numbers among them, with a position of its own. There, `journalctl` starts one again
+(`arguments` makes its command line; `obstacle`: where it cannot read on), `lines`, `entries` and `conversion` make
+events of what was read (`capabilities`), `runs` passes them through the parsers, `continuity` looks for what is
+missing, and `position` knows what is acknowledged. `feed` has the paths of an input.
 
 What names an event: the file id is a hash of the input's id, and of the two ids in the entry's cursor, those of its
 sequence (`s=`) and of the boot (`b=`); the offset is its sequence number (`i=`). The boot is part of it because

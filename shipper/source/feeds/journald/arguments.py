@@ -1,7 +1,8 @@
 """The command line of journalctl."""
 
+import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
 
@@ -9,16 +10,21 @@ SINCE = "@"  # in front of the seconds since 1970 where to begin; no cursor begi
 FIRST = "^"  # in front of a cursor: its entry was the first to be read, and is not acknowledged
 
 
-def command(config: JournaldConfig, path: str, start: str, *, follow: bool) -> list[str]:
-    """`start`: the cursor of the entry to begin with, a time ("@1719834246.8"), or empty for the oldest entry. Fields
-    of any size are wanted (`--all`: others are null beyond 4 KiB), and the entries of all boots."""
+def command(
+    config: JournaldConfig, path: str, start: str, *, files: Sequence[str] = (), follow: bool = False
+) -> list[str]:
+    """`start`: the cursor of the entry to begin with, a time ("@1719834246.8"), or empty for the oldest entry. `files`:
+    those to read of the path, none for all. Fields of any size are wanted (`--all`: others are null beyond 4 KiB), and
+    the entries of all boots."""
     line = [config.program, "--output=json", "--no-pager", "--all", "--no-tail", "--boot=all"]
     if follow:
         line.append("--follow")
-    if config.merge:
-        line.append("--merge")
-    if path != SYSTEM_JOURNAL:
-        line.append(f"--directory={path}" if os.path.isdir(_outside(config, path)) else f"--file={path}")
+    if config.merge or files or path != SYSTEM_JOURNAL:
+        line.append("--merge")  # also because --follow means --boot=0 to some releases, whatever --boot says
+    if files:
+        line += (f"--file={glob.escape(file)}" for file in files)
+    elif path != SYSTEM_JOURNAL:
+        line.append(f"--directory={path}" if os.path.isdir(config.chroot + path) else f"--file={path}")
     if start.startswith(SINCE):
         line.append(f"--since={start}")
     elif start:
@@ -26,10 +32,6 @@ def command(config: JournaldConfig, path: str, start: str, *, follow: bool) -> l
     line += (f"--unit={unit}" for unit in config.units)
     line += (f"--identifier={identifier}" for identifier in config.syslog_identifiers)
     return [*line, *_matches(config)]
-
-
-def _outside(config: JournaldConfig, path: str) -> str:
-    return config.chroot + path if config.chroot else path
 
 
 def _matches(config: JournaldConfig) -> Iterator[str]:

@@ -12,17 +12,27 @@ logger = logging.getLogger(__name__)
 
 
 class Continuity:
-    """Numbers show what is missing only where all entries are read: with a filter, or several hosts, there are gaps."""
+    """Numbers show what is missing only where all entries are read: with a filter, or several journals at once, there
+    are gaps. `shares_numbers`: other sequences have numbers of the same counter."""
 
-    def __init__(self, where: str, config: JournaldConfig, metrics: Metrics, throttle: Throttle) -> None:
+    def __init__(
+        self, where: str, config: JournaldConfig, metrics: Metrics, throttle: Throttle, *, is_whole: bool
+    ) -> None:
+        """`is_whole`: the entries are those of all that there is at a path, and not of one sequence."""
+        self.shares_numbers = False
         self._where = where
-        self._reads_all = not (config.merge or config.units or config.syslog_identifiers or config.matches)
+        self._is_filtered = bool(config.units or config.syslog_identifiers or config.matches)
+        self._is_merged = is_whole and config.merge
         self._metrics = metrics
         self._throttle = throttle
         self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
         self._is_given = True  # that entry, already
         self._before: tuple[str, int] | None = None  # sequence and number of the last entry
         self._refused = 0  # entries that are counted already; their numbers will be missing
+
+    @property
+    def _reads_all(self) -> bool:
+        return not (self._is_filtered or self._is_merged or self.shares_numbers)
 
     def starts_at(self, start: str) -> None:
         """A journalctl begins there (arguments.py). The entry was given already, unless it is marked as the first."""
@@ -60,6 +70,17 @@ class Continuity:
             size,
             cursor or "unknown",
         )
+
+    def ended(self, cursor: str, last: int) -> None:
+        """All files are missing. `cursor`: of the entry that was read last; `last`: the number of the last one that
+        there was."""
+        place = number_of(cursor)
+        if place is not None and last > place[1] and self._reads_all:
+            self._report_lost(place[1], last + 1)
+        elif last and (place is None or last > place[1]):
+            logger.warning(
+                "%s: all files are missing, and entries up to number %d were perhaps not read", self._where, last
+            )
 
     def _before_it(self, number: int) -> int:
         """Return the number of the last entry that is not missing if the one with that number is."""

@@ -1,6 +1,5 @@
 """The journals of one input, as a source of batches."""
 
-import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
@@ -11,12 +10,10 @@ from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.journald.arguments import SINCE
-from shipper.source.feeds.journald.doorbell import Doorbell
+from shipper.source.feeds.journald.host import Host, ThisHost
 from shipper.source.feeds.journald.journal import Journal
-from shipper.source.feeds.journald.rights import Rights
-
-KIND = "journald"
+from shipper.source.feeds.journald.journalctl import NEVER
+from shipper.source.feeds.journald.sequences import Sequences
 
 
 class JournaldFeed:
@@ -28,22 +25,16 @@ class JournaldFeed:
         context: SourceContext,
         states: Sequence[FileState],
         wake: Callable[[], None],
+        make_host: Callable[[Callable[[], None], str], Host] = ThisHost,
     ) -> None:
         """Raises StartError."""
         config = cast(JournaldConfig, feed_input.config)
         _check_program(feed_input, config)
         self._once = context.once
-        self._bell = Doorbell(wake, f"journald {feed_input.id}"[:15])
+        self._host = make_host(wake, f"journald {feed_input.id}"[:15])
         self._stopped = False
-        self._journals: list[Journal] = []
         known = {state.id: state for state in states}
-        for path in config.reads:
-            entry_id = hashlib.sha256("\0".join((KIND, feed_input.id, path)).encode()).hexdigest()[:32]
-            state = known.get(entry_id) or new_state(entry_id, path, feed_input, config)
-            self._journals.append(Journal(feed_input, config, state, context, self._bell))
-        self._rights = [
-            Rights(config, path, f"input {feed_input.id}, journal {path}", feed_input.clock) for path in config.reads
-        ]
+        self._paths = [Sequences(path, feed_input, config, context, known, self._host) for path in config.reads]
         self._next = 0
 
     @property
@@ -53,18 +44,19 @@ class JournaldFeed:
         return self._once and all(journal.at_end for journal in self._journals)
 
     def step(self) -> None:
-        for journal in self._journals:
-            journal.journalctl.step()
-        for rights in self._rights:
-            rights.step()
+        if not self._stopped:
+            for sequences in self._paths:
+                sequences.step()
 
     def read(self, budget: int) -> Iterator[Batch]:
-        self._next = (self._next + 1) % len(self._journals)
-        for journal in (*self._journals[self._next :], *self._journals[: self._next]):
+        journals = self._journals
+        self._next = (self._next + 1) % max(len(journals), 1)
+        for journal in (*journals[self._next :], *journals[: self._next]):
             yield from journal.read()
 
     def next_wake(self, *, reading: bool) -> float:
-        return min(journal.next_wake(reading=reading) for journal in self._journals)
+        looks = NEVER if self._stopped else min(sequences.wait for sequences in self._paths)
+        return min([looks, *(journal.next_wake(reading=reading) for journal in self._journals)])
 
     def status(self) -> SourceStatus:
         journals = self._journals
@@ -76,36 +68,28 @@ class JournaldFeed:
             bytes_waiting=0,
             bytes_behind=sum(journal.position.behind for journal in journals),
             is_size_known=False,
-            problems={
-                f"journal {journal.position.state.path}": "; ".join(problems)
-                for journal, rights in zip(journals, self._rights, strict=True)
-                if (problems := _problems(journal, rights))
-            },
+            problems=self._problems,
         )
+
+    @property
+    def _journals(self) -> list[Journal]:
+        return [journal for sequences in self._paths for journal in sequences.journals]
+
+    @property
+    def _problems(self) -> dict[str, str]:
+        """Return the problems by journal. A path with one sequence is one journal, whichever part has the problem."""
+        problems: dict[str, list[str]] = {}
+        for sequences in self._paths:
+            for name, words in sequences.problems:
+                problems.setdefault(name, []).append(words)
+        return {name: "; ".join(words) for name, words in problems.items()}
 
     def stop(self) -> None:
         if not self._stopped:
             self._stopped = True
             for journal in self._journals:
                 journal.stop()
-            self._bell.close()
-
-
-def _problems(journal: Journal, rights: Rights) -> list[str]:
-    return [words for words in (journal.journalctl.problem, journal.journalctl.left_out, rights.problem) if words]
-
-
-def new_state(entry_id: str, path: str, feed_input: FeedInput, config: JournaldConfig) -> FileState:
-    """Return the entry of a journal of which nothing was read. A beginning that depends on the time of the start is
-    saved: what is written before the first acknowledgement is not to be left out by a restart."""
-    now = feed_input.clock.time()
-    ago = {"head": None, "tail": 0.0, "since": config.since_ago}[config.begins]
-    cursor = "" if ago is None else f"{SINCE}{now - ago:.6f}"
-    state = FileState(
-        id=entry_id, path=path, device=0, inode=0, updated=now, input=feed_input.id, kind=KIND, cursor=cursor
-    )
-    feed_input.note(state)
-    return state
+            self._host.bell.close()
 
 
 def _check_program(feed_input: FeedInput, config: JournaldConfig) -> None:

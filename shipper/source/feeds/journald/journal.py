@@ -1,4 +1,4 @@
-"""One journal: the batches of what its journalctl writes, and the position of what is acknowledged."""
+"""One sequence of a journal: the batches of what its journalctl writes, and the position of what is acknowledged."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +15,8 @@ from shipper.source.base import SourceContext
 from shipper.source.feeds.base import FeedInput
 from shipper.source.feeds.journald.arguments import FIRST, SINCE
 from shipper.source.feeds.journald.continuity import Continuity
-from shipper.source.feeds.journald.doorbell import Doorbell
 from shipper.source.feeds.journald.entries import Decoder, Entry, Key
+from shipper.source.feeds.journald.host import Host
 from shipper.source.feeds.journald.journalctl import NEVER, Journalctl, ReadSettings
 from shipper.source.feeds.journald.position import Position
 from shipper.source.feeds.journald.runs import Run, mark_of
@@ -49,14 +49,16 @@ class Journal:
     """Used by the reading thread only."""
 
     def __init__(
-        self, feed_input: FeedInput, config: JournaldConfig, state: FileState, context: SourceContext, bell: Doorbell
+        self, feed_input: FeedInput, config: JournaldConfig, state: FileState, context: SourceContext, host: Host
     ) -> None:
+        """`state`: its `key` is the sequence that is read, empty for all that there is at its path."""
         clock, metrics = feed_input.clock, feed_input.metrics
-        where = f"input {feed_input.id}, journal {state.path}"
+        self.name = f"journal {state.path}" + (f" (sequence {state.key})" if state.key else "")
+        where = f"input {feed_input.id}, {self.name}"
         self.position = Position(state, feed_input.note, clock, feed_input.stage)
         longest = 4 * feed_input.max_bytes + LINE_OVERHEAD
         settings = ReadSettings(config, state.path, where, longest, context.once)
-        self.journalctl = Journalctl(settings, self._start_at, bell, clock, metrics)
+        self.journalctl = Journalctl(settings, self._start_at, host, clock, metrics)
         self._input, self._context, self._clock, self._metrics = feed_input, context, clock, metrics
         self._last = state.cursor  # of the entry that was read last
         self._timeout = longest_timeout(config.parsers)
@@ -68,7 +70,7 @@ class Journal:
         self._given_up = 0  # of what is tracked, what a stop left behind
         throttle = Throttle(clock.monotonic)
         self._decoder = Decoder(where, feed_input.max_bytes, throttle)
-        self._continuity = Continuity(where, config, metrics, throttle)
+        self.continuity = Continuity(where, config, metrics, throttle, is_whole=not state.key)
 
     @property
     def settled(self) -> bool:
@@ -90,7 +92,7 @@ class Journal:
             yield from self._given(parked)
         entries = self._new_entries()
         if entries:
-            new = self._continuity.new(entries)
+            new = self.continuity.new(entries)
             self.journalctl.works(new=bool(new))
             yield from self._given(self._batches(new))
         elif self.journalctl.ended:
@@ -102,12 +104,12 @@ class Journal:
         lines = self.journalctl.read()
         for cursor, size in self.journalctl.lines.take_skipped():
             self._last = cursor or self._last
-            self._continuity.skipped(cursor, size)
+            self.continuity.skipped(cursor, size)
             if not cursor:
                 self.journalctl.refused(1, f"a line of {size} bytes".encode())
         entries = self._decoder.entries(lines)
         if refused := self._decoder.refused:
-            self._continuity.damaged(sum(line.startswith(b"{") for line in refused))
+            self.continuity.damaged(sum(line.startswith(b"{") for line in refused))
             self.journalctl.refused(len(refused), refused[0])
         if entries:
             if self.position.state.cursor[:1] in ("", SINCE):
@@ -137,6 +139,11 @@ class Journal:
         self._ready.clear()
         self._parked = None
 
+    def end(self) -> None:
+        """All files are missing: give what is pending, and nothing more."""
+        self.continuity.ended(self._last, self.journalctl.last_number)
+        self.journalctl.end()
+
     def _given(self, batches: Sequence[Batch] = ()) -> Iterator[Batch]:
         if batches:
             self._ready.append(deque(batches))
@@ -148,7 +155,7 @@ class Journal:
             yield batch
 
     def _start_at(self) -> str:
-        self._continuity.starts_at(self._last)
+        self.continuity.starts_at(self._last)
         return self._last
 
     def _batches(self, entries: Sequence[Entry]) -> list[Batch]:

@@ -1,9 +1,16 @@
-"""A journalctl that is started again whenever it ends, later each time that it has given nothing."""
+"""A journalctl that is started again whenever it ends, later each time that it has given nothing.
+
+It reads the files of one sequence. They are listed, and opened by journalctl a moment later: a rotation in between
+would lead it past the rest of a file that has another name now. So its output is only taken after the files were listed
+once more (`awaits_look`), and are the same. One that follows a sequence keeps to the files that it has opened; it is
+replaced when there is another one. Where entries can hardly come, it reads to the end, and is started again when the
+header of a file shows that there are more.
+"""
 
 import logging
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from config.shipper.feeds.journald import JournaldConfig
@@ -12,10 +19,11 @@ from logs.throttle import Throttle
 from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.feeds.journald.arguments import command
-from shipper.source.feeds.journald.child import Child
-from shipper.source.feeds.journald.doorbell import Doorbell
+from shipper.source.feeds.journald.arguments import FIRST, command
+from shipper.source.feeds.journald.entries import number_of
+from shipper.source.feeds.journald.host import Host, Process
 from shipper.source.feeds.journald.lines import Lines
+from shipper.source.feeds.journald.listing import JournalFile
 from shipper.source.feeds.journald.obstacle import Obstacle
 
 logger = logging.getLogger(__name__)
@@ -49,7 +57,7 @@ class Journalctl:
     `ended`: with `once`, all that there was is read, or it cannot be."""
 
     def __init__(
-        self, settings: ReadSettings, start_at: Callable[[], str], bell: Doorbell, clock: Clock, metrics: Metrics
+        self, settings: ReadSettings, start_at: Callable[[], str], host: Host, clock: Clock, metrics: Metrics
     ) -> None:
         """`start_at` is called before each start, and returns where to begin (arguments.py)."""
         self.problem = self.left_out = ""
@@ -57,11 +65,17 @@ class Journalctl:
         self.lines = Lines(settings.longest)
         self._settings = settings
         self._start_at = start_at
-        self._bell = bell
+        self._host, self._bell = host, host.bell
         self._clock = clock
         self._metrics = metrics
-        self._child: Child | None = None
-        self._has_output = self._has_words = self._stopped = False
+        self._files: tuple[JournalFile, ...] = ()
+        self._may_follow = self._may_start = True
+        self._at_start: frozenset[JournalFile] = frozenset()  # the files that were listed before the last start
+        self._is_checked = False  # they are the files that it has opened
+        self._last_at_start = 0  # the number of the last entry
+        self._read_to: int | None = None  # if it has read to the end, that number
+        self._child: Process | None = None
+        self._has_output = self._has_words = self._stopped = self._follows = False
         self._words = ""  # of its standard error, the last
         self._failures, self._next_start = 0, 0.0
         self._obstacle, self._has_skipped = Obstacle(), False
@@ -75,7 +89,36 @@ class Journalctl:
     def running(self) -> bool:
         return self._child is not None
 
-    def step(self) -> None:
+    @property
+    def awaits_look(self) -> bool:
+        """True if the files must be listed, and `check` be called, before it is read from."""
+        return self.has_output and not self._is_checked
+
+    @property
+    def has_output(self) -> bool:
+        return self._child is not None and self._has_output
+
+    @property
+    def last_number(self) -> int:
+        """Return the number of the last entry of its files, 0 if they are not known."""
+        return _last(self._files)
+
+    def offer(self, files: Sequence[JournalFile], *, follow: bool) -> None:
+        """These are the files now, none if they are not known. `follow`: a journalctl may wait for more entries."""
+        self._files, self._may_follow = tuple(files), follow
+        if not self._at_start.issuperset(files):
+            self._read_to = None
+            self._end_child()
+
+    def check(self) -> None:
+        """The files were offered after it had opened those that it reads."""
+        if self._at_start == frozenset(self._files):
+            self._is_checked = True
+        else:
+            self._end_child()
+
+    def step(self, *, may_start: bool = True) -> None:
+        self._may_start = may_start
         if self._has_words and self._child is not None:
             self._has_words = False
             words = self._child.words()
@@ -84,13 +127,18 @@ class Journalctl:
                 self._bell.watch(self._child.errors, self._words_came)
         if not self._has_output:  # if it has, and the pipeline no room, the next may be entries
             self._look_for_entries()
-        may_start = self._child is None and not self.ended and not self._stopped
-        if may_start and self._clock.monotonic() >= self._next_start:
+        if self._is_due and self._clock.monotonic() >= self._next_start:
             self._start()
+
+    @property
+    def _is_due(self) -> bool:
+        if self._child is not None or self.ended or self._stopped or not self._may_start:
+            return False
+        return self._read_to is None or self._read_to < self.last_number
 
     def read(self) -> list[bytes]:
         """Return lines; none if there are none for now."""
-        if self._child is None or not self._has_output:
+        if self._child is None or not self._has_output or not self._is_checked:
             return []
         block = self._child.read()
         if block:
@@ -110,7 +158,7 @@ class Journalctl:
         if self._stopped or self.ended:
             return NEVER
         if self._child is None:
-            return max(self._next_start - self._clock.monotonic(), 0.0)
+            return max(self._next_start - self._clock.monotonic(), 0.0) if self._is_due else NEVER
         return 0.0 if self._has_words or (reading and self._has_output) else NEVER
 
     def works(self, *, new: bool) -> None:
@@ -151,11 +199,16 @@ class Journalctl:
         self._stopped = True
         self._end_child()
 
+    def end(self) -> None:
+        """There is nothing to read any more."""
+        self.ended, self.problem, self.left_out = True, "", ""
+        self._end_child()
+
     def _start(self) -> None:
         settings = self._settings
         self._start_cursor, self._started = self._start_at(), self._clock.monotonic()
         self._came, self._new, self.left_out = False, False, ""
-        follow = not settings.once and self._obstacle.may_follow
+        self._follows = self._may_follow and not settings.once and self._obstacle.may_follow
         start = self._obstacle.start(self._start_cursor)
         if start != self._start_cursor:
             logger.error(
@@ -166,11 +219,11 @@ class Journalctl:
                 self._obstacle.skipped,
                 extra=EACH,
             )
-        line = command(settings.config, settings.path, start, follow=follow)
+        line = command(settings.config, settings.path, start, files=self._files_from(start), follow=self._follows)
         self.lines, self._words = Lines(settings.longest), ""
         self._sample, self._refused_since = b"", NEVER
         try:
-            self._child = Child(line, settings.config.chroot)
+            self._child = self._host.start(line, settings.config.chroot)
         except OSError as error:
             self._failed(f"journalctl cannot be started ({' '.join(line)}): {error}")
             return
@@ -184,6 +237,14 @@ class Journalctl:
         self._has_output = self._has_words = False
         self._bell.watch(self._child.output, self._output_came)
         self._bell.watch(self._child.errors, self._words_came)
+
+    def _files_from(self, start: str) -> list[str]:
+        """Return the files that may have entries from there on, and remember what is known of all."""
+        self._at_start, self._is_checked, self._read_to = frozenset(self._files), False, None
+        self._last_at_start = self.last_number
+        place = number_of(start.removeprefix(FIRST))
+        needed = [file for file in self._files if place is None or file.is_live or file.last >= place[1]]
+        return [file.path for file in needed or self._files]
 
     def _output_came(self) -> None:  # on the doorbell's thread
         self._has_output = True
@@ -202,24 +263,25 @@ class Journalctl:
         elif self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
 
-    def _child_ended(self, child: Child) -> None:
+    def _child_ended(self, child: Process) -> None:
         code = child.exit_code()
         if code == 0 and (rest := self.lines.rest()):
             self.refused(1, rest)
-        followed = self._obstacle.may_follow
         self._obstacle.ended(self._start_cursor, code, came=self._came, new=self._new)
         if code == 0 and self._settings.once:
             self._finished(child)
             return
-        if code == 0 and not followed:
+        if code == 0 and not self._follows:
             self._end_child()
+            if not self._may_follow:
+                self._read_to = self._last_at_start
             return
         words = child.words() or self._words or (repr(self._sample) if self._sample else "")
         self._end_child()
         reason = f": {words.rstrip('.')}" if words else ""
         self._failed(f"journalctl {_end_in_words(code)}{reason}")
 
-    def _finished(self, child: Child) -> None:
+    def _finished(self, child: Process) -> None:
         self.ended, self.problem = True, ""
         while words := child.words():
             self._report(words)
@@ -254,6 +316,10 @@ class Journalctl:
             logger.error("%s: %s; it is started again in %.0f s", self._settings.where, problem, delay, extra=EACH)
         self.problem = problem
         self.ended = self._settings.once and self._failures >= self._most_attempts
+
+
+def _last(files: Sequence[JournalFile]) -> int:
+    return max((file.last for file in files), default=0)
 
 
 def _end_in_words(code: int | None) -> str:

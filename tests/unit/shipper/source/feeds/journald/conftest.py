@@ -115,7 +115,8 @@ class JournalLab:
 
     @property
     def state(self) -> FileState:
-        (state,) = self.entries.of("sys")
+        """Return the entry of the journal's sequence."""
+        (state,) = [state for state in self.entries.of("sys") if state.key == self.journal.sequence]
         return state
 
     def acknowledge(self) -> None:

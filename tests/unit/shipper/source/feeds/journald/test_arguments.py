@@ -43,7 +43,19 @@ def test_where_to_begin_and_what_to_read_is_given(tmp_path: Path) -> None:
     program = ["/usr/bin/journalctl", *FIXED[1:], "--follow"]
     assert command(config, "/journals", "s=1;i=2", follow=True) == [
         *program,
+        "--merge",
         "--directory=/journals",
         "--cursor=s=1;i=2",
     ]
-    assert command(config, "/j/*.journal", "@5.0", follow=True) == [*program, "--file=/j/*.journal", "--since=@5.0"]
+    assert command(config, "/journals", "", files=["/j/a.journal", "/j/[b].journal"]) == [
+        *program[:-1],
+        "--merge",
+        "--file=/j/a.journal",
+        "--file=/j/[[]b].journal",
+    ]
+    assert command(config, "/j/*.journal", "@5.0", follow=True) == [
+        *program,
+        "--merge",
+        "--file=/j/*.journal",
+        "--since=@5.0",
+    ]

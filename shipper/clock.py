@@ -1,4 +1,5 @@
-"""The only door to time. Deadlines use `monotonic`; `time` is for timestamps in events and the registry."""
+"""The only door to time. Deadlines use `monotonic`, which counts from the boot of the host; `time` is for timestamps in
+events and the registry."""
 
 import time
 from typing import Protocol

@@ -48,7 +48,8 @@ CLOSE_AFTER: dict[str, Any] = {
 }
 CLEAN_INACTIVE: dict[str, Any] = {
     "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
-    "reading resumes; after a restart, it is read from its beginning. 0 or -1 turns it off."
+    "reading resumes; after a restart, it is read from its beginning. Checked once a minute, but not in the first ten "
+    "minutes of the host, whose clock may still be wrong. 0 or -1 turns it off."
 }
 CLEAN_REMOVED: dict[str, Any] = {"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
 

@@ -48,6 +48,7 @@ class Survey:
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
         self._names: dict[str, set[str]] = {}  # to watch, by directory
+        self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns that no file matches
         self._is_changed = False
         self._listed: dict[FileKey, Candidate] = {}
         self._began = self._paused_until = 0.0
@@ -68,6 +69,7 @@ class Survey:
             spec: self._scanners.get(spec) or spec.scanner(self._directories[spec.filters]) for spec in specs
         }
         self._listings = {spec: self._listings[spec] for spec in specs if spec in self._listings}
+        self._unmatched_since = {spec: since for spec, since in self._unmatched_since.items() if spec in self._due}
         self._is_changed = True
 
     @property
@@ -147,13 +149,24 @@ class Survey:
             listing = self._scanners[spec].scan(full=full)
             changed = changed or listing is not self._listings.get(spec)
             self._listings[spec] = listing
-            unmatched = {} if spec.comes_and_goes else listing.unmatched
-            self._problems.of_scan(spec.id, listing.problems, unmatched)
+            self._problems.of_scan(spec.id, listing.problems, self._unmatched(spec, listing))
         if not self._once:
             self._watch_directories(is_changed=changed)
         if changed:
             self._merge()
         self._report_missed()
+
+    def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
+        """Return the patterns that no file matches, with the reason. One that had a match is left out for the time
+        between two scans: a rotation renames the file some time before it creates the next one."""
+        if spec.comes_and_goes:
+            return {}
+        now, known = self._began, self._unmatched_since.get(spec)
+        since = dict.fromkeys(listing.unmatched, now if known is not None else -NEVER) | {
+            path: then for path, then in (known or {}).items() if path in listing.unmatched
+        }
+        self._unmatched_since[spec] = since
+        return {path: why for path, why in listing.unmatched.items() if now - since[path] >= spec.check_interval}
 
     def _merge(self) -> None:
         listed: dict[FileKey, Candidate] = {}

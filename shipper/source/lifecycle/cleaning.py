@@ -6,8 +6,8 @@ Age is the wall clock minus `updated`, because no other clock survives a restart
 never taken for older than it is while the agent runs:
 
 - when the clock is set, `updated` of all entries moves along (forward), or to now if it would lie in the future (back);
-- nothing is removed for its age in the first minutes: a host that boots with a wrong clock has set it by then. The time
-  while the agent was stopped is as the clock shows; setting the clock during a restart counts as time.
+- nothing is removed for its age in the first minutes of the host: one that boots with a wrong clock has set it by then.
+  The time while the agent was stopped is as the clock shows; setting the clock during a restart counts as time.
 
 However short files live, memory is bounded: of entries without a file the newest MOST_KEPT are kept, some 2 KB each. A
 copy of an older file is then a new file, and is shipped again.
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 CLEAN_EVERY = 60.0
-BOOT_TIME = 600.0  # seconds after the start in which nothing is removed for its age
+BOOT_TIME = 600.0  # seconds after the host was booted in which nothing is removed for its age
 MOST_KEPT = 20_000
 
 
@@ -53,7 +53,6 @@ class Cleaning:
         # Removed from the registry although the file exists: the time of the entry's last update, by id.
         self._inactive: dict[str, float] = {}
         self._clocks = clock.time(), clock.monotonic()
-        self._started = clock.monotonic()
         self.next_step = clock.monotonic() + CLEAN_EVERY
 
     def step(self) -> None:
@@ -64,7 +63,7 @@ class Cleaning:
     def clean(self) -> None:
         self._follow_clock()
         self._bound()
-        if self._clock.monotonic() - self._started >= BOOT_TIME:
+        if self._clock.monotonic() >= BOOT_TIME:
             self._forget_old()
 
     def _follow_clock(self) -> None:

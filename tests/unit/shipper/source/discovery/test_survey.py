@@ -320,6 +320,19 @@ def test_problems_of_a_scan_are_reported(outlook: Outlook) -> None:
     assert outlook.problems.now == {}
 
 
+def test_a_pattern_that_had_a_match_is_reported_once_the_time_between_two_scans_is_over(outlook: Outlook) -> None:
+    """A rotation renames the file, and creates the next one a little later."""
+    for number in range(3):
+        outlook.write("a.log")
+        outlook.step(after=10)
+        (outlook.folder / "a.log").rename(outlook.folder / f"{number}")
+        outlook.watches.wants_scan = True
+        outlook.step(after=1)
+        assert outlook.problems.now == {}
+    outlook.step(after=10)
+    assert outlook.problems.now == {f"{outlook.folder}/*.log": "no file matches it"}
+
+
 def test_problems_of_files_that_went_are_forgotten(outlook: Outlook) -> None:
     outlook.write("a.log")
     outlook.write("b.log")

@@ -1,6 +1,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from config.shipper.model import FileIdentityConfig
 from registry.state import MISSING, REMOVED, FileState
 from shipper.source.identity.entries import KEPT_FOR
 from shipper.source.lifecycle.cleaning import BOOT_TIME, CLEAN_EVERY, MOST_KEPT, Cleaning
+from tests.fakes import ManualClock
 from tests.reading_room import Room, entry_of
 
 MakeRoom = Callable[..., Room]
@@ -142,17 +144,29 @@ def test_a_clock_that_is_set_back_keeps_an_entry_for_a_day_from_then_on_and_not_
     assert kept(room) == set()
 
 
-def test_entries_of_before_the_start_are_not_forgotten_while_the_clock_may_still_be_wrong(room: Room) -> None:
+@pytest.mark.parametrize("wrong", [YEAR, -YEAR])
+def test_entries_are_not_forgotten_while_the_clock_of_a_host_that_boots_may_still_be_wrong(
+    tmp_path: Path, wrong: float
+) -> None:
     """A host without a battery boots years ahead or behind, and asks for the time soon."""
+    room = Room(tmp_path, ManualClock(monotonic=10.0), (), {})
     state = missing(room)
-    for wrong in (YEAR, -YEAR):
-        room.clock.set_by(wrong)
-        room.cleaning = Cleaning(room.entries, room.registrar, room.clock, {})
-        pass_time(room, BOOT_TIME - CLEAN_EVERY)
-        room.clock.set_by(-wrong)
-        assert kept(room) == {state.id}
-        pass_time(room, HOUR)
-        assert kept(room) == {state.id}
+    room.clock.set_by(wrong)
+    room.cleaning = Cleaning(room.entries, room.registrar, room.clock, {})
+    pass_time(room, BOOT_TIME - 2 * CLEAN_EVERY)
+    room.clock.set_by(-wrong)
+    assert kept(room) == {state.id}
+    pass_time(room, HOUR)
+    assert kept(room) == {state.id}
+
+
+def test_on_a_host_that_runs_for_long_they_are_forgotten_soon_after_the_start(room: Room) -> None:
+    assert room.clock.monotonic() >= BOOT_TIME
+    missing(room)
+    room.clock.advance(KEPT_FOR + 1)
+    room.cleaning = Cleaning(room.entries, room.registrar, room.clock, {})
+    pass_time(room, CLEAN_EVERY)
+    assert kept(room) == set()
 
 
 def test_a_step_of_seconds_is_not_worth_a_write(room: Room) -> None:

@@ -275,16 +275,13 @@ class _Topic:
 
 
 @contextmanager
-def _agent(directory: Path, output: str, descriptors: int | None = None) -> Iterator[Child]:
+def _agent(directory: Path, output: str, descriptors: int = MOST_DESCRIPTORS) -> Iterator[Child]:
     config = directory / "shipper.yml"
     config.write_text(CONFIG.format(directory=directory, output=output))
     config.chmod(0o600)
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors or before[1], before[1]), before[1]))
-    try:
-        child = Child([sys.executable, "-m", "shipper", "run", "-c", str(config)], directory / "output.log")
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    limit = min(descriptors, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    command = ["prlimit", f"--nofile={limit}:{limit}", sys.executable, "-m", "shipper", "run", "-c", str(config)]
+    child = Child(command, directory / "output.log")
     try:
         yield child
     finally:

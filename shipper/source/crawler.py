@@ -4,7 +4,6 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from logs.folding import EACH
 from registry.state import TRUNCATED, FileState
 from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
@@ -16,6 +15,7 @@ from shipper.source.discovery.survey import Candidate, Discovery, Survey
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.copy_detector import CopyDetector
 from shipper.source.identity.entries import RegistryEntries
+from shipper.source.identity.possibly_lost import report_truncation
 from shipper.source.identity.resolver import FileResolver, Identity
 from shipper.source.lifecycle.cleaning import Cleaning
 from shipper.source.lifecycle.closing import Closer
@@ -206,6 +206,7 @@ class Crawler:
 
     def stop(self) -> None:
         self._last_reading.report()
+        self._closer.stop()
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
             logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
         self.open_files.stop()
@@ -245,23 +246,9 @@ class Crawler:
         Otherwise count and log what is lost."""
         size = max(harvester.size, harvester.read_to)
         copied = self._copies.copied_to(harvester.state, harvester.key, size)
-        in_copy = copied > harvester.offset
-        batch = None if in_copy else harvester.end_message()
-        lost = size - max(copied, harvester.offset)
-        self._metrics.bytes_lost += lost
-        fate = "are read from the copy that was made of it" if in_copy else "may be lost"
-        logger.warning(
-            "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s%s; "
-            "it is read again from its start as a new file",
-            harvester.state.path,
-            harvester.state.id,
-            error.size,
-            size - harvester.offset,
-            harvester.offset,
-            fate,
-            f", except the last {lost}, which the copy does not have: they may be lost" if in_copy and lost else "",
-            extra=EACH,
-        )
+        unread = range(harvester.offset, size)
+        batch = None if copied > harvester.offset else harvester.end_message()
+        self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied)
         return batch
 
     def _is_another(self, harvester: Harvester) -> None:
@@ -310,7 +297,7 @@ class Crawler:
     def _plan(self, candidates: Mapping[FileKey, Candidate]) -> Plan:
         files = self.open_files
         blocked = self._copies.suspects, self._input_swap.blocked, files.draining_keys
-        return plan(candidates, files.running, files.closed, blocked)
+        return plan(candidates, files.with_name, files.closed, blocked)
 
     def _after_survey(self) -> None:
         candidates = self._survey.candidates

@@ -1,5 +1,8 @@
 """A file that was deleted while the agent was down cannot be shipped any more; that must be logged and counted."""
 
+import json
+import logging
+
 import pytest
 
 from tests.lab import Lab
@@ -113,3 +116,65 @@ def test_what_came_after_a_truncation_is_no_part_of_what_that_took(lab: Lab) -> 
     lab.until(lambda: any(message.startswith("another") for message in lab.messages))
     lab.scan()
     assert lab.running.metrics.bytes_lost == len("lost\n")
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_file_of_which_all_was_shipped_is_truncated_without_a_warning(
+    lab: Lab, caplog: pytest.LogCaptureFixture, *, is_running: bool
+) -> None:
+    lab.ship("a.log", "one", "two")
+    if not is_running:
+        lab.stop()
+    (lab.logs / "a.log").write_text("new\n")
+    if not is_running:
+        lab.start()
+    lab.scan()
+    assert [json.loads(record)["message"] for record in lab.records] == ["one", "two", "new"]
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert lab.running.metrics.bytes_lost == 0
+
+
+def test_a_stop_reads_deleted_files_to_their_end(lab: Lab) -> None:
+    """Nobody can read them after it; other files are read after the next start."""
+    lab.append("b.log", "one of another\n")
+    lab.ship("a.log", "one")
+    lab.expect_lines("b.log", "one of another")
+    lab.append("a.log", "two\n" * 500_000)
+    lab.append("b.log", "two of another\n")
+    lab.remove("a.log")
+    lab.stop()
+    messages = [json.loads(record)["message"] for record in lab.records]
+    assert messages.count("two") == 500_000
+    assert "two of another" not in messages
+    assert lab.bytes_lost == 0
+
+
+def test_what_a_stop_loses_of_deleted_files_is_counted_and_logged_once(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The destination takes nothing, the queue is full, and there is no other way to the files than what is open."""
+    lab.queue_events = 1
+    lab.ship("a.log", "one")
+    lab.append("b.log", "of another\n")
+    lab.expect_lines("b.log", "of another")
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.take_steps()
+    lab.append("a.log", "three\n")
+    lab.append("b.log", "more\n")
+    lab.take_steps()
+    lab.remove("a.log")
+    lab.remove("b.log")
+    lab.step(wait=0.002)
+    lab.read_to_end()
+    lab._end()
+    lost = [message for message in caplog.messages if "was removed before all of it was acknowledged" in message]
+    assert len(lost) == 2
+    assert any("a.log" in message and "10 bytes, from offset 4 to 14, are lost" in message for message in lost)
+    assert any("b.log" in message and "5 bytes, from offset 11 to 16, are lost" in message for message in lost)
+    assert lab.bytes_lost == 15
+    caplog.clear()
+    lab.start()
+    lab.scan()
+    assert lab.running.metrics.bytes_lost == 0
+    assert "were not shipped" not in caplog.text

@@ -16,11 +16,8 @@ NO_FILE = (
     "what is missing is shipped"
 )
 NO_INPUT = "belongs to no input any more: what is missing is shipped if an input names it again within a day"
-REWRITTEN = (
-    "does not hold what was read of it before: truncated or rewritten; its new content is read as a new file, and "
-    "what was not shipped of it is lost"
-)
-INODE_USED_AGAIN = "no longer exists, and another file has its inode: what was not shipped of it is lost"
+REWRITTEN = "was truncated or rewritten: it does not have what was read of it; its new content is read as a new file"
+INODE_USED_AGAIN = "no longer exists, and another file has its inode"
 
 
 class PossiblyLost:
@@ -60,14 +57,49 @@ class PossiblyLost:
             state = self._current(added)
             behind = state.size_seen - state.position if state is not None else 0
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
-                self._metrics.bytes_lost += max(behind, 0)
                 self._change(replace(state, size_seen=state.position))  # reported once
+                if behind <= 0:
+                    logger.info("%s (file id %s) %s; all of it had been shipped", state.path, state.id, why, extra=EACH)
+                    continue
+                self._metrics.bytes_lost += behind
                 logger.warning(
                     "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
                     state.path,
                     state.id,
                     why,
-                    max(behind, 0),
+                    behind,
                     state.position,
                     extra=EACH,
                 )
+
+
+def report_truncation(state: FileState, size: int, unread: range, copied: int) -> int:
+    """Log that an open file was truncated: it has `size` bytes now, and `unread` were not read before. A copy has those
+    before the offset `copied`. Return how many are lost."""
+    if not unread:
+        logger.info(
+            "%s (file id %s) was truncated or rewritten, and all of it had been read: it has %d bytes now, and is read "
+            "from its start as a new file",
+            state.path,
+            state.id,
+            size,
+            extra=EACH,
+        )
+        return 0
+    in_copy = copied > unread.start
+    lost = unread.stop - max(copied, unread.start)
+    fate = "are read from the copy that was made of it" if in_copy else "may be lost"
+    logger.log(
+        logging.WARNING if lost else logging.INFO,
+        "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s%s; "
+        "it is read again from its start as a new file",
+        state.path,
+        state.id,
+        size,
+        len(unread),
+        unread.start,
+        fate,
+        f", except the last {lost}, which the copy does not have: they may be lost" if in_copy and lost else "",
+        extra=EACH,
+    )
+    return lost

@@ -106,7 +106,7 @@ class Closer:
         now = self._clock.monotonic()
         if now >= self._next_round:
             self._next_round = now + self._interval
-            unwatched = [h for h in self._open_files.running.values() if not self._watcher.is_watched(h.key)]
+            unwatched = [h for h in self._open_files.with_name.values() if not self._watcher.is_watched(h.key)]
             for harvester in each(unwatched, self._progressed):
                 self._open_files.look_for_removal(harvester)  # no event shows it
             refused, self._refused = self._refused, {}
@@ -221,6 +221,26 @@ class Closer:
         budget = self._rules[input_id].removed.max_bytes
         for harvester in self._removed.beyond(input_id, budget) if budget else ():
             self._give_up(harvester, "close.removed.max_bytes")
+
+    def stop(self) -> None:
+        """Count and log what is lost of deleted files because the agent is stopped: only their open descriptors reached
+        it. What was sent and is not acknowledged may have been delivered."""
+        for harvester in [removed for removed in self._removed if removed.is_proven]:
+            position, size = harvester.state.position, max(harvester.content.size, harvester.offset)
+            self._open_files.end(harvester, REMOVED)
+            self._open_files.note_reported(harvester)
+            if size > position:
+                self._metrics.bytes_lost += size - position
+                logger.warning(
+                    "%s (file id %s) was removed before all of it was acknowledged, and the agent stops: %d bytes, "
+                    "from offset %d to %d, are lost",
+                    harvester.state.path,
+                    harvester.state.id,
+                    size - position,
+                    position,
+                    size,
+                    extra=EACH,
+                )
 
     def _give_up(self, harvester: Harvester, option: str) -> None:
         size = harvester.content.size

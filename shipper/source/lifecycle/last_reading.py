@@ -5,7 +5,8 @@ opened later. So a program that goes on writing does not hold up the stop. What 
 message that may go on or a line without terminator, is given some time, and is then ended where the file was read to:
 the saved cut has a second reading end it there, too.
 
-Files of other inputs are not read any more.
+Of other inputs only deleted files are read: nobody can do that after the stop. They have half of the time, so that the
+other half is left for the acknowledgements.
 """
 
 import logging
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 NEVER = float("inf")
 PATIENCE = 1.0  # seconds without new data after which what is unfinished is shipped as it is
 SHARE_OF_LIMIT = 1 / 4  # that this may be of the time that there is
+SHARE_OF_REMOVED = 1 / 2  # of the time, for files that were deleted
 
 
 class LastReading:
@@ -45,11 +47,15 @@ class LastReading:
         if self.inputs is not None:
             return False
         wanted = [spec.config for spec in inputs if spec.config.read_until_eof.enabled]
-        self.inputs = {config.id for config in wanted}
-        longest = min([longest, *(config.read_until_eof.timeout for config in wanted)])
+        read_inputs = self.inputs = {config.id for config in wanted}
+        for harvester in self._open_files.running.values():
+            self._open_files.look_for_removal(harvester)  # no scan may show it any more
+        removed = {harvester.state.id for harvester in self._open_files.removed}
+        limits = [config.read_until_eof.timeout for config in wanted] or [longest * SHARE_OF_REMOVED]
+        longest = min([longest, *limits])
         self._patience = min(PATIENCE, longest * SHARE_OF_LIMIT)
         self._give_up = self._clock.monotonic() + longest
-        self._reading.read_only(self.inputs)
+        self._reading.read_only(lambda source: source.input_id in read_inputs or source.file_id in removed)
         for harvester in self._harvesters:
             self._reading.wake(harvester)
         return bool(wanted)
@@ -61,20 +67,20 @@ class LastReading:
     def step(self, *, may_open_more: bool) -> bool:
         """End what was unfinished for too long. True if all is read, or the time is over. `may_open_more`: files may be
         opened yet, for other reasons than one that is known here."""
-        if not self.inputs or self._clock.monotonic() >= self._give_up:
+        if self._clock.monotonic() >= self._give_up:
             return True
         unread = [harvester for harvester in self._harvesters if not self._is_read(harvester)]
         for harvester in unread:
             self._end_unfinished(harvester)
         # A closed file of which batches are in flight may have new data, and is opened again when they are settled.
-        return not (unread or may_open_more or self._open_files.draining)
+        return not unread and not (self.inputs and (may_open_more or self._open_files.draining))
 
     def report(self) -> None:
         """Log what could not be read."""
         left = {
             harvester.state.path: self._end_of(harvester) - harvester.read_to
             for harvester in self._harvesters
-            if not self._is_read(harvester)
+            if self._is_of_inputs(harvester) and not self._is_read(harvester)
         }
         if left:
             logger.warning(
@@ -88,14 +94,19 @@ class LastReading:
 
     @property
     def _harvesters(self) -> list[Harvester]:
-        inputs = self.inputs or ()
-        return [harvester for harvester in self._open_files.running.values() if harvester.source.input_id in inputs]
+        running = self._open_files.running.values()
+        return [harvester for harvester in running if self._is_of_inputs(harvester) or harvester.is_removed]
+
+    def _is_of_inputs(self, harvester: Harvester) -> bool:
+        return harvester.source.input_id in (self.inputs or ())
 
     def _is_read(self, harvester: Harvester) -> bool:
         if not self._reading.may_release(harvester) or not harvester.is_proven:
             return False
         if harvester.content.compressed:
             return harvester.at_end
+        if not self._is_of_inputs(harvester):
+            return self._is_at_end(harvester) and harvester.message_deadline is None
         return self._is_at_end(harvester) and harvester.offset >= harvester.read_to
 
     def _is_at_end(self, harvester: Harvester) -> bool:
@@ -109,6 +120,8 @@ class LastReading:
 
     def _end_unfinished(self, harvester: Harvester) -> None:
         if harvester.content.compressed or not harvester.is_proven or not self._is_at_end(harvester):
+            return
+        if not self._is_of_inputs(harvester):
             return
         if self._clock.monotonic() - harvester.activity.read_at < self._patience:
             return

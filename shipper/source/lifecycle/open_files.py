@@ -56,6 +56,7 @@ class OpenFiles:
         """`candidate_of` returns what the survey has of a file; `on_shut` is called for each file that is not read any
         more."""
         self.running: dict[FileKey, Harvester] = {}
+        self.with_name: dict[FileKey, Harvester] = {}  # those of them that were not removed
         self.closed: dict[FileKey, ClosedFile] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
         self.draining_keys: Counter[FileKey] = Counter()
@@ -74,7 +75,7 @@ class OpenFiles:
         self._on_shut = on_shut
 
     def add(self, harvester: Harvester) -> None:
-        self.running[harvester.key] = harvester
+        self.running[harvester.key] = self.with_name[harvester.key] = harvester
         self.closed.pop(harvester.key, None)
         self.named.add(harvester)
         self.of_input[harvester.source.input_id] += 1
@@ -134,6 +135,12 @@ class OpenFiles:
         harvester.end(partial(self._entries.ended, why=ended))
         self._close_file(harvester)
 
+    def note_reported(self, harvester: Harvester) -> None:
+        """Note that what is not acknowledged of an ended file was reported as lost: the next start does not report it
+        once more."""
+        harvester.size = harvester.state.position
+        harvester.state = self._entries.ended(replace(harvester.state, size_seen=harvester.size), REMOVED)
+
     def release(self, harvester: Harvester, *, until_new_data: bool) -> None:
         """Close a file that cannot be read further, at whatever offset; it is opened again at the next scan, or with
         new data."""
@@ -160,7 +167,7 @@ class OpenFiles:
         """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
         start, as new files. What was not read of them is read then, and an entry that stayed would be taken for that of
         the next file at its path."""
-        named = [running for running in self.running.values() if running.state.key]
+        named = [running for running in self.with_name.values() if running.state.key]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
             self.end(harvester, REMOVED)
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
@@ -255,6 +262,7 @@ class OpenFiles:
         """Check whether the file was removed: its descriptor shows it for sure. Raises OSError."""
         harvester.look_for_removal()
         if harvester.is_removed and self.removed.add(harvester):
+            del self.with_name[harvester.key]
             self.named.add_ending(harvester, harvester.status().st_mtime_ns)
             self.idle.expect(harvester)
 
@@ -285,6 +293,7 @@ class OpenFiles:
     def _close_file(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
         del self.running[harvester.key]
+        self.with_name.pop(harvester.key, None)
         self._padded.pop(harvester, None)
         self.idle.forget(harvester)
         self.removed.forget(harvester)

@@ -12,7 +12,7 @@ from shipper.source.reading.harvester import Harvester
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do after a survey: files to open, oldest first; open files that have a new path; open files that are no
-    longer under the paths, and are not known to be removed."""
+    longer under the paths."""
 
     open: list[Candidate]
     renamed: list[tuple[Harvester, ScannedFile]]
@@ -25,8 +25,8 @@ def plan(
     closed: Mapping[FileKey, ClosedFile],
     blocked: Sequence[Container[FileKey]],
 ) -> Plan:
-    """Return the plan. `closed` files are opened again when their size or time of change differs; `blocked` ones
-    wait."""
+    """Return the plan. `running` are the open files that were not removed; `closed` files are opened again when their
+    size or time of change differs; `blocked` ones wait."""
     to_open = []
     renamed = []
     for key, (spec, file) in candidates.items():
@@ -36,5 +36,4 @@ def plan(
         elif (key not in closed or closed[key].has_new_data(file)) and not any(key in keys for keys in blocked):
             to_open.append((spec, file))
     to_open.sort(key=lambda wanted: wanted[1].modified)
-    missing = [harvester for key, harvester in running.items() if key not in candidates and not harvester.is_removed]
-    return Plan(to_open, renamed, missing)
+    return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in candidates])

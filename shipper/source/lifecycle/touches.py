@@ -43,7 +43,7 @@ class Touches:
 
     def step(self) -> None:
         """After a survey, end the open files that were touched."""
-        running = each(self._open_files.running.values() if self._is_used else (), self._progressed)
+        running = each(self._open_files.with_name.values() if self._is_used else (), self._progressed)
         for harvester in [harvester for harvester in running if self._is_touched(harvester)]:
             log_touch(harvester.state)
             self._metrics.files_resent += 1

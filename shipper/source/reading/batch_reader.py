@@ -4,7 +4,7 @@ One read of one file gives one batch, so a big file cannot starve the others. A 
 that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -87,10 +87,10 @@ class BatchReader:
         if harvester is not None:
             self._scheduler.wake(harvester)
 
-    def read_only(self, inputs: Collection[str]) -> None:
-        """Read no files of other inputs from now on; `inputs` are ids."""
+    def read_only(self, is_wanted: Callable[[Source], bool]) -> None:
+        """Read no other files from now on."""
         takes_more = self._takes_more
-        self._takes_more = lambda source: source.input_id in inputs and takes_more(source)
+        self._takes_more = lambda source: is_wanted(source) and takes_more(source)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester) -> None:
         """Read nothing of the file before that state is on disk."""

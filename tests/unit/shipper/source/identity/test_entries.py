@@ -336,7 +336,7 @@ def test_the_life_of_a_known_file_that_was_disproved_has_ended(room: Room, caplo
     assert room.entries.claim(opened) is None
     room.entries.possibly_lost.report()
     (warning,) = warnings(caplog)
-    assert "does not hold what was read of it before" in warning
+    assert "it does not have what was read of it" in warning
 
 
 def test_where_file_identity_names_a_file_content_does_not(make_room: MakeRoom) -> None:

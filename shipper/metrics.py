@@ -48,13 +48,15 @@ class Metrics:
 @dataclass(slots=True)
 class ContainerCounts:
     """Of autodiscover: `containers` that are there, `inputs` for them, and those of the inputs that are `ending`,
-    because their container has; since the start, `events` of containers, and configurations that were `refused`."""
+    because their container has; since the start, `events` of containers, configurations that were `refused`, and hints
+    that were `left_out`."""
 
     containers: int = 0
     inputs: int = 0
     ending: int = 0
     events: int = 0
     refused: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

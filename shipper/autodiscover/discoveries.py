@@ -143,6 +143,7 @@ class Discoveries:
         self.problems.pop(container.key, None)
         for words in life.made.warnings:
             if words not in known:
+                self.counts.left_out += 1
                 logger.warning("%s: %s", container.label, words)
         for config in life.made.inputs:
             input_id = self._add(config, container)

@@ -132,6 +132,12 @@ MEASURES: tuple[Measure | Times, ...] = (
         _of_containers(lambda counts: counts.refused),
     ),
     Measure(
+        "counter",
+        "autodiscover_hints_left_out",
+        "Hints of containers that were left out: not allowed, or not supported; the log has the reasons.",
+        _of_containers(lambda counts: counts.left_out),
+    ),
+    Measure(
         "gauge",
         "autodiscover_containers",
         "Containers that are there, as far as providers show them.",

@@ -278,6 +278,21 @@ def test_a_wrong_configuration_is_logged_and_disturbs_no_other(
     assert problem.startswith("pod default/web-1, container nginx: annotation co.elastic.logs/multiline.pattern: ")
 
 
+def test_what_a_hint_may_not_set_is_left_out_and_the_container_is_read(
+    lab: DiscoveringLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.providers[0] = {"type": "kubernetes", "hints.enabled": True}
+    lab.start()
+    lab.come(container(id="a" * 64, **{"/processors.add_kubernetes_metadata.kube_config": "/var/log/pods/x/0.log"}))
+    lab.pass_time(2)
+    (warning,) = [record.getMessage() for record in caplog.records if "a hint cannot" in record.getMessage()]
+    annotation = "co.elastic.logs/processors.add_kubernetes_metadata.kube_config"
+    refusal = "a hint cannot use the processor add_kubernetes_metadata; allowed: add_fields, "
+    assert warning.startswith(f"pod default/web-1, container nginx: annotation {annotation}: {refusal}")
+    assert lab.input_ids == {f"container-logs-{'a' * 64}"}
+    assert (lab.discoveries.counts.left_out, lab.discoveries.counts.refused) == (1, 0)
+
+
 def test_an_input_of_the_configuration_keeps_its_id(lab: DiscoveringLab, caplog: pytest.LogCaptureFixture) -> None:
     lab.inputs = [{"type": "filestream", "id": f"c-{A.id}", "paths": ["/nowhere/x"]}]
     lab.start()

@@ -4,13 +4,15 @@ and the container is read with its other hints."""
 import dataclasses
 import json
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
-from config.shipper.model import INPUT_KINDS
+from config.shipper.model import INPUT_KINDS, InputConfig
 from config.shipper.parsers import PARSERS
-from config.shipper.processors import PROCESSORS
-from config.yaml.schema import NamedItems, leaves
+from config.shipper.processors import PROCESSORS, Branch
+from config.yaml.schema import NamedItems, leaves, options
 from shipper.autodiscover.allowed_hints import (
     ALLOWED_INPUTS,
     ALLOWED_OF_INPUT,
@@ -299,8 +301,8 @@ def test_of_every_option_is_decided_whether_a_hint_may_set_it(
         own = {f"{name}.{leaf}" for leaf in leaves(model) if not is_allowed(leaf, (*allowed.get(name, ()), "when"))}
         undecided |= own if name in allowed else {name}
     assert undecided == NEVER[named.what]
-    for name, options in allowed.items():
-        assert [option for option in options if not is_option(option, leaves(named.models[name]))] == []
+    for name, permitted in allowed.items():
+        assert [option for option in permitted if not is_option(option, leaves(named.models[name]))] == []
 
 
 def is_option(name: str, names: tuple[str, ...]) -> bool:
@@ -310,3 +312,64 @@ def is_option(name: str, names: tuple[str, ...]) -> bool:
 def test_what_a_hint_may_set_of_an_input_are_options_of_one() -> None:
     known = {leaf for name in ALLOWED_INPUTS for leaf in leaves(INPUT_KINDS.models[name])}
     assert [name for name in ALLOWED_OF_INPUT if not is_option(name, tuple(known))] == []
+
+
+PLAIN = InputConfig(id="plain", paths=("x",))
+PREFIXES = ("/", ".nginx/", "/1.", ".nginx/2.")
+VALUES = (
+    *("1", "true", "a", "/etc/shadow", OWN_LOG, "https://198.51.100.7", "${env}", "${KAFKA_PASSWORD:x}"),
+    *("{}", '{"a": 1}'),
+)
+
+
+def hostile_hints(random: Random) -> dict[str, str]:
+    """Hints of any options of processors, parsers and inputs, in any of the ways in which they may be written."""
+    written = [f"{name}.{leaf}" for name, model in PROCESSORS.models.items() for leaf in leaves(model)]
+    hints = {}
+    for _ in range(random.randrange(1, 6)):
+        option, number = random.choice(written), random.choice(("", f"{random.randrange(3)}."))
+        name, _, rest = option.partition(".")
+        value: object = random.choice(VALUES)
+        match random.randrange(4):
+            case 0:
+                hints[f"{random.choice(PREFIXES)}processors.{number}{option}"] = str(value)
+            case 1:
+                hints[f"{random.choice(PREFIXES)}processors.{number}{name}"] = json.dumps({rest: value})
+            case 2:
+                then = random.choice(([{name: {rest: value}}], {option: value}))
+                branch = json.dumps({"if": {"has_fields": ["a"]}, "then": then})
+                hints[f"{random.choice(PREFIXES)}processors.x"] = branch
+            case _:
+                kind = random.choice(list(INPUT_KINDS.models))
+                leaf = random.choice(leaves(INPUT_KINDS.models[kind]))
+                raw = {"type": kind, "id": "x", "paths": [OWN_PATH], leaf: value, "processors": [{name: {rest: value}}]}
+                hints["/raw"] = json.dumps(raw)
+    return hints
+
+
+def check_harmless(item: Any) -> None:
+    """Every option that a hint may not set has its default."""
+    if isinstance(item, Branch):
+        for inner in (*item.then, *item.otherwise):
+            check_harmless(inner)
+        return
+    name = getattr(item, "name", "")
+    assert name in ALLOWED_PROCESSORS, f"{item}"
+    model: Any = type(item)
+    for option in options(model):
+        key, allowed = option.keys[0], (*ALLOWED_PROCESSORS[name], "when")
+        if not is_allowed(key, allowed) and not is_option(key, allowed):
+            assert getattr(item, option.name) == option.default, f"{item}: {option.name}"
+
+
+@pytest.mark.parametrize("first", range(0, 500, 100))
+def test_no_combination_of_hints_sets_more_than_is_allowed(rules: Rules, first: int) -> None:
+    for seed in range(first, first + 100):
+        hints = hostile_hints(Random(seed))
+        for item in configured(rules, hints).inputs:
+            for processor in item.processors:
+                check_harmless(processor)
+            assert item.type in ALLOWED_INPUTS, f"seed {seed}: {hints}"
+            assert item.owned_by == (ID, UID) or item.id.startswith("container-logs-")
+            for option in ("delete", "take_over", "file_identity", "close", "read_until_eof", "message_max_bytes"):
+                assert getattr(item, option) == getattr(PLAIN, option), f"seed {seed}: {hints}"

@@ -75,7 +75,7 @@ def test_a_run_loads_neither_another_output_nor_processors(config: Path) -> None
     modules = loaded("run", "--once", "-c", str(config))
     unwanted = {"confluent_kafka", "shipper.output.kafka", "shipper.processor.factory", "shipper.kubernetes"}
     assert modules & unwanted == set()
-    assert len(modules) <= 290
+    assert len(modules) <= 295
 
 
 def test_what_asks_an_api_server_is_loaded_where_there_is_one(config: Path) -> None:
@@ -93,4 +93,4 @@ def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -
         file.write("output.kafka: {hosts: x, topic: t, librdkafka: {test.mock.num.brokers: 1}}\n")
     modules = loaded("run", "--once", "-c", str(config))
     assert modules & {"shipper.output.transactional", "shipper.processor.factory", "cryptography"} == set()
-    assert len(modules) <= 337
+    assert len(modules) <= 342

@@ -323,6 +323,22 @@ def test_a_secret_of_the_keystore_is_shown_nowhere(tmp_path: Path, capfd: pytest
     assert MARKER not in printed
 
 
+def test_a_secret_of_the_keystore_that_a_processor_has_is_not_explained(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = shipper_yml(tmp_path, Planted("", "client_id: x"))
+    with file.open("a") as opened:
+        opened.write("processors: [{add_fields: {fields: {a: 'x ${SECRET}'}}}]\n")
+    (tmp_path / "data").mkdir()
+    keystore = tmp_path / "data" / "shipper.keystore"
+    keystore.write_bytes(written_keystore({"SECRET": MARKER}))
+    keystore.chmod(0o600)
+    assert cli.main(["test", "config", "--explain", "-c", str(file)]) == 0
+    printed = "".join(capfd.readouterr())
+    assert f"add_fields fields: {{a: 'x {MASK}'}}" in printed
+    assert MARKER not in printed
+
+
 def test_what_is_read_before_the_model_shows_no_value(tmp_path: Path) -> None:
     raw = read([shipper_yml(tmp_path, OF_BOTH[0])], ShipperConfig, (), {"PASSWORD": MARKER})
     assert isinstance(raw, RawConfig)

@@ -49,6 +49,15 @@ class Awaiting(Protocol):
         reading thread, again whenever `ProcessorContext.wake` was called, and for each batch: it must be quick."""
 
 
+@runtime_checkable
+class Storing(Protocol):
+    """A processor whose result depends on what it and others have kept of earlier events. Where a chain has several of
+    one store, the events pass from the first to the last of them one after the other (`chain.OneByOne`)."""
+
+    @property
+    def store(self) -> object: ...
+
+
 class Condition(Protocol):
     def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
         """Return those of the indices, which ascend, whose events meet the condition, in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import ModuleType
 
 from config.shipper.processors import AnyProcessor, Branch
@@ -18,6 +19,7 @@ from shipper.processor.base import (
     Processor,
     ProcessorContext,
     ProcessorError,
+    Storing,
 )
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.growth import growth_of
@@ -93,6 +95,17 @@ class EventByEvent:
         event.fail(self._name, message, **members)
 
 
+class OneByOne:
+    """Runs steps on one event after the other, all of them on each: what they do depends on the events before it."""
+
+    def __init__(self, steps: Sequence[Processor]) -> None:
+        self._steps = steps
+
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        for index in indices:
+            run(self._steps, events, (index,))
+
+
 class Conditional:
     """The condition of `when`, or of `if`, with the steps below it."""
 
@@ -111,9 +124,11 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of some processors, how much they may enlarge events, and those of them that batches wait for."""
+    """The steps of some processors, how much they may enlarge events, and those of them that batches wait for.
+    `stores`: those that each step uses, with each use."""
 
     outer: Sequence[Outer] = ()
+    stores: Sequence[Sequence[object]] = ()
     growth: Growth = field(default_factory=Growth)
     awaiting: Sequence[Awaiting] = ()
 
@@ -124,7 +139,8 @@ def build(
     """Return the chain of these processors, then of the steps that other chains share; None if there are none. Raises
     StartError for a processor that cannot work here."""
     own, shared = steps(configs, context), shared or Steps()
-    outer, growth = [*own.outer, *shared.outer], own.growth.then(shared.growth)
+    outer = _in_turn([*own.outer, *shared.outer], [*own.stores, *shared.stores])
+    growth = own.growth.then(shared.growth)
     if not outer:
         return None
     plain = [step for step in outer if not isinstance(step, AsyncStep)]
@@ -136,9 +152,32 @@ def build(
 
 def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
     """Return the steps of these processors. Raises StartError."""
-    builder = _Builder(context)
-    outer = [builder.outer(config) for config in configs]
-    return Steps(outer, growth_of(configs), builder.awaiting)
+    builder, outer, stores = _Builder(context), list[Outer](), list[Sequence[object]]()
+    for config in configs:
+        builder.stores = []
+        outer.append(builder.outer(config))
+        stores.append(builder.stores)
+    return Steps(outer, stores, growth_of(configs), builder.awaiting)
+
+
+def _in_turn(outer: Sequence[Outer], stores: Sequence[Sequence[object]]) -> list[Outer]:
+    """Return the steps, with those from the first to the last use of each store as one. A step that waits for look-ups
+    lets a batch pass as a whole, and stays as it is."""
+    users: dict[int, list[int]] = {}
+    for place, used in enumerate(stores):
+        for store in used:
+            users.setdefault(id(store), []).append(place)
+    spans = [range(places[0], places[-1] + 1) for places in users.values() if len(places) > 1]
+    result = list[Outer]()
+    for is_in_turn, places in groupby(range(len(outer)), lambda place: any(place in span for span in spans)):
+        for is_plain, steps_of in groupby(
+            (outer[place] for place in places), lambda step: not isinstance(step, AsyncStep)
+        ):
+            if is_in_turn and is_plain:
+                result.append(OneByOne([step for step in steps_of if not isinstance(step, AsyncStep)]))
+            else:
+                result += steps_of
+    return result
 
 
 def _factory() -> ModuleType:
@@ -149,10 +188,12 @@ def _factory() -> ModuleType:
 
 
 class _Builder:
-    """Makes steps, and notes in `awaiting` which processors batches wait for, those in branches included."""
+    """Makes steps, and notes in `awaiting` which processors batches wait for, and in `stores` which stores are used,
+    those in branches included."""
 
     def __init__(self, context: ProcessorContext) -> None:
         self.awaiting: list[Awaiting] = []
+        self.stores: list[object] = []
         self._context = context
 
     def outer(self, config: AnyProcessor) -> Outer:
@@ -174,6 +215,8 @@ class _Builder:
         processor = _factory().make(config, self._context)
         if isinstance(processor, Awaiting):
             self.awaiting.append(processor)
+        if isinstance(processor, Storing):
+            self.stores.append(processor.store)
         step = processor
         if isinstance(processor, EventProcessor):
             # Not all processors have this option; in those that have it, it means the same.

@@ -76,7 +76,9 @@ class CacheDeleteConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheConfig(ProcessorConfig):
-    """Keeps a value of an event under a key (`put`), adds it to other events (`get`), or removes it (`delete`)."""
+    """Keeps a value of an event under a key (`put`), adds it to other events (`get`), or removes it (`delete`). The
+    order of the events decides: one after the other passes from the first to the last processor of a cache, unless a
+    `dns` is between these."""
 
     name: ClassVar = "cache"
     backend: CacheBackendConfig = field(

@@ -38,7 +38,7 @@ class _Keyed:
     def __init__(self, key_field: str, cache: Cache, *, ignore_missing: bool) -> None:
         self._key = path_of(key_field)
         self._key_field = key_field
-        self._cache = cache
+        self.store = cache
         self._ignore_missing = ignore_missing
 
     def _key_of(self, event: Event) -> str | None:
@@ -61,7 +61,7 @@ class Put(_Keyed):
         key = self._key_of(event)
         value = value_of(event, self._value, ignore_missing=self._ignore_missing)
         if key is not None and value is not MISSING:
-            self._cache.put(key, value, self._ttl)
+            self.store.put(key, value, self._ttl)
 
 
 class Get(_Keyed):
@@ -77,7 +77,7 @@ class Get(_Keyed):
         key = self._key_of(event)
         if key is None:
             return
-        value = self._cache.get(key)
+        value = self.store.get(key)
         if value is MISSING:
             raise ProcessorError(f"the cache has no value for the {self._key_field} {key[:100]!r}")
         event.put(self._target, value)
@@ -90,4 +90,4 @@ class Delete(_Keyed):
     def apply(self, event: Event) -> None:
         key = self._key_of(event)
         if key is not None:
-            self._cache.delete(key)
+            self.store.delete(key)

@@ -42,6 +42,43 @@ def test_a_value_of_one_event_is_added_to_another() -> None:
     assert made == {"message": "x", "id": "a", "b": {"c": {"zone": [1, 2]}}}
 
 
+def run_all(text: str, events: list[Doc]) -> list[Doc]:
+    of = batch_of(events)
+    chain_of(text)(of)
+    return [without_noise(record) for record in records(of)]
+
+
+IGNORING = f"{GET[:-1]}, ignore_failure: true}}"
+
+
+def test_a_value_is_not_given_to_an_event_before_the_one_that_has_it() -> None:
+    events: list[Doc] = [{"id": "a"}, {"id": "a", "meta": 1}, {"id": "a"}, {"id": "a", "meta": 2}, {"id": "a"}]
+    targets = [record.get("target") for record in run_all(f"{PUT}\n{IGNORING}", events)]
+    assert targets == [None, 1, 1, 2, 2]
+    targets = [record.get("target") for record in run_all(f"{IGNORING}\n{PUT}", events)]
+    assert targets == [None, None, 1, 1, 2]
+
+
+@pytest.mark.parametrize("which", ["then", "else"])
+def test_the_order_of_events_decides_between_branches_too(which: str) -> None:
+    put, get = PUT.removeprefix("- "), IGNORING.removeprefix("- ")
+    condition = "{has_fields: [meta]}" if which == "then" else "{not: {has_fields: [meta]}}"
+    then, otherwise = (put, get) if which == "then" else (get, put)
+    text = f"- if: {condition}\n  then:\n  - {then}\n  else:\n  - {otherwise}"
+    events: list[Doc] = [{"id": "a"}, {"id": "a", "meta": 1}, {"id": "a"}, {"id": "a", "meta": 2}, {"id": "a"}]
+    assert [record.get("target") for record in run_all(text, events)] == [None, None, 1, None, 2]
+
+
+def test_what_is_between_two_uses_of_a_cache_sees_the_events_in_turn_too() -> None:
+    text = f"{IGNORING}\n- drop_event.when.has_fields: [target]\n- add_tags.tags: [first]\n{PUT}"
+    events: list[Doc] = [{"id": "a", "meta": 1}, {"id": "b", "meta": 2}, {"id": "a", "meta": 3}, {"id": "c"}]
+    assert [(record["id"], record["tags"]) for record in run_all(text, events)] == [
+        ("a", ["first"]),
+        ("b", ["first"]),
+        ("c", ["first"]),
+    ]
+
+
 def test_a_value_expires() -> None:
     bench = Bench()
     bench.run(PUT, {"id": "a", "meta": 1})

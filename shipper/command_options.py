@@ -3,14 +3,14 @@
 import argparse
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, ShipperConfig
 from config.yaml.document import Override
 from config.yaml.errors import ConfigError
 from config.yaml.files import check_permissions
-from config.yaml.load import load, variables_of
+from config.yaml.load import load, read, variables_of
 from config.yaml.report import Examination
 from shipper.errors import StartError
 
@@ -83,6 +83,12 @@ def written(options: argparse.Namespace) -> tuple[list[Path], list[str | Overrid
         selectors = f"logging.selectors={json.dumps(options.debugged)}"
         levels = [Override("logging.level=debug", "-d"), Override(selectors, "-d")]
     return files(options), [*levels, *options.overrides, *paths]
+
+
+def keystore_values(options: argparse.Namespace) -> Collection[str]:
+    """Return what must not be shown, whichever option has it. Raises ConfigError."""
+    files, overrides = written(options)
+    return read(files, ShipperConfig, overrides, os.environ).secrets
 
 
 def load_config(options: argparse.Namespace) -> ShipperConfig:

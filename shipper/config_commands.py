@@ -4,14 +4,13 @@ What only one of them needs is imported where it is used.
 """
 
 import argparse
-import os
 import socket
 import sys
 from pathlib import Path
 from typing import TextIO
 
 from config.shipper.model import ShipperConfig
-from shipper.command_options import add_shared, load_config, written
+from shipper.command_options import add_shared, keystore_values, load_config, written
 from shipper.errors import StartError
 from shipper.static_fields import check_fields
 
@@ -67,15 +66,10 @@ def _migrate(options: argparse.Namespace) -> int:
 def _test_config(options: argparse.Namespace) -> int:
     config = _checked(options, sys.stdout)
     if options.explain:
-        from config.shipper.keystore import secrets_of
-        from config.text.secrets import hidden
-        from config.yaml.load import variables_of
         from shipper.explain import explain
 
-        files, overrides = written(options)
-        secrets = secrets_of(variables_of(files, ShipperConfig, overrides, os.environ)).values()
-        for line in explain(config):
-            print(hidden(line, secrets))  # noqa: T201
+        for line in explain(config, keystore_values(options)):
+            print(line)  # noqa: T201
     if options.refuse_warnings and config.warnings:
         print("not OK: with --strict a warning counts as a mistake")  # noqa: T201
         return 1

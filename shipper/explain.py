@@ -2,7 +2,7 @@
 readers, and the processors, in the order in which they work."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any, get_args
 
@@ -11,7 +11,7 @@ from config.shipper.feeds.base import FeedConfig
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, InputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import AnyProcessor, Branch
-from config.text.secrets import without_passwords
+from config.text.secrets import hidden, without_passwords
 from config.text.units import Duration, readable_duration
 from config.yaml.schema import Option, options
 from logs.visible import visible
@@ -20,9 +20,11 @@ from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 COLUMN = 12
 
 
-def explain(config: ShipperConfig) -> Iterator[str]:
-    """Yield lines of text without secrets. Reads the file system, and changes nothing."""
-    yield from map(without_passwords, _lines(config))
+def explain(config: ShipperConfig, secrets: Collection[str] = ()) -> Iterator[str]:
+    """Yield lines of text without these secrets, and without passwords in addresses. Reads the file system, and changes
+    nothing."""
+    for line in _lines(config):
+        yield without_passwords(hidden(line, secrets))
 
 
 def _lines(config: ShipperConfig) -> Iterator[str]:

@@ -316,8 +316,8 @@ class Crawler:
         moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
         for harvester in each(decided.missing if not self._once else (), self._context.progressed):
-            self.open_files.left_paths(harvester)
-            self._reading.rotation_links.left_paths(harvester)
+            if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
+                self._reading.rotation_links.left_paths(harvester)
         if not self._once:
             waited = self._open_limits.waiting_files
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)

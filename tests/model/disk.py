@@ -263,7 +263,7 @@ class Disk:
 
     def write_led(self, kinds: tuple[int, ...]) -> None:
         if self._release.exists():
-            self._append(self._release / "app.log", self._lines(kinds))
+            self._append(self._release.resolve() / "app.log", self._lines(kinds))
 
     def rotate_target(self, times: int, kinds: tuple[int, ...]) -> None:
         """Rename the target of current.log, and create it again, once or several times."""

@@ -223,4 +223,22 @@ FAILED_ONCE = [
             ("run", (0.001, 90)),
         ],
     ),
+    Program(
+        "the target of a link is rotated three times between two looks",
+        MULTILINE | {"symlinks": True, "links": True, "disk": True},
+        [("relink", (1,)), ("run", (0.5,)), ("relink", (2,)), ("rotate_target", 3, (3,))],
+    ),
+    Program(
+        "a link leads back to a file that was rotated twice meanwhile",
+        MULTILINE | {"symlinks": True, "links": True, "disk": True},
+        [
+            *[("relink", (1,)), ("run", (0.05,)), ("swap", 0), ("run", (0.05,)), ("swap", 1)],
+            ("rotate_target", 2, (3,)),
+        ],
+    ),
+    Program(
+        "a file to which a link led before the last one is not continued in the next one",
+        MULTILINE | {"symlinks": True, "links": True, "disk": True, "full": True},
+        [("swap", 0), ("run", (0.05,)), ("swap", 1), ("run", (0.05, 0.05)), ("rotate_target", 2, (3,))],
+    ),
 ]

@@ -16,7 +16,7 @@ from shipper.source.discovery.directory_tree import NO_HINTS, Directories
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.symlinks import ANY_NAME, Place
+from shipper.source.discovery.symlinks import ANY_NAME, Missed, Place
 from shipper.source.discovery.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,11 @@ logger = logging.getLogger(__name__)
 SHORTEST_PAUSE = 0.02  # seconds
 FULL_SCAN_EVERY = 300.0
 NEVER = float("inf")
+MISSED = (
+    "files were replaced before they were seen: %s: %d of them appeared and disappeared between two scans, there or at "
+    "the end of a link on the way. Their lines are lost. Rotate less often, or add the names of rotated files to the "
+    "paths"
+)
 
 Candidate = tuple[InputSpec, ScannedFile]
 
@@ -50,6 +55,7 @@ class Survey:
         self._names: dict[str, set[str]] = {}  # to watch, by directory
         self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns that no file matches
         self._is_changed = False
+        self._discontinued: set[str] = set()  # paths at which the last scan found no immediate successor
         self._listed: dict[FileKey, Candidate] = {}
         self._began = self._paused_until = 0.0
         self._full_scan_at = 0.0
@@ -152,9 +158,10 @@ class Survey:
             self._problems.of_scan(spec.id, listing.problems, self._unmatched(spec, listing))
         if not self._once:
             self._watch_directories(is_changed=changed)
+        before = self._listed
         if changed:
             self._merge()
-        self._report_missed()
+        self._report_missed(before)
 
     def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
         """Return the patterns that no file matches, with the reason. One that had a match is left out for the time
@@ -196,20 +203,31 @@ class Survey:
             if directory in self._names:
                 self._watcher.watch_directory(directory, self._names[directory])
 
-    def _report_missed(self) -> None:
-        missed: dict[str, int] = {}
+    def _report_missed(self, before: Mapping[FileKey, Candidate]) -> None:
+        """Report the files that were missed, without those that the paths name elsewhere in the same directory."""
+        all_missed: dict[str, Missed] = {}
+        self._discontinued = set()
         for directories in self._directories.values():
-            missed |= directories.symlinks.missed
-        for path, count in missed.items():
-            self._metrics.files_missed += count
-            logger.warning(
-                "files were replaced before they were seen: %s: %d of them appeared and disappeared between two scans, "
-                "there or at the end of a link on the way. Their lines are lost. Rotate less often, or add the names "
-                "of rotated files to the paths",
-                path,
-                count,
-                extra=EACH,
-            )
+            all_missed |= directories.symlinks.missed
+            self._discontinued |= directories.symlinks.led_elsewhere
+        for path, missed in all_missed.items():
+            directory = os.path.dirname(missed.end)
+            rotated = [
+                key
+                for key, (_, scanned) in self._listed.items()
+                if key not in before
+                and os.path.dirname(scanned.path) == directory
+                and scanned.path not in (path, missed.end)
+            ]
+            if (count := missed.count - len(rotated)) > 0:
+                self._discontinued.add(path)
+                self._metrics.files_missed += count
+                logger.warning(MISSED, path, count, extra=EACH)
+
+    def may_continue(self, path: str) -> bool:
+        """True unless the last scan saw that files were missed at the path, or that it leads to another place: the file
+        there is not known to be the next one after that which was there."""
+        return self._discontinued.isdisjoint((path, os.path.dirname(path)))
 
     def look_again(self, keys: Iterable[FileKey]) -> None:
         """Update size and time of change of these files; if one is not at its path any more, request a scan."""

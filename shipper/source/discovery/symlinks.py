@@ -79,17 +79,26 @@ def _target(path: str, *, is_last: bool) -> str | None:
     return "" if is_last or stat.S_ISDIR(mode) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """How many files were not seen at a path, unless they are seen elsewhere. `end`: where the path led."""
+
+    count: int
+    end: str
+
+
 class Symlinks:
     """What the scanners of one group of inputs know in a round. `hints`: the places at which something happened since
     the last one, each with the number of times that its name appeared there; `is_partial`: the other places are as they
-    were, as far as is known. `missed`: how many files were missed, by
-    the path that led to them. `moved`: directories at whose path another one may be now, or of which other names are in
-    question. `directories`: as `follow` has it."""
+    were, as far as is known. `missed`: by the path that led to them. `led_elsewhere`: paths that lead to another place
+    than before. `moved`: directories at whose path another one may be now, or of which other names are in question.
+    `directories`: as `follow` has it."""
 
     def __init__(self) -> None:
         self.hints: Mapping[Place, int] = {}
         self.is_partial = False
-        self.missed: dict[str, int] = {}
+        self.missed: dict[str, Missed] = {}
+        self.led_elsewhere: set[str] = set()
         self.moved: set[str] = set()
         self.directories: set[str] = set()
 
@@ -97,6 +106,7 @@ class Symlinks:
         self.hints = hints
         self.is_partial = is_partial
         self.missed = {}
+        self.led_elsewhere = set()
         self.moved = set()
         self.directories = set()
 
@@ -135,8 +145,10 @@ class Trail:
         if self._seen is not None and self._is_whole:  # else what appeared is a directory on the way
             self._count(sum(hinted), key, counts=counts)
         if again or hinted or self._seen != (key, link):
-            self._seen = key, link
             way = follow(self.path, self._symlinks.directories)
+            if self._seen is not None and way.end != self.end:
+                self._symlinks.led_elsewhere.add(self.path)
+            self._seen = key, link
             self.end, self._is_whole = way.end, way.is_whole
             self.places = (*way.links, way.last) if self._includes_last or key is None else way.links
             self._symlinks.moved.update(directory for directory, _ in self.places)
@@ -145,7 +157,7 @@ class Trail:
         """Count the files that appeared, but for the one that is there now, and those that were seen."""
         missed = appeared - self._ahead - (key is not None)
         if missed > 0 and counts:
-            self._symlinks.missed[self.path] = missed
+            self._symlinks.missed[self.path] = Missed(missed, self.end)
         if appeared:
             self._ahead = 0
         elif key is not None and self._seen is not None and self._seen[0] != key:

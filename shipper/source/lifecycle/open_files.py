@@ -251,12 +251,13 @@ class OpenFiles:
         self.named.add(harvester)
         self.idle.expect(harvester)
 
-    def left_paths(self, harvester: Harvester) -> None:
-        """Note that a survey did not find the file: it was renamed, or removed."""
-        if not harvester.has_left_path:
+    def left_paths(self, harvester: Harvester) -> bool:
+        """Note that a survey did not find the file: it was renamed, or removed. True if one did before."""
+        if was_there := not harvester.has_left_path:
             harvester.left_paths()
             self.idle.expect(harvester)
         self.look_for_removal(harvester)
+        return was_there
 
     def look_for_removal(self, harvester: Harvester) -> None:
         """Check whether the file was removed: its descriptor shows it for sure. Raises OSError."""

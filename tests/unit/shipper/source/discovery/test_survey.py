@@ -295,6 +295,21 @@ def test_files_that_were_missed_are_counted_and_logged(tmp_path: Path, caplog: p
     assert message.startswith(f"files were replaced before they were seen: {tmp_path}/app.log: 2 of them appeared and")
 
 
+def test_a_file_that_was_rotated_before_it_was_seen_and_is_in_the_paths_is_not_missed(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    outlook = Outlook(tmp_path, clock, {"app.log": 10.0, "app.log.?": 10.0}, once=False)
+    outlook.write("app.log")
+    outlook.step()
+    (tmp_path / "app.log").rename(tmp_path / "app.log.2")
+    outlook.write("app.log.1")
+    outlook.write("app.log")
+    outlook.watches.hints = {(str(tmp_path), "app.log"): 2}
+    outlook.watches.wants_scan = True
+    outlook.step(after=1)
+    assert (outlook.names, outlook.metrics.files_missed) == (["app.log", "app.log.1", "app.log.2"], 0)
+
+
 def test_a_hint_at_the_end_of_a_link_looks_there_alone_and_leaves_the_next_scan_in_its_time(
     tmp_path: Path, clock: ManualClock
 ) -> None:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from shipper.source.identity.prefix import COMPARED_WHOLE
 from tests.lab import Lab
 from tests.model.disk import Disk
 from tests.model.lives import Life
@@ -67,6 +68,30 @@ class EqualDisk(Disk):
         else:
             self._predecessors[restored] = life
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def rewrite(self, name: str, generation: int, how: str, kinds: tuple[int, ...], back: bool) -> None:
+        """Rewrite a file in place, with the same head and tail and another digit in between: longer, shorter, or as
+        long as before; `back`: its time is set back. The agent looks before and after, and not in between.
+
+        No program did this for long: `truncate` shows the agent an empty file or, after other actions, lines with
+        other numbers, so that nothing ended as before at the position; and what was altered behind an equal head and
+        tail, by `restore`, was another file, with an inode of its own, which is proven anyway."""
+        path = self._path(name, generation)
+        life = self._own_life(path)
+        if life is None or self._reading.write is not str or len(life.content) > COMPARED_WHOLE:
+            return  # the agent cannot know a rewrite of a larger one that grows before the next look
+        status, content = path.stat(), _altered(bytes(life.content))
+        if how == "longer":
+            content += self._lines(kinds)
+        elif how == "shorter":
+            content = self._reading.beginning(content, 0.9)
+        path.write_bytes(content)
+        if back:
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        life.inodes_now.clear()
+        rewritten = self.lives.start(path.name, content, path.stat().st_ino)
+        rewritten.twin, rewritten.altered = life, content != life.content
+        rewritten.truncated_in_place = True
 
     def _own_life(self, path: Path) -> Life | None:
         """Return the life of a file that is not a copy: what replaces a copy may be taken for it."""

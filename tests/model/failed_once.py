@@ -241,4 +241,21 @@ FAILED_ONCE = [
         MULTILINE | {"symlinks": True, "links": True, "disk": True, "full": True},
         [("swap", 0), ("run", (0.05,)), ("swap", 1), ("run", (0.05, 0.05)), ("rotate_target", 2, (3,))],
     ),
+        "rewritten in place with an equal head and tail",
+        LINES,
+        [("write_much", "b.log", 20), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", (), False)],
+    ),
+    Program(
+        "closed, and rewritten in place with an equal head and tail",
+        LINES,
+        [("write_much", "b.log", 20), ("run", (3, 90, 11)), ("rewrite", "b.log", 0, "longer", (0,), True)],
+    ),
+    Program(
+        "rewritten in place with an equal head and tail while it waited to be opened",
+        LINES | {"few": True},
+        [
+            *[("write_much", "b.log", 20), ("run", (3, 3)), ("write", "a.log", (0,)), ("rotate", "a.log")],
+            *[("write", "a.log", (0,)), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", (), False)],
+        ],
+    ),
 ]

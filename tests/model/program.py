@@ -79,6 +79,11 @@ def generate(seed: int) -> Program:
         options["symlinks"] = True
         for _ in range(link_dice.randrange(1, 6)):
             actions[(place := link_dice.randrange(len(actions) + 1)) : place] = _at_links(link_dice)
+    rewrite_dice = random.Random(f"rewrite {seed}")
+    if rewrite_dice.random() < 0.4:
+        for _ in range(rewrite_dice.randrange(1, 5)):
+            place = rewrite_dice.randrange(len(actions) + 1)
+            actions[place:place] = _rewrite(rewrite_dice)
     options["until_eof"] = random.Random(f"stop {seed}").random() < 0.2
     return Program(seed, options, actions, read_as)
 
@@ -143,6 +148,17 @@ def _part(dice: random.Random) -> tuple[float, tuple[int, ...]]:
 
 def _run(dice: random.Random) -> Action:
     return ("run", tuple(dice.choice(PAUSES) for _ in range(dice.randrange(1, 12))))
+
+
+def _rewrite(dice: random.Random) -> list[Action]:
+    name, generation = _any(dice)
+    how = dice.choice(["as long", "longer", "shorter"])
+    actions: list[Action] = [("rewrite", name, generation, how, _write(dice)[2], dice.random() < 0.2)]
+    if dice.random() < 0.7:  # else hardly any file is so large that its head and tail are not all of it
+        # Read, and perhaps closed; with few files open, it waits.
+        pauses = dice.choice([(0.005, 0.005), (3, 3), (3, 90, 11)])
+        actions = [("write_much", name, 20), ("run", pauses), *actions]
+    return actions
 
 
 Make = Callable[[random.Random], Action]

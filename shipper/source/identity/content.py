@@ -280,6 +280,4 @@ def trail_from(content: Content, state: FileState) -> Trail:
         return Trail(Prefix())
     if content.compressed or not state.proof:
         return Trail(None)
-    prefix = Prefix.continued(state.proof, state.position)
-    prefix.feed(os.pread(content.fd, state.position - prefix.length, prefix.length))
-    return Trail(prefix if prefix.proof == state.proof else None)
+    return Trail(Prefix.of(content.fd, state.proof, state.position))

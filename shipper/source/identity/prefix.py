@@ -29,6 +29,14 @@ class Prefix:
         self._block = xxh3_128()  # the chain, and the part of the next block that was fed
 
     @classmethod
+    def of(cls, fd: int, proof: str, length: int) -> "Prefix | None":
+        """Return the prefix that `proof` is of, so that it can be continued; None if the file ends in another way
+        before `length`. Only the last block is read, or all if there is little. Raises OSError."""
+        prefix = cls() if length <= COMPARED_WHOLE else cls.continued(proof, length)
+        prefix.feed(os.pread(fd, length - prefix.length, prefix.length))
+        return prefix if prefix.proof == proof else None
+
+    @classmethod
     def continued(cls, proof: str, length: int) -> "Prefix":
         """Return the prefix as it was at the start of the block that `proof`, a proof of `length` bytes, lies in.
         Raises ValueError."""
@@ -37,6 +45,19 @@ class Prefix:
         prefix._chain = bytes.fromhex(proof[:-DIGEST])
         prefix._block = xxh3_128(prefix._chain)
         return prefix
+
+    def ends_alike(self, fd: int, rest: bytes) -> bool:
+        """True if the file has the last block of what was fed, or all if there is little, and then `rest`. Raises
+        OSError."""
+        other = Prefix()
+        if self.length > COMPARED_WHOLE:
+            other.length, other._chain = self.length - self.length % BLOCK, self._chain
+            other._block = xxh3_128(self._chain)
+        own = self.length - other.length
+        data = os.pread(fd, own + len(rest), other.length)
+        other.feed(memoryview(data)[:own])
+        is_alike = other._chain == self._chain and other._block.digest() == self._block.digest()
+        return is_alike and data[own:] == rest
 
     @property
     def proof(self) -> str:
@@ -61,15 +82,6 @@ class ReadBytes:
     proof: str
     length: int
     rest: bytes = b""
-
-    def end_alike(self, fd: int) -> bool:
-        """True if the file has the last of these bytes: those of the last block, or all if they are few. Bounded,
-        whatever the size of the file. Raises OSError."""
-        prefix = Prefix() if self.length <= COMPARED_WHOLE else Prefix.continued(self.proof, self.length)
-        own = self.length - prefix.length
-        data = memoryview(os.pread(fd, own + len(self.rest), prefix.length))
-        prefix.feed(data[:own])
-        return prefix.proof == self.proof and data[own:] == self.rest
 
 
 class Trail:
@@ -98,6 +110,10 @@ class Trail:
             return ""
         self._feed(self._prefix, position - self._prefix.length)
         return self._prefix.proof
+
+    def ends_alike(self, fd: int) -> bool:
+        """True if the file still ends, up to where it was read, as it was read: as Prefix has it. Raises OSError."""
+        return self._prefix is None or self._prefix.ends_alike(fd, b"".join(self._chunks))
 
     @property
     def read_bytes(self) -> ReadBytes | None:

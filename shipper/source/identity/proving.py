@@ -75,7 +75,7 @@ def is_as_closed(state: FileState, opened: OpenedFile) -> bool:
     if state.changed == opened.scanned.changed:
         return True
     if not opened.content.compressed and opened.size > state.size_seen:
-        return not state.proof or ReadBytes(state.proof, state.position).end_alike(opened.content.fd)
+        return not state.proof or Prefix.of(opened.content.fd, state.proof, state.position) is not None
     size = state.compressed if opened.content.compressed else state.size_seen
     is_renamed = state.path != opened.scanned.path and state.changed != 0
     return is_renamed and (size, state.modified) == (opened.size, opened.modified)

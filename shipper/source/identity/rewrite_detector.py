@@ -46,7 +46,7 @@ SETTLED = 0.01  # seconds for which a time must have moved without the size
 class RewriteDetector:
     """Used by the reading thread only."""
 
-    __slots__ = ("_clock", "_fd", "_name", "_proof", "_seen", "_unsettled")
+    __slots__ = ("_clock", "_fd", "_name", "_proof", "_seen", "_since", "_unsettled")
 
     def __init__(self, content: Content, clock: Clock) -> None:
         """Raises OSError."""
@@ -54,7 +54,8 @@ class RewriteDetector:
         self._fd = content.fd
         opened = content.opened if isinstance(content, Plain) else None
         self._seen = opened or look_of(os.fstat(self._fd))
-        self._unsettled = self._seen, 0.0  # a look that shows need of a proof, and when the first one did
+        self._unsettled: Look | None = None  # the last look, if it shows need of a proof,
+        self._since = 0.0  # and when the first one like that was
         self._name = _name(self._fd)
         self._proof: SecondReading | None = None
 
@@ -80,7 +81,7 @@ class RewriteDetector:
     def _step(self) -> bool:
         if self._proof is not None and not self._proof.step():
             return False
-        self._proof, self._seen = None, self._unsettled[0]
+        self._proof, self._seen, self._unsettled = None, self._unsettled or self._seen, None
         return True
 
     def _needs_proof(self, look: Look, file: PlainFile, trail: Trail) -> bool:
@@ -90,8 +91,7 @@ class RewriteDetector:
         if not file.offset:
             return False
         if size > size_seen or (size == size_seen and not is_filled_to(self._fd, size, file.unit)):
-            read_bytes = trail.read_bytes
-            if read_bytes is not None and not read_bytes.end_alike(self._fd):
+            if not trail.ends_alike(self._fd):
                 raise Truncated(size)
             return False
         return True
@@ -105,9 +105,9 @@ class RewriteDetector:
 
     def _is_settled(self, look: Look) -> bool:
         now = self._clock.monotonic()
-        if self._unsettled[0] != look:
-            self._unsettled = look, now
-        return look[0] < self._seen[0] or now - self._unsettled[1] >= SETTLED
+        if self._unsettled != look:
+            self._unsettled, self._since = look, now
+        return look[0] < self._seen[0] or now - self._since >= SETTLED
 
 
 def _name(fd: int) -> int:

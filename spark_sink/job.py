@@ -202,7 +202,9 @@ class Job:
         offset of each."""
         planned = self._checkpoint.last_planned()
         if planned == NO_BATCH:
-            starts = start.resolve(self._config, admin, partitions.keys(), writer.marks.ends)
+            begun = guard.has_begun(self._checkpoint, writer.marks.ends)  # by a run that planned no batch
+            config = replace(self._config, start="table") if begun else self._config
+            starts = start.resolve(config, admin, partitions.keys(), writer.marks.ends)
             for note in starts.notes:
                 logger.info(note)
             writer.begin_at(starts.offsets)

@@ -88,7 +88,7 @@ class BatchHandler:
         if self.bounds is not None:
             ends = self.bounds.cut(ends, starts)
         result = self.writer.land(between(starts, ends), ends, name)
-        repeated = name is Unnamed.NAME_IS_USED and not result.rows + result.bad
+        repeated = name is Unnamed.NAME_IS_USED and not result.rows + result.bad + result.tombstones
         self.on_landed(replace(result, batch=batch, repeated=repeated))
         if self.bounds is not None and self.bounds.reached(self.writer.marks.ends):
             self.ended.set()

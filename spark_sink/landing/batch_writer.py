@@ -25,7 +25,7 @@ from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offset_ranges import OffsetRange
 from spark_sink.kafka.offsets import Partition
-from spark_sink.landing.bad_records import BadByCause
+from spark_sink.landing.bad_records import TOMBSTONE, BadByCause
 from spark_sink.landing.guard import check_unknown, check_version
 from spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
 from spark_sink.landing.orphaned_rows import OrphanedRows
@@ -46,6 +46,7 @@ class BatchResult:
     batch: int = NO_BATCH  # the query's number for it
     rows: int = 0
     bad: int = 0
+    tombstones: int = 0  # records without a value, which a compacted topic is to have: in the dead letter, and not bad
     repeats: int = 0  # rows left out because they had landed
     suspects: int = 0  # files that were looked up
     lost: int = 0  # offsets that Kafka deleted before they were read
@@ -107,16 +108,19 @@ class BatchWriter:
         self.orphaned.forget_passed(ends)
         self.marks.forget(self.clock() - self.tables.config.dedupe.forget_after)
         self.garbage.collect()
+        causes = dict(written.causes)
+        tombstones = min(bad, causes.pop(TOMBSTONE).count) if TOMBSTONE in causes else 0
         return BatchResult(
             rows=sum(result.rows for result in landed),
-            bad=bad,
+            bad=bad - tombstones,
+            tombstones=tombstones,
             repeats=sum(result.repeats for result in landed),
             suspects=sum(result.suspects for result in landed),
             lost=sum(lost_range.count for lost_range in written.lost),
             files=self.marks.count,
             tables=sum(result.version is not None for result in landed),
             ends=ends,
-            causes=written.causes,
+            causes=causes,
             stages=self.stopwatch.take(),
         )
 

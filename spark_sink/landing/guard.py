@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import Refused, enumerated
-from spark_sink.kafka.offsets import Partition, describe_partitions
+from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from spark_sink.landing.marks import REPAIRING, Marks
 from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.forms import check_form
@@ -39,16 +39,21 @@ def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
         )
 
 
+def has_begun(checkpoint: Checkpoint, ends: Offsets) -> bool:
+    """True if a query has been started with this checkpoint, though it may have planned no batch yet: where it begins
+    was saved in the marks before. `ends`: of the marks."""
+    return checkpoint.query_id() is not None and (checkpoint.last_planned() >= 0 or bool(ends))
+
+
 def check_checkpoint(
-    checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], start: str
+    checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], start: str, ends: Offsets
 ) -> None:
-    """Raise Refused, with the ways out, where rows would land twice or under used names."""
+    """Raise Refused, with the ways out, where rows would land twice or under used names. `ends`: of the marks."""
     query_id = checkpoint.query_id()
-    if query_id is None or checkpoint.last_planned() < 0:
-        if start != "table":
-            _check_new(checkpoint, tables, topics)
-    else:
+    if query_id is not None and has_begun(checkpoint, ends):
         _check_known(checkpoint, tables, query_id)
+    elif start != "table":
+        _check_new(checkpoint, tables, topics)
 
 
 def _check_new(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str]) -> None:

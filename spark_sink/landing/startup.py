@@ -144,7 +144,8 @@ class Startup:
         return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
 
     def check_checkpoint(self, state: StartupState, marks_table: Table) -> None:
-        guard.check_checkpoint(self.checkpoint, state.tables, self.kafka.names, self.config.start)
+        ends = state.marks.ends
+        guard.check_checkpoint(self.checkpoint, state.tables, self.kafka.names, self.config.start, ends)
         if not state.marks.appends and not self.config.has_template:  # with a template, step 9 refuses it
             guard.check_deleted(self.checkpoint, state.lines, marks_table)
 

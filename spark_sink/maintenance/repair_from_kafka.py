@@ -83,7 +83,7 @@ class KafkaRepair:
             return missing
         self.writer.orphaned = known
         landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
-        return landed.rows + landed.bad
+        return landed.rows + landed.bad + landed.tombstones
 
     def _count_missing(self, written: WrittenBatch, known: OrphanedRows) -> int:
         """Return how many of the rows no table has."""

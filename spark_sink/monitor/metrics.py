@@ -45,10 +45,13 @@ class SinkMetrics:
         self.started.set_to_current_time()
         self.topics_missing = gauge("topics_missing", "Topics or partitions that the start waits for.")
         self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
-        self.rows_bad = counter("rows_bad", "Records written to the dead-letter table.")
+        self.rows_bad = counter("rows_bad", "Records that are no lines, written to the dead-letter table.")
+        self.tombstones = counter(
+            "tombstones", "Records without a value, written there too: no fault of a compacted topic."
+        )
         self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")
         self.files_suspect = counter(
-            "files_suspect", "Files of a batch that were looked up in the table: repeats, or rows sent late."
+            "files_suspect", "Files that were looked up in the table: repeats, or rows sent late."
         )
         self.offsets_lost = counter("offsets_lost", "Offsets that Kafka deleted before they were read.")
         self.batches = counter("batches", "Batches whose rows are in the tables.")
@@ -60,17 +63,13 @@ class SinkMetrics:
         self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")
         self.silent = gauge("silent_seconds", "Time since the query ended a batch, or looked and found nothing new.")
         self.silent.set_function(self.silent_for)
-        self.stalled = gauge(
-            "stalled_seconds", "Time since the sink made progress: a part of its start, a task, a batch."
-        )
+        self.stalled = gauge("stalled_seconds", "Time since a part of the start, a task or a batch ended.")
         self.stalled.set_function(self.stalled_for)
         self.landed_offset = gauge("landed_offset", "The next offset to land.", PARTITION)
         self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PARTITION)
         self.lag = gauge("lag_offsets", "Offsets between the two.", PARTITION)
         self.files = gauge("files_remembered", "Files whose highest landed offset is remembered, to know repeats.")
-        self.group_commit_failures = counter(
-            "group_commit_failures", "Failed commits of offsets to the monitoring group; rows are landed all the same."
-        )
+        self.group_commit_failures = counter("group_commit_failures", "Failed commits to the group; rows still land.")
         self.view_up = gauge("view_up", "1 while the view runs, 0 while it is down after a failure.", VIEW)
         self.view_late_rows = gauge("view_late_rows", "Rows behind the view's watermark, since the start.", VIEW)
         self.view_state_rows = gauge("view_state_rows", "Groups and rows that the view's query remembers.", VIEW)
@@ -81,6 +80,7 @@ class SinkMetrics:
         """Record a batch that has landed."""
         self.rows_landed.inc(landed.rows)
         self.rows_bad.inc(landed.bad)
+        self.tombstones.inc(landed.tombstones)
         self.rows_repeated.inc(landed.repeats)
         self.files_suspect.inc(landed.suspects)
         self.offsets_lost.inc(landed.lost)

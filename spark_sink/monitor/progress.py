@@ -106,7 +106,7 @@ class BatchProgress(StreamingQueryListener):
         return f"{self.rows:,} rows landed, {self.repeats:,} repeats dropped, {self.bad:,} bad records"
 
     def _log(self, landed: BatchResult, seconds: float, latest: Offsets) -> None:
-        rows_in = landed.rows + landed.repeats + landed.bad
+        rows_in = landed.rows + landed.repeats + landed.bad + landed.tombstones
         rate = landed.rows / seconds if seconds else 0.0
         behind = sum(lag(landed.ends, latest).values())
         line = (
@@ -120,6 +120,7 @@ class BatchProgress(StreamingQueryListener):
             landed=landed.rows,
             repeats=landed.repeats,
             bad=landed.bad,
+            tombstones=landed.tombstones,
             suspects=landed.suspects,
             lost=landed.lost,
             seconds=round(seconds, 3),

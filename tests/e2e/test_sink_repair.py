@@ -133,3 +133,7 @@ def test_of_a_recreated_topic_every_record_lands_however_long_it_is(lab: SinkLab
     assert "Move that checkpoint away and set start: table" in lab.refused()
     lab.checkpoint.rename(lab.directory / "old")
     lab.land("-E", "start=table")
+    lab.checkpoint.rename(lab.directory / "older")
+    lab.land("-E", "start=table")  # without a new record
+    lab.send_lines(30)
+    lab.land()

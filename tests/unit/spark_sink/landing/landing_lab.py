@@ -19,6 +19,7 @@ from spark_sink.kafka.offset_ranges import OffsetRange
 from spark_sink.kafka.offsets import to_json
 from spark_sink.landing.batch_handler import BatchHandler
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from spark_sink.landing.guard import has_begun
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.rows.batches import KafkaRecords
 from spark_sink.storage.checkpoint import Checkpoint
@@ -173,10 +174,6 @@ class LandingLab:
         """A process starts: everything that it knows, it has read."""
         path = Path(self.config.checkpoint.path)
         mend_checkpoint(str(path), self.logged.append)
-        if not (path / "metadata").exists():
-            for directory in ("offsets", "commits"):
-                (path / directory).mkdir(parents=True, exist_ok=True)
-            (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
         self.checkpoint = Checkpoint(self.spark, str(path))
         ids = self.kafka.ids(set(self.topics()))
         first = self.kafka.earliest(list(self.partitions()))
@@ -195,7 +192,12 @@ class LandingLab:
         self.writer = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, clock=writer.clock)
         self.writer.stopwatch = writer.stopwatch
         if self.checkpoint.last_planned() < 0:
-            self.writer.begin_at({} if self.config.start == "table" else first)
+            resumes = self.config.start == "table" or has_begun(self.checkpoint, self.writer.marks.ends)
+            self.writer.begin_at({} if resumes else first)
+        if not (path / "metadata").exists():  # Spark writes it when the query starts
+            for directory in ("offsets", "commits"):
+                (path / directory).mkdir(parents=True, exist_ok=True)
+            (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
         self.batches: list[BatchResult] = []
         self.callback = BatchHandler(
             self.checkpoint, self.writer, self.stopping, self.batches.append, self.kafka, self.bounds

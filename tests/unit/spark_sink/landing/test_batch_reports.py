@@ -24,6 +24,15 @@ def test_a_batch_reports_its_stages_and_the_causes_of_bad_records(lab: LandingLa
     }
 
 
+def test_tombstones_are_in_the_dead_letter_and_are_not_bad(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.send(None, b"no JSON", None)
+    batch = lab.land()
+    assert (batch.rows, batch.bad, batch.tombstones, list(batch.causes)) == (1, 1, 2, ["not JSON"])
+    assert lab.reasons() == {"no value": 2, "not JSON": 1}
+
+
 def test_each_part_of_a_start_and_each_stage_of_a_batch_is_progress(lab: LandingLab) -> None:
     lab.start()
     assert len(lab.progressed) >= 3, "the marks and the table of lines are read, and it is created"

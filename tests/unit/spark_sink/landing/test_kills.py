@@ -96,6 +96,20 @@ def test_after_a_lost_checkpoint_the_table_has_the_offsets_to_resume_at(lab: Lan
     expect_all(lab)
 
 
+def test_a_new_checkpoint_begins_once_also_where_there_was_nothing_to_land(lab: LandingLab) -> None:
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    new_checkpoint(lab, "table")
+    lab.start()
+    lab.config = replace(lab.config, start="earliest")
+    lab.start()
+    for first in (50, 100):
+        send_a_batch(lab, first)
+        lab.land()
+    expect_all(lab)
+
+
 def test_a_second_process_with_the_same_checkpoint_is_refused_instead_of_skipped(lab: LandingLab) -> None:
     lab.start()
     send_a_batch(lab, 0)

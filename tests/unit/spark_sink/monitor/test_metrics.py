@@ -19,7 +19,16 @@ def value(metrics: SinkMetrics, name: str, **labels: str) -> float | None:
 
 
 LANDED = BatchResult(
-    7, rows=100, bad=2, repeats=3, suspects=5, lost=11, files=13, tables=4, ends={("logs", 0): 10, ("logs", 1): 5}
+    7,
+    rows=100,
+    bad=2,
+    tombstones=6,
+    repeats=3,
+    suspects=5,
+    lost=11,
+    files=13,
+    tables=4,
+    ends={("logs", 0): 10, ("logs", 1): 5},
 )
 
 
@@ -28,6 +37,7 @@ LANDED = BatchResult(
     [
         ("rows_landed_total", 200),
         ("rows_bad_total", 4),
+        ("tombstones_total", 12),
         ("rows_repeated_total", 6),
         ("files_suspect_total", 10),
         ("offsets_lost_total", 22),

@@ -71,6 +71,7 @@ FIELDS = {
     "landed": 10,
     "repeats": 3,
     "bad": 2,
+    "tombstones": 0,
     "suspects": 4,
     "lost": 1,
     "seconds": 0.5,

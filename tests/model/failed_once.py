@@ -241,6 +241,7 @@ FAILED_ONCE = [
         MULTILINE | {"symlinks": True, "links": True, "disk": True, "full": True},
         [("swap", 0), ("run", (0.05,)), ("swap", 1), ("run", (0.05, 0.05)), ("rotate_target", 2, (3,))],
     ),
+    Program(
         "rewritten in place with an equal head and tail",
         LINES,
         [("write_much", "b.log", 20), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", (), False)],

@@ -292,7 +292,7 @@ def _await(count: Callable[[], int], wanted: int, child: Child) -> float:
     """Return when so many lines were there, or when the last one came."""
     began = last = time.monotonic()
     seen = 0
-    while (now := time.monotonic()) - last < QUIET and now - began < PATIENCE:
+    while (now := time.monotonic()) - began < PATIENCE and (not seen or now - last < QUIET):
         child.check()
         if (arrived := count()) != seen:
             seen, last = arrived, now

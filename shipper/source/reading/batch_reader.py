@@ -4,9 +4,10 @@ One read of one file gives one batch, so a big file cannot starve the others. A 
 that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from registry.registrar import Registrar, SaveTicket
 from shipper.errors import Truncated
@@ -16,12 +17,15 @@ from shipper.source.discovery.scanner import FileKey
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.rotation_links import RotationLinks
-from shipper.source.reading.scheduler import Scheduler
+from shipper.source.reading.scheduler import NEVER, Scheduler
 from shipper.source.reading.waiting_sizes import look_at_size
 
 # So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
 # others wait long enough, the more so if processors work on it.
 READS_AT_ONCE = 4
+# Files that wait for room in the pipeline and are looked at before these reads: the others have their turn later.
+LOOKS_AT_ONCE = 256
+LOOK_AGAIN = 0.02  # seconds, if there are more
 
 ReadError = Truncated | CompressionError | OSError
 
@@ -55,7 +59,7 @@ class BatchReader:
         self._running = running
         self._takes_more = takes_more
         self._hooks = hooks
-        self._paused: dict[Harvester, None] = {}  # much of them waits in the pipeline
+        self._paused: OrderedDict[Harvester, None] = OrderedDict()  # much of them waits in the pipeline
 
     def read(self, budget: int) -> Iterator[Batch]:
         """Yield batches until no file has anything to read, or one read more than `budget` bytes was made, or a few
@@ -79,9 +83,10 @@ class BatchReader:
     @property
     def next_read(self) -> float:
         """Return the seconds that may pass before `read` has something to do, if nothing happens; 0: it has now."""
-        if self._scheduler.busy or any(self._takes_more(harvester.source) for harvester in self._paused):
+        looks = islice(self._paused, LOOKS_AT_ONCE)
+        if self._scheduler.busy or any(self._takes_more(harvester.source) for harvester in looks):
             return 0.0
-        return self._scheduler.idle_for
+        return min(self._scheduler.idle_for, LOOK_AGAIN if len(self._paused) > LOOKS_AT_ONCE else NEVER)
 
     def wake(self, harvester: Harvester | None) -> None:
         if harvester is not None:
@@ -100,9 +105,12 @@ class BatchReader:
         for harvester in self._scheduler.overdue():
             # It is read once more before its message is ended: while nothing was read, its next line may have come.
             self._scheduler.wake(harvester)
-        for harvester in [paused for paused in self._paused if self._takes_more(paused.source)]:
-            del self._paused[harvester]
-            self._scheduler.wake(harvester)
+        for harvester in list(islice(self._paused, LOOKS_AT_ONCE)):
+            if self._takes_more(harvester.source):
+                del self._paused[harvester]
+                self._scheduler.wake(harvester)
+            else:
+                self._paused.move_to_end(harvester)
 
     def _read_one(self, harvester: Harvester) -> list[Batch]:
         if not self._takes_more(harvester.source):

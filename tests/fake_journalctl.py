@@ -4,7 +4,7 @@ Each file has a header as the real ones.
 
 It knows the options that the shipper gives, and is held to the contract of the real one (contract/test_journalctl).
 `installed` writes it as a program, `Journal` writes entries, and `Reader` is what the program does, also for files that
-are in memory (model/journal_disk).
+are in memory (model/journal_host).
 """
 
 import json
@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
-from functools import cmp_to_key
+from functools import cache, cmp_to_key
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -232,6 +232,7 @@ class Reader:
         return any(all(entry.get(name) in values for name, values in group.items()) for group in groups)
 
 
+@cache
 def _parts(cursor: str) -> dict[str, str]:
     return dict(part.split("=") for part in cursor.split(";"))
 

@@ -13,11 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.model.play import play
-from tests.model.program import Action, Program, generate
+from tests.model import journal_play, journal_program, play, program
+from tests.model.journal_program import JournalProgram
+from tests.model.program import Action, Program
 
 PROGRESS = 10.0  # seconds between two lines
 A_CORE = 3  # programs at a time: at each end of an agent the kernel takes some 15 ms to close an inotify descriptor
+
+
+AnyProgram = Program | JournalProgram
 
 
 def log(text: str) -> None:
@@ -25,10 +29,13 @@ def log(text: str) -> None:
     sys.stdout.flush()
 
 
-def problem_of(program: Program, *, in_full: bool = False) -> str:
+def problem_of(program: AnyProgram, *, in_full: bool = False) -> str:
     """Describe what the agent did wrong; empty if it did nothing wrong."""
     try:
-        play(program)
+        if isinstance(program, JournalProgram):
+            journal_play.play(program)
+        else:
+            play.play(program)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other programs are played too
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} ({Path(where.filename).name}:{where.lineno}): {error}"
@@ -41,16 +48,16 @@ def kind_of(problem: str) -> str:
     return problem.partition(": ")[0]
 
 
-def _play_seed(seed: int) -> tuple[int, str]:
+def _play_seed(generate: Callable[[int], AnyProgram], seed: int) -> tuple[int, str]:
     return seed, problem_of(generate(seed))
 
 
-def fuzz(count: int, first: int) -> int:
+def fuzz(generate: Callable[[int], AnyProgram], count: int, first: int) -> int:
     """Play `count` programs from seed `first` on, and return how many failed."""
     failed: Counter[str] = Counter()
     started = reported = time.monotonic()
     with multiprocessing.Pool(A_CORE * (os.cpu_count() or 1)) as pool:
-        results = pool.imap_unordered(_play_seed, range(first, first + count), chunksize=10)
+        results = pool.imap_unordered(partial(_play_seed, generate), range(first, first + count), chunksize=10)
         for done, (seed, problem) in enumerate(results, 1):
             if problem:
                 failed[kind_of(problem)] += 1
@@ -64,14 +71,14 @@ def fuzz(count: int, first: int) -> int:
     return failed.total()
 
 
-def show(program: Program, tries: int) -> int:
+def show(program: AnyProgram, tries: int) -> int:
     """Play it until it fails, and print the whole problem."""
     problem = next((problem for _ in range(tries) if (problem := problem_of(program, in_full=True))), "")
     log(problem or f"seed {program.seed} did not fail in {tries} tries")
     return 1 if problem else 0
 
 
-def shrink(program: Program, tries: int) -> Program:
+def shrink(program: AnyProgram, tries: int) -> AnyProgram:
     """Leave out actions, then parts of what remains, as long as it fails in the same way in one of `tries`."""
     kind = next((kind_of(problem) for _ in range(tries) if (problem := problem_of(program))), "")
     if not kind:
@@ -120,12 +127,14 @@ def main() -> int:
     parser.add_argument("--show", type=int, metavar="SEED", help="play one program and print it if it fails")
     parser.add_argument("--shrink", type=int, metavar="SEED", help="print the shortest part of it that still fails")
     parser.add_argument("--tries", type=int, default=3, help="how often to play a program that fails only sometimes")
+    parser.add_argument("--journals", action="store_true", help="programs of journals in place of files")
     chosen = parser.parse_args()
+    generate = journal_program.generate if chosen.journals else program.generate
     if chosen.show is not None:
         return show(generate(chosen.show), chosen.tries)
     if chosen.shrink is not None:
         return show(shrink(generate(chosen.shrink), chosen.tries), chosen.tries)
-    return 1 if fuzz(chosen.count, chosen.first) else 0
+    return 1 if fuzz(generate, chosen.count, chosen.first) else 0
 
 
 if __name__ == "__main__":

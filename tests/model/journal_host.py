@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 
 from config.shipper.feeds.journald import JournaldConfig
+from shipper.source.feeds.journald.host import Bell
 from tests.fake_journalctl import ARCHIVED, HEADER, Entry, OpenFile, Reader, Refused, header, make_entry
 
 DIRECTORY = "/journals"
@@ -77,16 +78,16 @@ class Writer:
     def _begin_file(self) -> None:
         self._file = self._disk.create(self.path, self.sequence)
 
-    def log(self, count: int, second: float) -> None:
+    def log(self, entries: int, second: float) -> None:
         """Write so many entries, a millisecond apart from that second on."""
         if self._disk.files.get(self.path) is not self._file:
             self._begin_sequence()
-        for index in range(count):
+        for index in range(entries):
             self._number += 1
             boot = f"{self._name:0>16}{self._boots:016x}"
             moment = max(second + index / 1000, 0.0)
             text = f"{self.sequence} {self._number}"
-            self._file.written.append(make_entry(self.sequence, boot, self._number, moment, MESSAGE=text))
+            self._file.written.append(make_entry(self.sequence, boot, self._number, moment, MESSAGE=text, TAG="1"))
         self.last[self.sequence] = self._number
 
     def boot(self) -> None:
@@ -170,7 +171,7 @@ class MemoryHost:
     """A Host (shipper/source/feeds/journald/host.py), and its own bell."""
 
     def __init__(self, disk: JournalDisk) -> None:
-        self.bell = self
+        self.bell: Bell = self
         self._disk = disk
         self._children: dict[int, MemoryChild] = {}  # by each of their descriptors
         self._watched: dict[int, Callable[[], None]] = {}

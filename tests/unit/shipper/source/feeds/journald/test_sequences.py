@@ -1,0 +1,126 @@
+"""Each sequence of a path is a journal of its own: what one host writes late is not lost because of another one."""
+
+import hashlib
+
+import pytest
+
+from registry.state import FileState
+from shipper.source.feeds.journald.listing import MIN_INTERVAL
+from tests.fake_journalctl import Journal
+from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
+
+OTHER = "f" * 32
+
+
+@pytest.fixture
+def other(lab: JournalLab) -> Journal:
+    return Journal(lab.journal.directory, "remote-other", OTHER)
+
+
+def until_read(lab: JournalLab, *texts: str) -> None:
+    """Read until all are there, in whatever order."""
+    lab.until(lambda: len(lab.texts) >= len(texts))
+    assert sorted(lab.texts) == sorted(texts)
+
+
+def test_entries_that_come_late_are_read(lab: JournalLab, other: Journal) -> None:
+    lab.start(merge=True)
+    lab.journal.second = 100.0
+    lab.journal.log("one", "two")
+    until_read(lab, "one", "two")
+    other.second = 99.85
+    other.log("late", "later")
+    until_read(lab, "one", "two", "late", "later")
+
+
+def test_a_backlog_is_read_after_a_restart(lab: JournalLab, other: Journal) -> None:
+    other.log("first")
+    lab.journal.second = 100.0
+    lab.journal.log("one")
+    lab.start(merge=True)
+    until_read(lab, "first", "one")
+    lab.acknowledge()
+    lab.stop()
+    other.log("second", "third")
+    lab.start(merge=True)
+    lab.read("second", "third")
+    assert lab.metrics.journal_entries_lost == 0
+
+
+def test_gaps_of_each_journal_are_counted(lab: JournalLab, other: Journal) -> None:
+    lab.start(merge=True)
+    for journal in (lab.journal, other):
+        journal.log("one")
+        journal.number += 2
+        journal.log("two")
+    until_read(lab, "one", "two", "one", "two")
+    assert lab.metrics.journal_entries_lost == 4
+
+
+def test_a_journal_that_appears_later_is_read_from_its_first_entry(lab: JournalLab) -> None:
+    lab.journal.log("old")
+    lab.clock.set_by(1.5)
+    lab.start(seek="tail")
+    lab.journal.log("new")
+    lab.read("new")
+    Journal(lab.journal.directory / ("a" * 32), sequence=OTHER).log("early")
+    lab.clock.advance(MIN_INTERVAL)
+    lab.read("new", "early")
+
+
+def test_what_journalctl_reads_before_the_files_are_listed_again_is_not_taken(lab: JournalLab) -> None:
+    """Its file is rotated after it was listed, so that it is given the next file under the same name."""
+    lab.journal.log("one")
+    lab.program.write_text(lab.program.read_text().replace("main(sys", "time.sleep(0.3); main(sys"))
+    lab.start()
+    lab.step()
+    lab.journal.log("two")
+    lab.journal.rotate()
+    lab.journal.log("three")
+    lab.read("one", "two", "three")
+
+
+def test_the_end_of_a_journal_is_reported_with_what_was_not_read(
+    lab: JournalLab, other: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    other.log("one")
+    lab.start(once=False)
+    lab.read("one")
+    lab.acknowledge()
+    lab.stop()
+    other.log("two", "three")
+    lab.start(journalctl_path="/bin/false")
+    other.file.unlink()
+    lab.clock.advance(MIN_INTERVAL)
+    lab.until(lambda: lab.metrics.journal_entries_lost == 2)
+    assert "2 entries (numbers 2 to 3) are missing" in caplog.text
+    assert len(lab.feed._journals) == 1
+
+
+@pytest.mark.parametrize("mark", ["", "^"])
+def test_a_position_of_all_journals_stands_for_one_and_the_others_begin_at_its_time(
+    lab: JournalLab, other: Journal, mark: str
+) -> None:
+    lab.journal.log("one", "two", "three")
+    other.log("a", "b", "c")
+    path = str(lab.journal.directory)
+    old = hashlib.sha256("\0".join(("journald", "sys", path)).encode()).hexdigest()[:32]
+    cursor = mark + lab.journal.cursor(2)
+    lab.entries.note(FileState(id=old, path=path, device=0, inode=0, input="sys", kind="journald", cursor=cursor))
+    lab.start(merge=True)
+    until_read(lab, *(["two"] if mark else []), "three", "b", "c")
+    Journal(lab.journal.directory, "remote-new", "e" * 32).log("first")
+    lab.clock.advance(MIN_INTERVAL)
+    lab.until(lambda: "first" in lab.texts)
+
+
+def test_of_an_archived_journal_there_is_no_journalctl_that_waits(lab: JournalLab) -> None:
+    lab.journal.log("one")
+    lab.journal.rotate()
+    lab.journal.file.unlink()
+    lab.start()
+    lab.read("one")
+    lab.until(lambda: not lab.feed.status().files_open)
+    lab.clock.advance(MIN_INTERVAL)
+    lab.step()
+    assert (lab.feed.status().files_open, dict(lab.feed.status().problems)) == (0, {})

@@ -18,7 +18,11 @@ _WATCHED = "what changes is watched: no list is repeated from time to time"
 class LogsPathMatcher:
     name: ClassVar = "logs_path"
     logs_path: str = field(
-        default="/var/lib/docker/containers/", metadata={"doc": "The directory whose log files get metadata."}
+        default="/var/lib/docker/containers/",
+        metadata={
+            "doc": "The directory whose log files get metadata. A container id that follows it in a path is that of "
+            "the file's container."
+        },
     )
     resource_type: Literal["container", "pod"] = field(
         default="container", metadata={"doc": "Accepted and not used: the path shows which of the two it is."}

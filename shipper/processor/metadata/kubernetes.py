@@ -91,7 +91,7 @@ class AddKubernetesMetadata:
         self._config = config
         root = FilePath(config.hostfs)
         files = RuntimeFiles(root, context.clock, config.cleanup_timeout)
-        self._origins = PodOrigins(root, files, cluster, context.clock)
+        self._origins = PodOrigins(root, files, cluster, context.clock, config.logs_paths)
         self._waits = PodWaits(cluster, config.wait_for_metadata, context.clock) if cluster else None
         self._fields = PodFields(config, config.add_resource_metadata)
         self._sharing = Sharing(config.name, frozenset({"log.file", "container", "kubernetes"}), context.metrics)

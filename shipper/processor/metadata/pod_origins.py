@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shipper.clock import Clock
 from shipper.kubernetes.objects import Named, Node, Pod
-from shipper.processor.metadata.pod_paths import PodPlace, pod_on_disk
+from shipper.processor.metadata.pod_paths import PodPlace, container_behind, pod_on_disk
 from shipper.processor.metadata.pod_waits import remember
 from shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles
 
@@ -48,9 +49,18 @@ UNKNOWN = Origin(PodPlace(), PodPlace())
 
 
 class PodOrigins:
-    """`cluster` is None where there is no API server."""
+    """`cluster` is None where there is no API server. `logs_paths`: directories of files whose names begin with the id
+    of their container."""
 
-    def __init__(self, root: Path, files: RuntimeFiles, cluster: Cluster | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        root: Path,
+        files: RuntimeFiles,
+        cluster: Cluster | None,
+        clock: Clock,
+        logs_paths: Sequence[str] = (),
+    ) -> None:
+        self._logs_paths = logs_paths
         self._links = str(root / "var/log/containers")
         self._files = files
         self._cluster = cluster
@@ -92,6 +102,8 @@ class PodOrigins:
         now = self._clock.monotonic()
         if now >= expires:
             seen = pod_on_disk(path, self._links)
+            if not seen.known:
+                seen = container_behind(path, self._logs_paths)
             if seen != place:
                 place = seen
             complete = not place.known or (place.id and place.uid)

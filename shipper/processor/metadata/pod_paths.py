@@ -11,6 +11,7 @@ The first is a link to the second, which with Docker is a link to the last, so e
 import glob
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 _CONTAINERS = re.compile(
@@ -19,6 +20,7 @@ _CONTAINERS = re.compile(
 _PODS = re.compile(r".*/(?P<namespace>[^_/]+)_(?P<pod>[^_/]+)_(?P<uid>[^_/]+)/(?P<container>[^/]+)/\d+\.log[^/]*")
 _KUBELET = re.compile(r".*?/kubelet/pods/(?P<uid>[^/]+)/.+")
 _DOCKER = re.compile(r".*/containers/(?P<id>[0-9a-f]{64})/[^/]+")
+_ID = re.compile(r"(?P<id>[0-9a-f]{64})(?![0-9a-f]).*", re.DOTALL)
 _LINKS = "/var/log/containers"
 
 
@@ -46,6 +48,15 @@ def pod_of(path: str) -> PodPlace:
     not pass them off as those of another pod."""
     for shape in (_KUBELET, _CONTAINERS, _PODS, _DOCKER):
         if match := shape.fullmatch(path):
+            return PodPlace(**match.groupdict())
+    return PodPlace()
+
+
+def container_behind(path: str, directories: Iterable[str]) -> PodPlace:
+    """Return the container whose id follows one of these directories, as Filebeat's matcher `logs_path` finds it.
+    `directories` end with a slash."""
+    for directory in directories:
+        if path.startswith(directory) and (match := _ID.fullmatch(path, len(directory))):
             return PodPlace(**match.groupdict())
     return PodPlace()
 

@@ -162,6 +162,27 @@ def test_docker_has_names_and_the_labels_of_the_pod(node: Node) -> None:
     assert node.record(DOCKER, include_annotations=("note",))["kubernetes"]["annotations"] == {"note": "1"}
 
 
+@pytest.mark.parametrize(
+    ("path", "is_found"),
+    [
+        (f"/var/log/other/{ID}.log", True),
+        (f"/var/log/other/{ID}/app.log", True),
+        (f"/var/log/other/{ID}-json.log.1", True),
+        (f"/var/log/other/app-{ID}.log", False),
+        (f"/var/log/other/{ID}ab.log", False),
+        (f"/var/log/another/{ID}.log", False),
+        (f"/var/lib/kubelet/pods/u-9/volumes/logs/{ID}.log", False),
+    ],
+)
+def test_a_container_id_behind_a_logs_path_is_that_of_the_file(node: Node, path: str, is_found: bool) -> None:
+    labels = {"pod.name": "web-7d", "pod.namespace": "shop", "pod.uid": "u-1", "container.name": "nginx"}
+    node.docker(ID, **{f"io.kubernetes.{name}": value for name, value in labels.items()})
+    paths = ("/var/log/other", "/var/lib/kubelet/pods/u-9/volumes/logs/")
+    matchers = tuple(LogsPathMatcher(logs_path=where) for where in paths)
+    kubernetes = node.record(path, matchers=matchers).get("kubernetes", {})
+    assert (kubernetes.get("pod", {}).get("name") == "web-7d") is is_found
+
+
 @pytest.mark.parametrize("place", ["run/containerd", "run/k3s/containerd"])
 def test_containerd_has_names_and_the_image(node: Node, place: str) -> None:
     cri = "io.kubernetes.cri."

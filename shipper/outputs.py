@@ -51,7 +51,7 @@ def disk_stage(config: ShipperConfig, environment: Any, parts: QueueParts) -> Di
     section = config.queue.disk
     directory = _directory(section, environment.data, parts.registrar.states)
     is_on = section is not None and section.enabled
-    if is_on or any(directory.glob("*.seg")):
+    if is_on or _is_left(directory, parts.registrar.states):
         from shipper.disk_queues import DiskQueues
 
         return DiskQueues(config, environment, parts).make(directory, takes_all=is_on)
@@ -64,6 +64,18 @@ def disk_stage(config: ShipperConfig, environment: Any, parts: QueueParts) -> Di
         return DiskQueues(config, environment, parts).make_later(directory)
 
     return DiskOnDemand(parts.memory, make, environment.clock.monotonic)
+
+
+def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:
+    """True if something is left in the directory, or should be, and is missing."""
+    if any(directory.glob("*.seg")):
+        return True
+    used = [state for state in states.values() if state.kind == QUEUE]
+    if not used:
+        return False
+    from shipper.queue_entry import progress_of
+
+    return any(progress.delivered < progress.written for progress in map(progress_of, used))
 
 
 def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str, FileState]) -> Path:

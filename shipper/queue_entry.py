@@ -33,7 +33,7 @@ class QueueEntry:
         self._state = known or FileState(
             id=queue_id, path=str(directory), device=0, inode=0, updated=clock.time(), kind=QUEUE
         )
-        self.progress = None if known is None else _progress(known)
+        self.progress = None if known is None else progress_of(known)
         self.repeats = Repeats(_values(self._state).get("ends", ""))
         self._decoder = Decoder()
         self._registrar = registrar
@@ -85,7 +85,8 @@ def _values(state: FileState) -> dict[str, Any]:
     return values if "written" in values else {"ends": state.cursor}  # as it was before
 
 
-def _progress(state: FileState) -> Progress:
+def progress_of(state: FileState) -> Progress:
+    """Return the progress of the queue as its entry in the registry has it."""
     values = _values(state)
     return Progress(state.position, values.get("delivered", 0), values.get("written", 0))
 
@@ -99,7 +100,7 @@ def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
             continue
         if Path(state.path) == directory or not any(Path(state.path).glob("*.seg")):
             registrar.remove(state.id)
-            progress = _progress(state)
+            progress = progress_of(state)
             if progress.delivered < progress.written:
                 lost += progress.written - progress.delivered
                 logger.error(

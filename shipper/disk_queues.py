@@ -21,6 +21,7 @@ from shipper.pipeline.disk_queue.store import SegmentStore
 from shipper.pipeline.disk_queue.watermarks import Marks, Watermarks
 from shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
 from shipper.queue_entry import QueueEntry, report_others
+from shipper.queue_entry import has_undelivered as has_undelivered  # `outputs` has it from here
 
 logger = logging.getLogger(__name__)
 

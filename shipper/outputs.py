@@ -73,9 +73,9 @@ def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:
     used = [state for state in states.values() if state.kind == QUEUE]
     if not used:
         return False
-    from shipper.queue_entry import progress_of
+    from shipper.disk_queues import has_undelivered
 
-    return any(progress.delivered < progress.written for progress in map(progress_of, used))
+    return any(map(has_undelivered, used))
 
 
 def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str, FileState]) -> Path:

@@ -91,6 +91,12 @@ def progress_of(state: FileState) -> Progress:
     return Progress(state.position, values.get("delivered", 0), values.get("written", 0))
 
 
+def has_undelivered(state: FileState) -> bool:
+    """True if events of the queue with this entry of the registry are not delivered."""
+    progress = progress_of(state)
+    return progress.delivered < progress.written
+
+
 def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
     """Remove entries of queues that are no more, and warn of one that was used before and has something left. Return
     how many events at least are lost with the former."""

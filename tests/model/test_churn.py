@@ -33,11 +33,26 @@ def live_and_die(lab: Lab, number: int, files: int) -> None:
 
 def kept_for_files(crawler: Crawler) -> Iterator[int]:
     """Yield how many entries each table has that is kept by file."""
-    entries, resolver = crawler._entries, crawler._resolver
+    entries, resolver, files = crawler._entries, crawler._resolver, crawler.open_files
     for book in (
         crawler.running,
-        crawler.open_files.closed,
-        crawler.open_files.draining,
+        files.closed,
+        files.draining,
+        files.draining_keys,
+        files.with_name,
+        files.idle._leaving,
+        files.idle._changed,
+        files.idle._idle,
+        files.removed._sizes,
+        files.removed._by_age,
+        files.removed._bytes,
+        files.named._by,
+        files.named._keys,
+        crawler._closer._refused,
+        crawler._closer._timed,
+        crawler._scheduler._saves,
+        crawler._scheduler._deadlines,
+        crawler._scheduler._unwatched,
         crawler._copies.suspects,
         entries.closed_entries,
         entries.unclaimed.states,

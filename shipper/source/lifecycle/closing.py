@@ -111,7 +111,8 @@ class Closer:
                 self._open_files.look_for_removal(harvester)  # no event shows it
             refused, self._refused = self._refused, {}
             for harvester in refused:
-                self._idle.expect(harvester)
+                if harvester.is_open:
+                    self._idle.expect(harvester)
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
             self._progressed()

@@ -9,6 +9,8 @@ from shipper.clock import Clock
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.waiting_sizes import WaitingSizes
 
+MAX_CLOSED = 100  # files beyond as many as are open that a heap may still have
+
 
 class RemovedFiles:
     """Used by the reading thread only. Whoever still has such a file open may write to it: the sizes are looked at in
@@ -31,6 +33,9 @@ class RemovedFiles:
             return False
         self._look(harvester)
         by_age = self._by_age[harvester.source.input_id]
+        if len(by_age) > 2 * len(self._sizes) + MAX_CLOSED:
+            by_age[:] = [item for item in by_age if item[2] in self._sizes]
+            heapq.heapify(by_age)
         heapq.heappush(by_age, (harvester.opened_at, next(self._number), harvester))
         return True
 
@@ -45,6 +50,7 @@ class RemovedFiles:
             heapq.heappop(by_age)
         if not by_age:
             del self._by_age[input_id], self._bytes[input_id]
+            self._grown.discard(input_id)
 
     @property
     def next_look(self) -> float:

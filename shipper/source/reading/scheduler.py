@@ -21,6 +21,7 @@ from shipper.source.discovery.scanner import FileKey
 from shipper.source.reading.harvester import Harvester
 
 NEVER = float("inf")
+MAX_PASSED = 100  # deadlines beyond as many as there are harvesters that the heap may still have
 POLL_INTERVAL = 0.004  # seconds between two reads of a polled file: half of it is the mean delay that it adds
 
 
@@ -173,5 +174,8 @@ class Scheduler:
         deadline = harvester.message_deadline
         if deadline is None or self._timed.get(harvester, NEVER) <= deadline:
             return  # what is in the heap is looked at no later than it must be
+        if len(self._deadlines) > 2 * len(self._timed) + MAX_PASSED:
+            self._deadlines = [item for item in self._deadlines if self._timed.get(item[2]) == item[0]]
+            heapq.heapify(self._deadlines)
         self._timed[harvester] = deadline
         heapq.heappush(self._deadlines, (deadline, next(self._number), harvester))

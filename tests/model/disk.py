@@ -142,21 +142,46 @@ class Disk:
     def _is_fixed(self, path: Path) -> bool:
         return path.stat().st_ino in self._copies
 
+    def _dated(self, name: str, where: str) -> Path:
+        """Return the next path of a rotated file with date and number before its extension, as Logback gives it."""
+        log = Path(name)
+        return self._logs / where / f"{log.stem}-2026-11-21.{next(self._serial)}{log.suffix}"
+
+    def rotate_dated(self, name: str, where: str) -> None:
+        if self._path(name).exists():
+            self._path(name).rename(self._dated(name, where))
+
+    def copytruncate_dated(self, name: str, where: str) -> None:
+        if self._path(name).exists():
+            self._copytruncate(name, self._dated(name, where))
+
+    def gzip_dated(self, name: str, where: str) -> None:
+        """Compress the file that is written to, and delete it."""
+        path = self._path(name)
+        if path.exists() and not self._is_fixed(path):
+            packed = self._dated(name, where)
+            self._pack(path, packed.with_name(f"{packed.name}.gz"))
+
     def copytruncate(self, name: str) -> None:
         """Without a step of the agent in between, as logrotate does it: the life that ends is in the copy."""
-        path = self._path(name)
-        if path.exists():
-            life = self.lives.of(path.stat().st_ino)
+        if self._path(name).exists():
             self._shift(name)
-            inode = self._copy(path, self._logs / f"{name}.1")
-            os.truncate(path, 0)
-            assert life is not None
-            self._is_copied(life, seen=not life.renamed)
-            self.unseen.cut(life, path.stat().st_ino)
-            life.inodes_now.clear()
-            self.lives.add_inode(life, inode)
-            self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
-            new.truncated_in_place, new.follows = True, life
+            self._copytruncate(name, self._logs / f"{name}.1")
+
+    def _copytruncate(self, name: str, to: Path) -> None:
+        path = self._path(name)
+        life = self.lives.of(path.stat().st_ino)
+        inode = self._copy(path, to)
+        os.truncate(path, 0)
+        assert life is not None
+        self._is_copied(life, seen=not life.renamed)
+        self.unseen.cut(life, path.stat().st_ino)
+        life.inodes_now.clear()
+        self.lives.add_inode(life, inode)
+        self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
+        new.truncated_in_place, new.follows = True, life
+        if to.parent != self._logs and self._lab.input.get("harvester_limit"):
+            self._lose_sight_of_copy(to)  # as in move_inside
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: True if something about the copy shows the agent whose copy it is."""
@@ -295,11 +320,14 @@ class Disk:
 
     def gzip(self, name: str, generation: int) -> None:
         path = self._logs / f"{name}.{generation}"
-        if not path.is_file() or path.stat().st_nlink > 1 or path.stat().st_ino in self._packed:
+        if path.is_file():
+            self._pack(path, path.with_name(f"{path.name}.gz"))
+
+    def _pack(self, path: Path, packed: Path) -> None:
+        if path.stat().st_nlink > 1 or path.stat().st_ino in self._packed:
             return
         life = self.lives.of(path.stat().st_ino)
         assert life is not None
-        packed = path.with_name(f"{path.name}.gz")
         packed.write_bytes(gzip.compress(path.read_bytes()))
         os.utime(packed, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # as gzip does
         inode = self._keep(packed)

@@ -31,11 +31,10 @@ class EqualDisk(Disk):
             self._make(path, content, kinds)
             self._predecessors[self._own_life(path)] = life
 
-    def gzip(self, name: str, generation: int) -> None:
+    def _pack(self, path: Path, packed: Path) -> None:
         """Only the name of a .gz shows which file it was made of (relation.py)."""
-        path = self._logs / f"{name}.{generation}"
-        life = self.lives.of(path.stat().st_ino) if path.is_file() else None
-        super().gzip(name, generation)
+        life = self.lives.of(path.stat().st_ino)
+        super()._pack(path, packed)
         while life is not None and life.packed and life.root in self._predecessors:  # of that one, perhaps, it was too
             life.root.twin = self._predecessors[life.root]
 

@@ -96,7 +96,8 @@ class Player:
         lab.flush = 0.0 if options["flush_at_once"] else LATE
 
     def play(self) -> None:
-        self._lab.start()
+        if not self._program.options.get("present"):
+            self._lab.start()
         for name, *arguments in self._program.actions:
             self._verdict.take()
             own = getattr(self, f"_{name}", None)

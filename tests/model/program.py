@@ -26,6 +26,8 @@ LINES = [
 OTHERWISE = 1_000_000
 NAMES = ["a.log", "b.log"]
 GENERATIONS = 5
+DIRECTORIES = [".", "sub"]
+INDENTED = (2, 3)  # of LINES: they continue a message
 PAUSES = [0, 0.001, 0.005, 0.1, 3, 11, 90]
 
 Action = tuple[Any, ...]  # its name, and arguments
@@ -68,6 +70,8 @@ def generate(seed: int) -> Program:
     bounds_dice = random.Random(f"bounds {seed}")  # for the same reason
     options |= {"full": bounds_dice.random() < 0.2, "few": bounds_dice.random() < 0.15}
     options |= {"resend": own_dice.random() < 0.15, "growing": own_dice.random() < 0.2}
+    if options["few"]:  # files are met in any order then: nothing shows the place of a name of another kind
+        actions = [action for action in actions if action[0] not in _DATED]
     if options["resend"]:
         for _ in range(own_dice.randrange(1, 8)):
             actions.insert(own_dice.randrange(len(actions) + 1), ("touch", *_any(own_dice)))
@@ -84,6 +88,15 @@ def generate(seed: int) -> Program:
         for _ in range(rewrite_dice.randrange(1, 5)):
             place = rewrite_dice.randrange(len(actions) + 1)
             actions[place:place] = _rewrite(rewrite_dice)
+    if own_dice.random() < 0.3:  # there are older generations at the first start
+        options["present"] = True
+        actions = [
+            *[("write", "a.log", tuple(own_dice.choices(range(5), k=3))), ("rotate", "a.log")]
+            * own_dice.choice([1, 2]),
+            ("write", "a.log", (0, 1)),
+            ("run", (0.1,)),
+            *actions,
+        ]
     options["until_eof"] = random.Random(f"stop {seed}").random() < 0.2
     return Program(seed, options, actions, read_as)
 
@@ -118,6 +131,20 @@ def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
     if kind in ("recreate_as", "restore") and dice.random() < 0.5:
         # Else hardly any file is so large that its head and tail are not all of it.
         actions = [("write_much", actions[0][1], 20), _run(dice), *actions]
+    if kind.startswith("rotate") and dice.random() < 0.5:
+        # So that messages lie over two files and more, in whatever way each of them is rotated.
+        name = actions[0][1]
+        # Rotations of one log were never so close to each other, and of a message no more than its end was in the next
+        # file: a message over three files, and one that is continued in a file that was rotated too, did not occur.
+        for _ in range(dice.choice([1, 1, 2])):
+            lines = (*dice.choices(INDENTED, k=dice.randrange(1, 3)), *dice.choice([(), (), (0, 1)]))
+            actions.append(("write", name, lines))
+            other = dice.choice([rotation for rotation in _ROTATIONS if rotation in kinds])
+            again = _KINDS[other][1](dice)
+            actions += [("run", (dice.choice(PAUSES[:4]),)), (other, name, *again[2:])][dice.randrange(2) :]
+            if other == "rotate" and "gzip" in kinds and dice.random() < 0.5:
+                actions += [("gzip", name, generation) for generation in dice.choice([(1,), (2,), (1, 2)])]
+        actions.append(("write", name, (*dice.choices(INDENTED, k=1), 0, 1)))
     if kind in ("stop", "kill"):
         files = [kind for kind in kinds if kind not in _OF_THE_AGENT]
         for _ in range(dice.choice([0, 1, 2, 4])):
@@ -164,6 +191,8 @@ def _rewrite(dice: random.Random) -> list[Action]:
 Make = Callable[[random.Random], Action]
 
 _OF_THE_AGENT = ("stop", "kill", "run", "settle", "hold", "arrive", "acknowledge")
+_DATED = ("rotate_dated", "copytruncate_dated", "gzip_dated")
+_ROTATIONS = ("rotate", "copytruncate", *_DATED)
 _OF_EQUAL_FILES = ("recreate_as", "create_alike", "restore")
 # Weight, and how one is made.
 _KINDS: dict[str, tuple[int, Make]] = {
@@ -175,6 +204,9 @@ _KINDS: dict[str, tuple[int, Make]] = {
     "rotate": (4, lambda dice: ("rotate", _name(dice))),
     "rename": (2, lambda dice: ("rename", *_any(dice))),
     "rename_over": (1, lambda dice: ("rename_over", *_any(dice), *_any(dice))),
+    "rotate_dated": (2, lambda dice: ("rotate_dated", _name(dice), dice.choice(DIRECTORIES))),
+    "copytruncate_dated": (2, lambda dice: ("copytruncate_dated", _name(dice), dice.choice(DIRECTORIES))),
+    "gzip_dated": (2, lambda dice: ("gzip_dated", _name(dice), dice.choice(DIRECTORIES))),
     "copytruncate": (3, lambda dice: ("copytruncate", _name(dice))),
     "copy": (1, lambda dice: ("copy", _name(dice))),
     "truncate": (1, lambda dice: ("truncate", _name(dice))),
@@ -197,4 +229,4 @@ _KINDS: dict[str, tuple[int, Make]] = {
     "stop": (2, lambda dice: ("stop",)),
     "kill": (2, lambda dice: ("kill",)),
 }
-_NEEDS = {"swap": "symlinks", "write_linked": "symlinks", "gzip": "gzip"}
+_NEEDS = {"swap": "symlinks", "write_linked": "symlinks", "gzip": "gzip", "gzip_dated": "gzip"}

@@ -226,20 +226,23 @@ class Verdict:
         return None
 
     def _parts(self, lives: list[Life], own: bytes, beyond: int, text: str) -> list[tuple[Life, int]]:
-        """Return the lives in which a message continues, in order, and how many bytes of each belong to it; empty if it
-        is not there. `own` is what is known of it, from `lives`, `beyond`: how many bytes follow."""
+        """Return the lives in which a message continues, and how many bytes of each belong to it; empty if it is not
+        there. Several may begin with the same bytes. `own` is what is known of it, from `lives`, `beyond`: how many
+        bytes follow."""
+        parts: list[tuple[Life, int]] = []
         for following in self._followers(lives):
             content = bytes(following.content)
             if len(content) >= beyond:
                 if self._reading.text(own + content[:beyond]) == text:
-                    return [(following, beyond)]
-            elif parts := self._parts([*lives, following], own + content, beyond - len(content), text):
-                return [(following, len(content)), *parts]
-        return []
+                    parts.append((following, beyond))
+            elif further := self._parts([*lives, following], own + content, beyond - len(content), text):
+                parts += [(following, len(content)), *further]
+        return parts
 
     def _followers(self, lives: list[Life]) -> Iterator[Life]:
         """Yield the lives that were written where the last of these was, next after it; and behind those of which the
-        agent cannot know, because they were gone when it looked."""
+        agent cannot know, because they were gone when it looked. (Any life was taken for the continuation before, so a
+        message that was joined with a line of another file was never noticed.)"""
         for following in self._lives.all:
             before = following.follows
             if before is not None and before.root is lives[-1].root and following not in lives:

@@ -77,7 +77,8 @@ class Intake:
             for key, suspect in self._copies.suspects.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)
-            for file, claim, error in self._starter.start(claims, fresh_inputs=self._specs.keys() - self._surveyed):
+            new, others_wait = self._specs.keys() - self._surveyed, self._open_limits.any_wanted
+            for file, claim, error in self._starter.start(claims, fresh_inputs=new, others_wait=others_wait):
                 self._entries.give_back(claim)
                 self._problems.of_read(file.scanned.path, f"cannot be read: {error.strerror}")
                 os.close(file.content.fd)  # the next scan opens it again

@@ -130,9 +130,15 @@ class HarvesterStarter:
         self._once = context.once
         self._progressed = context.progressed
 
-    def start(self, claims: list[tuple[OpenedFile, EntryMatch]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
+    def start(
+        self,
+        claims: list[tuple[OpenedFile, EntryMatch]],
+        *,
+        fresh_inputs: Container[str] = (),
+        others_wait: bool = False,
+    ) -> list[Refused]:
         """Start reading these files, and return those that could not be read: nothing was done with them.
-        `fresh_inputs`: inputs of which no file was met before.
+        `fresh_inputs`: inputs of which no file was met before. `others_wait`: more files would be opened if they could.
 
         New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
         fsync serves all of them. Files that the registry knows need not wait: a full disk does not stop them.
@@ -152,7 +158,7 @@ class HarvesterStarter:
         if any(harvester.state.continues_in is not None for harvester in known):
             running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
             self._rotation_links.resume(known, running)
-        predecessors = self._rotation_links.on_new_files(fresh)
+        predecessors = self._rotation_links.on_new_files(fresh, others_wait=others_wait)
         for harvester in known:
             if harvester.is_proven:
                 self._registrar.note(harvester.state)

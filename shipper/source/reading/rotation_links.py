@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from shipper.source.identity.rotated_names import is_shifted
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.path_state import PathState
 from shipper.source.reading.succession import successors
 
 
@@ -38,15 +37,17 @@ class RotationLinks:
             self._by_previous_path[previous_path] = harvester
 
     def left_paths(self, harvester: Harvester) -> None:
-        """Note that a file is at no path of its input any more. If it was not removed, it was renamed to a name that no
-        glob matches: so the kubelet rotates the log of a container."""
-        if harvester.path_state is PathState.MOVED:
+        """Note that a survey did not find a file, before the file knows it. If it was not removed, it was renamed to a
+        name that no glob matches: so the kubelet rotates the log of a container. Raises OSError."""
+        if not harvester.has_left_path and harvester.status().st_nlink:
             self.renamed(harvester, harvester.state.path, harvester.state.path)
 
-    def on_new_files(self, fresh: list[Harvester]) -> list[Harvester]:
+    def on_new_files(self, fresh: list[Harvester], *, others_wait: bool = False) -> list[Harvester]:
         """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,
-        whose state must be saved."""
-        changed = []
+        whose state must be saved. `others_wait`: one of those that wait for their turn may have come between two."""
+        changed: list[Harvester] = []
+        if others_wait and fresh:
+            self._by_previous_path.clear()
         for previous_path, harvester in list(self._by_previous_path.items()):
             del self._by_previous_path[previous_path]
             if harvester in self._successor:

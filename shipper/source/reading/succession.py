@@ -8,7 +8,7 @@ import os
 from itertools import pairwise
 
 from shipper.source.identity.copy_detector import begins_as
-from shipper.source.identity.rotated_names import generation_of, log_of, numbers_in
+from shipper.source.identity.rotated_names import generation_of, log_of, name_of, numbers_in
 from shipper.source.reading.harvester import Harvester
 
 
@@ -17,12 +17,8 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
     the one that is there now, if there is one. `new` are all files that appeared. Empty where none of them is of that
     log, None where it is not known which file followed. Raises OSError."""
     last = [file for file in new if file.state.path == previous_path]
-    log, directories = log_of(previous_path), {os.path.dirname(harvester.state.path), os.path.dirname(previous_path)}
-    rotated = [
-        file
-        for file in new
-        if file not in last and log_of(file.state.path) == log and os.path.dirname(file.state.path) in directories
-    ]
+    log, name = log_of(previous_path), name_of(previous_path)
+    rotated = [file for file in new if log_of(file.state.path) == log and name_of(file.state.path) != name]
     if not rotated and not last:
         return []
     generation = generation_of(harvester.state.path, previous_path)
@@ -42,8 +38,10 @@ def _is_copy(file: Harvester, other: Harvester) -> bool:
 def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Harvester]) -> list[Harvester] | None:
     """Return the younger generations than `oldest`, that of the file. Tools count from 1, some from 0."""
     numbered: dict[int, Harvester] = {}
+    directories = {os.path.dirname(path) for path in (harvester.state.path, log)}
     for file in rotated:
-        number = generation_of(file.state.path, log)
+        is_beside = os.path.dirname(file.state.path) in directories
+        number = generation_of(file.state.path, log) if is_beside else None
         if number in numbered or (number is None and _age(file) >= _age(harvester)):
             return None
         if number is not None:
@@ -59,7 +57,8 @@ def _by_date(harvester: Harvester, rotated: list[Harvester]) -> list[Harvester] 
     younger = sorted((file for file in rotated if _age(file) >= _age(harvester)), key=_age)
     for older, file in pairwise([harvester, *younger]):
         numbers, following = numbers_in(older.state.path), numbers_in(file.state.path)
-        if len(numbers) != len(following) or numbers >= following or _age(older) == _age(file):
+        is_beside = os.path.dirname(older.state.path) == os.path.dirname(file.state.path)
+        if not is_beside or len(numbers) != len(following) or numbers >= following or _age(older) == _age(file):
             return None
     return younger
 

@@ -76,6 +76,13 @@ def test_one_that_was_rotated_too_may_appear_before_the_one_that_followed_it(lin
     assert line.rotation_links.on_new_files([line.file("app.log")]) == [middle]
 
 
+def test_none_is_joined_while_files_wait_to_be_opened(line: Line) -> None:
+    """One of them may be the one that followed."""
+    line.rotated()
+    assert line.rotation_links.on_new_files([line.file("app.log")], others_wait=True) == []
+    assert line.rotation_links.on_new_files([line.file("app.log")]) == []
+
+
 def test_a_file_elsewhere_does_not_follow(line: Line) -> None:
     old = line.rotated()
     assert line.rotation_links.on_new_files([line.file("app.log.2"), line.file("other.log")]) == []

@@ -31,7 +31,7 @@ KNOWN = {
     ("app.log.old", (LOG,)): (LOG,),
     (LOG, (LOG,)): (LOG,),  # out of the paths
     ("app.log.1", ("web.log.1", "web.log", LOG)): (LOG,),
-    ("app.log.1", ("other/app.log.1", LOG)): (LOG,),
+    ("app.log.1", ("other/app.log", LOG)): (LOG,),
     ("app.log.2", ("web.log",)): (),
     ("app.log.2", ("app.log.1",)): ("app.log.1",),  # the next one has not appeared yet
     ("app-20261121.log", ("app-20261122.log",)): ("app-20261122.log",),
@@ -45,6 +45,9 @@ UNKNOWN = [
     ("app-20261121.log", ("app-20261120.log", LOG)),
     ("app-20261121.log", ("app-20261123.log", "app-20261122.log", LOG)),
     ("app.log.old", ("app.log.1", LOG)),
+    ("app.log.1", ("other/app-20261121.log", LOG)),
+    ("app.log.2", ("other/app.log.1", LOG)),
+    ("app-20261121.log", ("other/app-20261122.log", LOG)),
     (LOG, ("app.log.1", LOG)),
 ]
 

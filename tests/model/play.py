@@ -125,7 +125,8 @@ class Player:
         self._start()
         for seconds in pauses:
             self._lab.step(seconds)
-        if sum(pauses) > CHECK_INTERVAL:
+        # With few files open at once, those that wait for their turn were not looked at.
+        if sum(pauses) > CHECK_INTERVAL and not self._program.options.get("few"):
             self._disk.unseen.agent_looked()
         if self._disk.link_ends.agent_ran(pauses) and not self._program.options.get("few"):
             self._expect_open_link_ends()

@@ -89,7 +89,7 @@ class EqualDisk(Disk):
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         life.inodes_now.clear()
         rewritten = self.lives.start(path.name, content, path.stat().st_ino)
-        rewritten.twin, rewritten.altered = life, content != life.content
+        rewritten.twin, rewritten.altered, rewritten.follows = life, content != life.content, life.follows
         rewritten.truncated_in_place = True
 
     def _own_life(self, path: Path) -> Life | None:

@@ -4,6 +4,7 @@ Half a message joined with a line of another file is worse than two halves: it n
 followed only where its name and its age show by which file.
 """
 
+import gzip
 from collections.abc import Callable
 
 import pytest
@@ -108,3 +109,32 @@ def test_a_message_over_three_files_is_one(joining: Lab, rotate: Rotate, end: En
     lab.take_steps(40)
     lab.scan()
     assert lab.messages == ["one", "two\n +\n ++", "three", "four"]
+
+
+def compress(lab: Lab, name: str) -> None:
+    path = lab.logs / name
+    packed = path.with_name(f"{name}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    lab.keep(packed)
+    path.unlink()
+
+
+@pytest.mark.parametrize("end", [stay, stop, kill])
+@pytest.mark.parametrize("compressed", [("a.log.1",), ("a.log.2", "a.log.1")])
+def test_no_message_is_joined_over_a_compressed_generation(joining: Lab, compressed: tuple[str, ...], end: End) -> None:
+    """What continues in a .gz, or behind one, comes as a message of its own."""
+    lab = joining
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    wait_for(lab, "one")
+    end(lab)
+    numbered(lab)
+    lab.append("a.log", " +\nthree\n")
+    numbered(lab)
+    lab.append("a.log", " ++\nfour\n")
+    for name in compressed:
+        compress(lab, name)
+    start(lab)
+    lab.take_steps(40)
+    lab.scan()
+    assert sorted(lab.messages) == [" +", " ++", "four", "one", "three", "two"]

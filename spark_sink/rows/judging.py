@@ -34,8 +34,8 @@ class Judge:
     routes: Sequence[TemplateField] = ()
 
     def document(self, value: bytes) -> dict[str, Json]:
-        """Return the content of a good record, as it was given. Raises Bad."""
-        document = _object(value)
+        """Return the content of a good record, as it was given but for `host` and `tags`. Raises Bad."""
+        document = _with_text_members(_object(value))
         time = document.get("@timestamp")
         if time is None:
             raise Bad("no @timestamp")
@@ -91,6 +91,15 @@ def _object(value: bytes) -> dict[str, Json]:
         raise Bad("not JSON") from None
     if not isinstance(document, dict):
         raise Bad("not an object")
+    return document
+
+
+def _with_text_members(document: dict[str, Json]) -> dict[str, Json]:
+    """Return the document with the host and the tag that other programs write as a text where ECS has them."""
+    if isinstance(host := document.get("host"), str):
+        document["host"] = {"name": host}
+    if isinstance(tag := document.get("tags"), str):
+        document["tags"] = [tag]
     return document
 
 

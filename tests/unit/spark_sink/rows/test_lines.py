@@ -41,7 +41,7 @@ BAD: dict[str, tuple[bytes | None, str]] = {
 WRONG = {
     '"message":5': "message is BIGINT, not text",
     '"message":{"a":1}': "message is OBJECT<a: BIGINT>, not text",
-    '"host":"web-1"': "host is STRING, not an object",
+    '"host":5': "host is BIGINT, not an object",
     '"host":{"name":true}': "host.name is BOOLEAN, not text",
     '"log":"app"': "log is STRING, not an object",
     '"log":{"file":"app.log"}': "log.file is STRING, not an object",
@@ -62,6 +62,7 @@ GOOD: dict[str, bytes] = {
     "time only": f"{{{TIME}}}".encode(),
     "nulls": f'{{{TIME},"message":null,"host":null,"log":{{"file":null}},"tags":null,"fields":null}}'.encode(),
     "empty": f'{{{TIME},"message":"","tags":[],"fields":{{}},"log":{{"flags":[]}}}}'.encode(),
+    "texts": f'{{{TIME},"host":"web-1","tags":"a"}}'.encode(),
     "other zone": b'{"@timestamp":"2026-11-22T00:30:00+02:00"}',
     "no zone": b'{"@timestamp":"2026-11-21T23:59:59"}',
     "key twice": f'{{{TIME},"message":"first","message":"last"}}'.encode(),
@@ -97,6 +98,11 @@ def test_a_good_record_is_a_line_and_nothing_else(name: str, lines: Found, reaso
 def test_a_bad_record_has_its_reason(name: str, lines: Found, reasons: dict[str, str]) -> None:
     assert reasons[name] == BAD[name][1]
     assert name not in lines
+
+
+def test_a_host_and_a_tag_that_are_texts_are_what_they_mean(lines: Found) -> None:
+    row = lines["texts"]
+    assert (row["host"], row["tags"]) == ("web-1", ["a"])
 
 
 @pytest.mark.parametrize("number", range(len(RECORDS)))

@@ -34,6 +34,10 @@ def walked(value: bytes | None) -> dict[str, Any] | None:
     """Return the columns of a record, None for a bad one."""
     try:
         document = orjson.loads(value or b"")
+        if isinstance(document, dict) and isinstance(host := document.get("host"), str):
+            document["host"] = {"name": host}
+        if isinstance(document, dict) and isinstance(tag := document.get("tags"), str):
+            document["tags"] = [tag]
         row = {name: cut(document, path.split("."), kind) for name, (path, kind) in COLUMNS.items()}
         time = cut(document, ["@timestamp"], TEXT)
     except (orjson.JSONDecodeError, Bad):

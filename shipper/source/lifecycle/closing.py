@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 SOON = 0.02  # seconds between two checks of files that are about to be closed
-SPARE_TIMES = 1000
+SPARE_TIMES = 1000  # of closed files that may be in the heap, and a fourth more
 
 
 def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: bool) -> str | None:
@@ -79,6 +79,7 @@ class Closer:
         self._progressed = context.progressed
         self._flooded = context.flooded
         self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
+        self._max_timed = SPARE_TIMES
         self._number = count()  # harvesters cannot be compared
         self._refused: dict[Harvester, None] = {}  # could not be closed when they were to be
         self._next_check = 0.0
@@ -264,7 +265,8 @@ class Closer:
         return self._rules[harvester.source.input_id]
 
     def _schedule(self, harvester: Harvester, when: float) -> None:
-        if len(self._timed) > 2 * len(self._open_files.running) + SPARE_TIMES:  # most are of files that were closed
+        if len(self._timed) > self._max_timed:  # some are of files that were closed, which would take memory
             self._timed = [item for item in self._timed if item[2].is_open]
             heapq.heapify(self._timed)
+            self._max_timed = len(self._timed) * 5 // 4 + SPARE_TIMES
         heapq.heappush(self._timed, (when, next(self._number), harvester))

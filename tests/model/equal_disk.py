@@ -68,9 +68,10 @@ class EqualDisk(Disk):
             self._predecessors[restored] = life
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
-    def rewrite(self, name: str, generation: int, how: str, kinds: tuple[int, ...], back: bool) -> None:
+    def rewrite(self, name: str, generation: int, how: str, kinds: tuple[int, ...]) -> None:
         """Rewrite a file in place, with the same head and tail and another digit in between: longer, shorter, or as
-        long as before; `back`: its time is set back. The agent looks before and after, and not in between.
+        long as before. The agent looks before and after, and not in between. Its time is not set back, too: with a
+        rename, the agent cannot know that (rewrite_detector.py).
 
         No program did this for long: `truncate` shows the agent an empty file or, after other actions, lines with
         other numbers, so that nothing ended as before at the position; and what was altered behind an equal head and
@@ -79,14 +80,12 @@ class EqualDisk(Disk):
         life = self._own_life(path)
         if life is None or self._reading.write is not str or len(life.content) > COMPARED_WHOLE:
             return  # the agent cannot know a rewrite of a larger one that grows before the next look
-        status, content = path.stat(), _altered(bytes(life.content))
+        content = _altered(bytes(life.content))
         if how == "longer":
             content += self._lines(kinds)
         elif how == "shorter":
             content = self._reading.beginning(content, 0.9)
         path.write_bytes(content)
-        if back:
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         life.inodes_now.clear()
         rewritten = self.lives.start(path.name, content, path.stat().st_ino)
         rewritten.twin, rewritten.altered, rewritten.follows = life, content != life.content, life.follows

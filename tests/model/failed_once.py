@@ -244,19 +244,19 @@ FAILED_ONCE = [
     Program(
         "rewritten in place with an equal head and tail",
         LINES,
-        [("write_much", "b.log", 20), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", (), False)],
+        [("write_much", "b.log", 20), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", ())],
     ),
     Program(
         "closed, and rewritten in place with an equal head and tail",
         LINES,
-        [("write_much", "b.log", 20), ("run", (3, 90, 11)), ("rewrite", "b.log", 0, "longer", (0,), True)],
+        [("write_much", "b.log", 20), ("run", (3, 90, 11)), ("rewrite", "b.log", 0, "longer", (0,))],
     ),
     Program(
         "rewritten in place with an equal head and tail while it waited to be opened",
         LINES | {"few": True},
         [
             *[("write_much", "b.log", 20), ("run", (3, 3)), ("write", "a.log", (0,)), ("rotate", "a.log")],
-            *[("write", "a.log", (0,)), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", (), False)],
+            *[("write", "a.log", (0,)), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", ())],
         ],
     ),
 ]

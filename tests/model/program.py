@@ -180,7 +180,7 @@ def _run(dice: random.Random) -> Action:
 def _rewrite(dice: random.Random) -> list[Action]:
     name, generation = _any(dice)
     how = dice.choice(["as long", "longer", "shorter"])
-    actions: list[Action] = [("rewrite", name, generation, how, _write(dice)[2], dice.random() < 0.2)]
+    actions: list[Action] = [("rewrite", name, generation, how, _write(dice)[2])]
     if dice.random() < 0.7:  # else hardly any file is so large that its head and tail are not all of it
         # Read, and perhaps closed; with few files open, it waits.
         pauses = dice.choice([(0.005, 0.005), (3, 3), (3, 90, 11)])

@@ -19,12 +19,14 @@ without the size, except for an instant, because a write changes the time first.
 
 The kernel does not distinguish an append from a rewrite that leaves the file longer: both move the same times and
 raise the same inotify events, of which equal ones are merged; inode, birth time and generation stay, and freed blocks
-may be used again. A proof for each append would read a file of n lines n times. So what is compared then is bounded:
-all of a file of up to 64 KiB (`COMPARED_WHOLE`); of a longer one the first KiB, and up to 16 KiB, at least 256 bytes,
-before the offset.
+may be used again. A proof for each append would read a file of n lines n times; a proof for each look that came late
+would do so on a busy host, where each does, and not every pause of the agent can be seen (SIGSTOP, a frozen or
+throttled container). So what is compared then is bounded: all of a file of up to 64 KiB (`COMPARED_WHOLE`); of a longer
+one the first KiB, and up to 16 KiB, at least 256 bytes, before the offset.
 
 What stays hidden, therefore, between two looks:
-- a file of more than 64 KiB that was emptied and filled beyond its former size, with the same bytes in these places;
+- a file of more than 64 KiB that was emptied and filled beyond its former size, or rewritten within it if it ends with
+  NULs, with the same bytes in these places;
 - a rewrite to the same size within the kernel's clock tick (up to 10 ms) of the look before, in a Linux before 6.13;
 - a rewrite to the same size whose modification time was set back, if the file was renamed, too;
 - a rewrite, with the same head and tail, of a file of which there is no proof: `tail_files`, an entry of Filebeat.

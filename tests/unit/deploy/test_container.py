@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from config.shipper.model import ShipperConfig
+from config.text.secrets import Secret
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
@@ -57,8 +58,8 @@ def test_tls_and_sasl_come_from_the_environment() -> None:
         )
     )
     assert (secure.ssl.enabled, secure.ssl.certificate_authorities) == (True, ("/tls/ca.crt",))
-    assert (secure.ssl.certificate, secure.ssl.key) == ("/tls/tls.crt", "/tls/tls.key")
-    assert (secure.sasl.mechanism, secure.username, secure.password) == ("SCRAM-SHA-512", "logs", "secret")
+    assert (secure.ssl.certificate, secure.ssl.key) == ("/tls/tls.crt", Secret("/tls/tls.key"))
+    assert (secure.sasl.mechanism, secure.username, secure.password) == ("SCRAM-SHA-512", "logs", Secret("secret"))
 
 
 def test_paths_and_limits_come_from_the_environment() -> None:

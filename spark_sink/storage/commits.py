@@ -75,6 +75,7 @@ class CommitLog:
     _newest: _FileState = field(init=False)  # of the newest commit's file
     _examined: object = field(init=False, default=None)
     _own: int = field(init=False, default=NO_BATCH)  # the version of the last commit of this process
+    _own_id: str = field(init=False, default="")  # the id in it
     _cleaned: str = field(init=False, default="")  # the day of the last clean-up
     _durable: int = field(init=False)  # the last version that was fsynced
     # The size of the table; None until it is counted, and again when another process has changed it.
@@ -117,13 +118,16 @@ class CommitLog:
             self.table.update_incremental()
             self._examine()
             newer = self.version - before
-            is_known = newer <= 0 or (newer == 1 and self._own == self.version)
+            # On S3 the own commit is looked at, too: Delta's Java may overwrite there what others committed.
+            is_known = newer <= 0 or (newer == 1 and self._own == self.version and not self.location.is_s3)
             commits = [] if is_known else self.table.history(newer)
         except _ERRORS as error:
             raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
-        if not is_known:
+        if any(commit["version"] != self._own for commit in commits):
             self.size = None
         self._check_not_restored(commits)
+        if self.location.is_s3:
+            self._check_not_overwritten(commits)
         return self.version
 
     def append(self, files: Sequence[DataFile], txn: TxnId | None, turn: int | None = None) -> int:
@@ -150,7 +154,7 @@ class CommitLog:
                 error = failed
             else:
                 self.sync(read + 1)
-                self._own = read + 1
+                self._own, self._own_id = read + 1, commit_id
                 if self.size is not None:
                     self.size += size_of(files)
                 self._maintain_log(read + 1)
@@ -173,6 +177,24 @@ class CommitLog:
                     f"the table {self.location.path} was restored to an earlier version (its version "
                     f"{commit['version']} is a RESTORE), so rows that count as landed are missing. Run spark-sink "
                     "repair --from-kafka, which lands again what the table lacks and Kafka still has"
+                )
+
+    def _check_not_overwritten(self, commits: Sequence[Mapping[str, Any]]) -> None:
+        """Raise Refused where a program of Spark wrote to a table on S3: of two commits of one version the last wins
+        there, and only deltalake's are conditional puts."""
+        for commit in commits:
+            if commit["version"] == self._own and commit.get(COMMIT_ID) != self._own_id:
+                raise Refused(
+                    f"the commit {self._own} of the table {self.location.path} was overwritten by another program: "
+                    "rows that count as landed are missing. Run spark-sink repair --from-kafka while no other program "
+                    "writes to the table"
+                )
+            if str(commit.get("engineInfo", "")).startswith("Apache-Spark"):
+                raise Refused(
+                    f"a program of Spark ({commit.get('operation')}, version {commit['version']}) wrote to the table "
+                    f"{self.location.path} while this process did: on S3 it may overwrite a commit, and with it rows. "
+                    "Stop spark-sink run while maintain, repair, OPTIMIZE and the like run (docs/cluster.md), and "
+                    "start it again afterwards"
                 )
 
     def _check_batch(self, txn: TxnId | None) -> None:

@@ -63,6 +63,10 @@ class Location:
     def has_directories(self) -> bool:
         return urlsplit(self.uri).scheme not in _OBJECT_STORES
 
+    @property
+    def is_s3(self) -> bool:
+        return urlsplit(self.uri).scheme == "s3"
+
     def files(self) -> fs.FileSystem:
         """Return the file system whose root is this directory. It may have to ask the store where the bucket is."""
         store, path = self._store()

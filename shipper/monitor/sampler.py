@@ -12,7 +12,7 @@ from shipper.monitor.snapshot import Snapshot
 logger = logging.getLogger(__name__)
 
 INTERVAL = 1.0  # seconds
-MAX_SHARE = 0.02  # of the time
+MAX_SHARE = 0.1  # of the time
 
 
 class Sampler:

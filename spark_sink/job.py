@@ -236,7 +236,8 @@ class Job:
         self._spark.streams.addListener(self._progress)
         try:
             with self._running_views():
-                if not batches.ended.is_set():
+                # With a new checkpoint the query starts in any case: Spark writes its id there, so that it has begun.
+                if not batches.ended.is_set() or self._checkpoint.query_id() is None:
                     self._query(batches, planner)
         finally:
             self._spark.streams.removeListener(self._progress)

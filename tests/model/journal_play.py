@@ -1,7 +1,8 @@
 """Plays a program on journals in memory with a real feed, and compares what came with what was written.
 
 In one life of the agent the entries of a sequence come in order, each once. After a restart none comes again that was
-acknowledged before, with all before it, and saved. What never came was deleted, and is counted as lost.
+acknowledged before, with all before it and all of the same read, and saved. What never came was deleted, and is counted
+as lost.
 """
 
 from dataclasses import dataclass, field
@@ -39,11 +40,20 @@ def play(program: JournalProgram) -> None:
 
 
 @dataclass
-class Life:
-    """One life of the agent: `batches` by sequence, with True once they are acknowledged."""
+class Read:
+    """What one read gave of a sequence. `open`: its batches that are not acknowledged; it has one for each boot. The
+    position moves by whole reads."""
 
-    batches: dict[str, list[tuple[list[int], bool]]] = field(default_factory=dict)
-    unresolved: list[tuple[str, int, Batch]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    open: int = 0
+
+
+@dataclass
+class Life:
+    """One life of the agent: its reads, by sequence."""
+
+    reads: dict[str, list[Read]] = field(default_factory=dict)
+    unresolved: list[tuple[Read, Batch]] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
 
 
@@ -135,8 +145,11 @@ class Player:
 
     def _read(self) -> None:
         life = self._begin()
+        reads: dict[str, Read] = {}
         for batch in self._feed.read(128 * 1024):
-            self._take(life, batch)
+            self._take(life, batch, reads)
+        for sequence, read in reads.items():
+            life.reads.setdefault(sequence, []).append(read)
 
     def _run(self, turns: int) -> None:
         for _ in range(turns):
@@ -146,7 +159,7 @@ class Player:
             self._save()
             self._clock.advance(0.5)
 
-    def _take(self, life: Life, batch: Batch) -> None:
+    def _take(self, life: Life, batch: Batch, reads: dict[str, Read]) -> None:
         numbers: list[int] = []
         sequence = ""
         self._taken += 1
@@ -164,25 +177,26 @@ class Player:
             life.last[sequence] = number
             numbers.append(number)
         self._received.setdefault(sequence, set()).update(numbers)
-        batches = life.batches.setdefault(sequence, [])
-        life.unresolved.append((sequence, len(batches), batch))
-        batches.append((numbers, False))
+        read = reads.setdefault(sequence, Read())
+        read.numbers += numbers
+        read.open += 1
+        life.unresolved.append((read, batch))
 
     def _acknowledge(self, which: int) -> None:
         life = self._begin()
         if life.unresolved:
-            sequence, index, batch = life.unresolved.pop(which % len(life.unresolved))
-            life.batches[sequence][index] = life.batches[sequence][index][0], True
+            read, batch = life.unresolved.pop(which % len(life.unresolved))
+            read.open -= 1
             batch.resolve()
 
     def _save(self) -> None:
         life = self._begin()
         self._registrar.step()
-        for sequence, batches in life.batches.items():
-            for numbers, acknowledged in batches:
-                if not acknowledged:
+        for sequence, reads in life.reads.items():
+            for read in reads:
+                if read.open:
                     break
-                self._saved.setdefault(sequence, set()).update(numbers)
+                self._saved.setdefault(sequence, set()).update(read.numbers)
 
     def _kill(self) -> None:
         self._end_life()

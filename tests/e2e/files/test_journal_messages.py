@@ -53,6 +53,15 @@ class Lab:
                 pause()
             self.messages.append(entries)
 
+    def log_slowly(self) -> None:
+        """Log a message whose second entry comes when time has ended the first."""
+        number = len(self.messages)
+        entries = [f"line {number}", f" {number}.0"]
+        self.journal.log(entries[0], SYSLOG_IDENTIFIER=OURS)
+        await_true(lambda: entries[0] in self.agent.messages, "the piece that time ended")
+        self.journal.log(entries[1], SYSLOG_IDENTIFIER=OURS)
+        self.messages.append(entries)
+
     def disturb(self) -> None:
         match self._chance.randrange(4):
             case 0 | 1:
@@ -110,10 +119,12 @@ def test_the_pieces_of_messages_that_time_ended_make_up_all_that_was_logged(lab:
 
     lab.configure("50ms")
     lab.agent.start()
-    for _ in range(TURNS):
+    for turn in range(TURNS):
         time.sleep(chance.random() * 0.5)
         lab.log(chance.randrange(1, 50), pause)
+        if turn % 2:
+            lab.log_slowly()
         lab.disturb()
     lab.end()
     assert "\n".join(lab.delivered) == "\n".join("\n".join(entries) for entries in lab.messages)
-    assert len(lab.delivered) > len(lab.messages)
+    assert len(lab.delivered) >= len(lab.messages) + TURNS // 2

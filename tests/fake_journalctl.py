@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache, cmp_to_key
 from pathlib import Path
 from typing import Any, Protocol
@@ -153,9 +154,9 @@ class Refused(Exception):
 
 class Reader:
     """Reads as the one of systemd 252: of several files the entry that is next by time, or by number within a sequence,
-    and none that is before one that was given; with --follow and without --merge only the last boot. Files that were
-    named are opened once; those of a directory are looked for again and again. A file that was renamed or deleted is
-    not read any more."""
+    and none that is before one that was given; with --follow and without --merge only the last boot. A pattern of
+    --unit stands for the first unit that matches when it is started. Files that were named are opened once; those of a
+    directory are looked for again and again. A file that was renamed or deleted is not read any more."""
 
     def __init__(self, arguments: list[str], disk: Disk) -> None:
         """Raises Refused."""
@@ -175,6 +176,12 @@ class Reader:
                 self._files[path] = disk.open(path)
         except FileNotFoundError as error:
             raise Refused(f"Failed to open {named or self._directory}: No such file or directory") from error
+        self._unit = self._options.get("--unit")
+        if self._unit is not None and "*" in self._unit:
+            units = [entry.get("_SYSTEMD_UNIT", "") for file in self._files.values() for entry in file.entries()]
+            self._unit = next((unit for unit in units if fnmatchcase(unit, self._unit)), None)
+            if self._unit is None:
+                raise Refused("Failed to add filter for units: No data available")
 
     def _last_boot(self) -> str:
         entries = [entry for file in self._files.values() for entry in file.entries()]
@@ -218,7 +225,7 @@ class Reader:
         options = self._options
         if not self._all_boots and entry["_BOOT_ID"] != self._last_boot():
             return False
-        if "--unit" in options and entry.get("_SYSTEMD_UNIT") != options["--unit"]:
+        if self._unit is not None and entry.get("_SYSTEMD_UNIT") != self._unit:
             return False
         if "--identifier" in options and entry.get("SYSLOG_IDENTIFIER") != options["--identifier"]:
             return False

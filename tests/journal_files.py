@@ -17,7 +17,7 @@ PRIORITY=6
 """
 
 
-def write(path: Path, messages: Iterable[str], start: int = 0, boot: str = BOOT) -> None:
+def write(path: Path, messages: Iterable[str], start: int = 0, boot: str = BOOT, unit: str = "app.service") -> None:
     """Write a journal with these messages, a millisecond apart. A large one becomes several files beside one another.
     `start`: the milliseconds of the first."""
     assert REMOTE is not None
@@ -27,9 +27,10 @@ def write(path: Path, messages: Iterable[str], start: int = 0, boot: str = BOOT)
         assert remote.stdin is not None
         for milliseconds, message in enumerate(messages, start):
             moment = f"{milliseconds}000"
+            origin = f"_PID={milliseconds % 5000}\n_SYSTEMD_UNIT={unit}\n\n"
             time = (
                 f"__REALTIME_TIMESTAMP={FIRST_SECOND * 10**6 + milliseconds * 1000}\n__MONOTONIC_TIMESTAMP={moment}\n"
             )
-            remote.stdin.write(f"{time}_BOOT_ID={boot}\nMESSAGE={message}\n{_FIELDS}_PID={milliseconds % 5000}\n\n")
+            remote.stdin.write(f"{time}_BOOT_ID={boot}\nMESSAGE={message}\n{_FIELDS}{origin}")
         _, words = remote.communicate()
     assert remote.returncode == 0, words

@@ -134,6 +134,15 @@ def test_a_journal_that_is_not_there_is_an_error_in_words(installation: Installa
     assert answer.stderr.startswith(b"Failed to open")
 
 
+def test_a_pattern_that_no_unit_matches_is_an_error_in_words(installation: Installation) -> None:
+    installation.log("one")
+    installation.until(1)
+    command = installation.command(units=("no-such-unit*",))
+    answer = subprocess.run(command, capture_output=True, check=False, env={"LC_ALL": "C"})
+    assert answer.returncode == 1
+    assert answer.stderr == b"Failed to add filter for units: No data available\n"
+
+
 @pytest.mark.slow("starts a journald in a namespace")
 def test_the_real_one_writes_what_is_no_text_as_lists() -> None:
     if JOURNALD is None:

@@ -4,13 +4,16 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from monitor.client import UnixSocket, get
 from tests import journal_files
 from tests.e2e.files.local import LocalAgent
+from tests.e2e.running import await_true
 from tests.journal_files import REMOTE
 
 made = pytest.mark.skipif(REMOTE is None, reason="systemd-journal-remote is not installed")
@@ -193,3 +196,46 @@ def test_once_a_journalctl_that_writes_no_entries_is_a_problem(agent: Agent) -> 
     agent.configure(journalctl_path=str(program))
     assert agent.once() == 1
     assert "b'this is no journal'" in agent.log.rpartition("not finished: ")[2]
+
+
+def test_arguments_that_journalctl_refuses_are_a_problem(agent: Agent) -> None:
+    program = agent.directory / "journalctl"
+    program.write_text("#!/bin/sh\necho \"journalctl: unrecognized option '--boot=all'\" >&2\nexit 1\n")
+    program.chmod(0o755)
+    agent.configure(journalctl_path=str(program))
+    words = "journalctl ended with code 1: journalctl: unrecognized option '--boot=all'"
+    assert agent.once() == 1
+    assert words in agent.log.rpartition("not finished: ")[2]
+    agent.start()
+    await_true(lambda: words in status(agent), "the problem")
+    assert agent.stop() == 0
+
+
+def status(agent: Agent) -> str:
+    with suppress(FileNotFoundError, ConnectionRefusedError):  # it is starting
+        return get(UnixSocket(agent.data / "shipper.sock"), "/status", 10).decode()
+    return ""
+
+
+@made
+def test_a_pattern_of_units_need_not_match_in_each_journal(agent: Agent) -> None:
+    agent.configure(merge=True, units=["web*"])
+    agent.write("remote-a.journal", "one", unit="web-1.service")
+    agent.write("remote-b.journal", "not wanted", unit="db.service")
+    assert agent.once() == 0
+    assert agent.messages == ["one"]
+    agent.start()
+    agent.write("remote-b.journal", "two", start=10, unit="web-2.service")
+    agent.await_messages("two")
+    assert agent.stop() == 0
+    assert agent.messages == ["one", "two"]
+    assert "No data available" not in agent.log
+
+
+@made
+def test_once_a_pattern_of_units_that_matches_in_no_journal_is_a_problem(agent: Agent) -> None:
+    agent.configure(merge=True, units=["web*"])
+    agent.write("remote-a.journal", "not wanted")
+    agent.write("remote-b.journal", "not wanted")
+    assert agent.once() == 1
+    assert "no unit in the journal matches units (web*)" in agent.log.rpartition("not finished: ")[2]

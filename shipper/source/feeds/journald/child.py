@@ -42,6 +42,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            env=os.environ | {"LC_ALL": "C"},  # its words are searched for some
             process_group=0,  # a Ctrl-C is for the agent, which reads on until it stops
             preexec_fn=_prepare(os.getpid(), chroot),  # it takes no locks
         )
@@ -94,3 +95,15 @@ class Child:
             return self._process.wait(_REAP_SECONDS)
         except subprocess.TimeoutExpired:
             return None
+
+
+def end_in_words(code: int | None) -> str:
+    """`code`: None if it has closed its output, but did not end."""
+    if code is None:
+        return "closed its output and did not end, so it is killed"
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:  # of realtime signals only the first and the last have names
+        return f"was killed by signal {-code}"

@@ -8,7 +8,6 @@ header of a file shows that there are more.
 """
 
 import logging
-import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.feeds.journald.arguments import FIRST, command
+from shipper.source.feeds.journald.child import end_in_words
 from shipper.source.feeds.journald.entries import number_of
 from shipper.source.feeds.journald.host import Host, Process
 from shipper.source.feeds.journald.lines import Lines
@@ -38,6 +38,8 @@ _LEFT_OUT = {  # it reports this, and ends with code 0 all the same
     "ignoring file": "move that file away, or update journalctl if the file is of a newer systemd",
     "not seeing messages": "give the shipper's user the group systemd-journal, and restart the agent",
 }
+# Of several journals only some may have a unit that matches. journalctl looks for such units when it is started.
+_NO_UNIT = "Failed to add filter for units: No data available"
 NEVER = float("inf")
 
 
@@ -54,14 +56,14 @@ class ReadSettings:
 
 class Journalctl:
     """Used by the reading thread only. `problem`: why nothing is read now, empty if it is; `left_out`: why not all is.
-    `ended`: with `once`, all that there was is read, or it cannot be."""
+    `ended`: with `once`, all that there was is read, or it cannot be. `has_no_unit`: no unit in it matches `units`."""
 
     def __init__(
         self, settings: ReadSettings, start_at: Callable[[], str], host: Host, clock: Clock, metrics: Metrics
     ) -> None:
         """`start_at` is called before each start, and returns where to begin (arguments.py)."""
         self.problem = self.left_out = ""
-        self.ended = False
+        self.ended = self.has_no_unit = False
         self.lines = Lines(settings.longest)
         self._settings = settings
         self._start_at = start_at
@@ -165,7 +167,7 @@ class Journalctl:
         """It has given entries, perhaps only the one that was given last."""
         if self.problem:
             logger.info("%s: journalctl reads again", self._settings.where, extra=EACH)
-        self.problem, self._came = "", True
+        self.problem, self.has_no_unit, self._came = "", False, True
         if new:
             self._new, self._failures = True, 0
             self._has_skipped = self._has_skipped or bool(self._obstacle.skipped)
@@ -260,11 +262,17 @@ class Journalctl:
         if advice and not self.left_out:
             self.left_out = f"journalctl leaves out a part of the journal: {words.rstrip('.')}; {advice}"
             logger.error("%s: %s", self._settings.where, self.left_out)
-        elif self._throttle.is_due():
+        elif not self._reports_no_unit and self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
 
     def _child_ended(self, child: Process) -> None:
         code = child.exit_code()
+        if code == 1:
+            self._report(child.words())
+        self.has_no_unit = code == 1 and self._reports_no_unit
+        if self.has_no_unit:
+            self._found_no_unit()
+            return
         if code == 0 and (rest := self.lines.rest()):
             self.refused(1, rest)
         self._obstacle.ended(self._start_cursor, code, came=self._came, new=self._new)
@@ -279,7 +287,19 @@ class Journalctl:
         words = child.words() or self._words or (repr(self._sample) if self._sample else "")
         self._end_child()
         reason = f": {words.rstrip('.')}" if words else ""
-        self._failed(f"journalctl {_end_in_words(code)}{reason}")
+        self._failed(f"journalctl {end_in_words(code)}{reason}")
+
+    @property
+    def _reports_no_unit(self) -> bool:
+        return bool(self._files) and _NO_UNIT in self._words
+
+    def _found_no_unit(self) -> None:
+        """It is like a journal without entries, and is looked at again once there are more."""
+        self._end_child()
+        self.ended, self.problem = self._settings.once, ""
+        self._failures += 1
+        self._read_to = self._last_at_start
+        self._next_start = self._clock.monotonic() + BACKOFF.jittered(self._failures)
 
     def _finished(self, child: Process) -> None:
         self.ended, self.problem = True, ""
@@ -320,15 +340,3 @@ class Journalctl:
 
 def _last(files: Sequence[JournalFile]) -> int:
     return max((file.last for file in files), default=0)
-
-
-def _end_in_words(code: int | None) -> str:
-    """`code`: None if it has closed its output, but did not end."""
-    if code is None:
-        return "closed its output and did not end, so it is killed"
-    if code >= 0:
-        return f"ended with code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:  # of realtime signals only the first and the last have names
-        return f"was killed by signal {-code}"

@@ -51,6 +51,7 @@ class Sequences:
         self._by_sequence: dict[str, Journal] = {}  # "": all of them
         self._ending: list[Journal] = []  # without files; not settled yet
         where = f"input {feed_input.id}, journal {path}"
+        self._where, self._reported = where, ""
         self._listing = Listing(config, path, where, feed_input.clock, host)
         self._start = states.get(self._id("")) or self._note(self._new_state("", self._beginning))
         self._look()
@@ -58,10 +59,21 @@ class Sequences:
     @property
     def problems(self) -> list[tuple[str, str]]:
         """Return what keeps a journal from being read, or a part of it, with the name of each."""
-        problems = [(f"journal {self._path}", self._listing.problem)]
+        problems = [(f"journal {self._path}", words) for words in (self._listing.problem, self._units_problem)]
         for journal in self.journals:
             problems += ((journal.name, words) for words in (journal.journalctl.problem, journal.journalctl.left_out))
         return [(name, words) for name, words in problems if words]
+
+    @property
+    def _units_problem(self) -> str:
+        journals = self.journals
+        if not journals or not all(journal.journalctl.has_no_unit for journal in journals):
+            return ""
+        units = ", ".join(self._config.units)
+        return (
+            f"no unit in the journal matches units ({units}), so nothing is read; correct them, unless such a unit is "
+            "still to come"
+        )
 
     @property
     def wait(self) -> float:
@@ -79,6 +91,14 @@ class Sequences:
             was_running = journal.journalctl.running
             journal.journalctl.step(may_start=running < MAX_CHILDREN)
             running += journal.journalctl.running - was_running
+        self._report()
+
+    def _report(self) -> None:
+        before, self._reported = self._reported, self._units_problem
+        if self._reported and not before:
+            logger.error("%s: %s", self._where, self._reported)
+        elif before and not self._reported:
+            logger.info("%s: a unit matches units now", self._where)
 
     def _look(self) -> None:
         self._listing.look(once=self._context.once)

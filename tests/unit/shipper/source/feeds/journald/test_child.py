@@ -43,3 +43,10 @@ def test_what_it_writes_is_read_without_waiting() -> None:
     assert child.words() == "failed / more"
     assert child.read() == b""
     assert child.end() == 1
+
+
+def test_its_words_are_english() -> None:
+    child = Child(["sh", "-c", "echo $LC_ALL"])
+    assert select.select([child.output], [], [], 30)[0]
+    assert child.read() == b"C\n"
+    child.end()

@@ -131,6 +131,15 @@ def test_once_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_p
     assert problem(lab).startswith(PROBLEM)
 
 
+def test_once_a_file_that_journalctl_ignores_is_a_problem_also_where_no_unit_matches(
+    lab: JournalLab, tmp_path: Path
+) -> None:
+    words = "a.journal uses an unsupported feature, ignoring file.\nFailed to add filter for units: No data available"
+    lab.start(once=True, units=("web*",), journalctl_path=program(tmp_path, f"echo '{words}' >&2; exit 1"))
+    lab.until(lambda: lab.feed.finished)
+    assert any("ignoring file" in words for words in lab.feed.status().problems.values())
+
+
 def test_a_file_that_is_ignored_is_logged_also_right_after_other_words(
     lab: JournalLab, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from registry.state import FileState
+from shipper.source.feeds.journald.journalctl import BACKOFF
 from shipper.source.feeds.journald.listing import MIN_INTERVAL
 from tests.fake_journalctl import Journal
 from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
@@ -124,3 +125,70 @@ def test_of_an_archived_journal_there_is_no_journalctl_that_waits(lab: JournalLa
     lab.clock.advance(MIN_INTERVAL)
     lab.step()
     assert (lab.feed.status().files_open, dict(lab.feed.status().problems)) == (0, {})
+
+
+PATTERN = ("web*",)
+
+
+def test_once_a_journal_in_which_no_unit_matches_is_like_an_empty_one(lab: JournalLab, other: Journal) -> None:
+    lab.journal.log("one", _SYSTEMD_UNIT="web.service")
+    other.log("not wanted", _SYSTEMD_UNIT="db.service")
+    lab.start(once=True, merge=True, units=PATTERN)
+    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.acknowledge()
+    assert lab.feed.finished
+    assert (lab.texts, lab.feed.status().problems) == (["one"], {})
+
+
+def test_once_units_that_match_in_no_journal_are_a_problem(lab: JournalLab, other: Journal) -> None:
+    for journal in (lab.journal, other):
+        journal.log("not wanted", _SYSTEMD_UNIT="db.service")
+    lab.start(once=True, merge=True, units=PATTERN)
+    lab.until(lambda: lab.feed.finished)
+    (problem,) = lab.feed.status().problems.values()
+    assert problem.startswith("no unit in the journal matches units (web*), so nothing is read")
+
+
+def test_a_unit_that_matches_later_is_read_from_its_first_entry(
+    lab: JournalLab, other: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.journal.log("one", _SYSTEMD_UNIT="web.service")
+    other.log("not wanted", _SYSTEMD_UNIT="db.service")
+    lab.start(merge=True, units=PATTERN)
+    lab.until(lambda: lab.texts == ["one"] and lab.feed.status().files_open == 1)
+    for _ in range(10):  # attempts, each with a new entry
+        other.log("not wanted either", _SYSTEMD_UNIT="db.service")
+        lab.clock.advance(BACKOFF.max)
+        lab.step()
+        assert lab.feed.status().files_open == 2
+        lab.until(lambda: lab.feed.status().files_open == 1)
+        assert not lab.feed.status().problems
+    lab.clock.advance(BACKOFF.max)
+    lab.step()
+    assert lab.feed.status().files_open == 1  # there is nothing new
+    other.log("two", "three", _SYSTEMD_UNIT="web.service")
+    lab.clock.advance(BACKOFF.max)
+    lab.read("one", "two", "three")
+    assert not caplog.records
+    assert lab.metrics.journalctl_failures == 0
+
+
+def test_units_that_match_in_no_journal_are_one_problem_until_they_match(
+    lab: JournalLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.start(units=PATTERN)
+    lab.until(lambda: bool(lab.feed.status().problems))
+    for _ in range(3):
+        lab.journal.log("not wanted", _SYSTEMD_UNIT="db.service")
+        lab.clock.advance(BACKOFF.max)
+        lab.step()
+        assert lab.feed.status().files_open == 1
+        lab.until(lambda: not lab.feed.status().files_open)
+        (problem,) = lab.feed.status().problems.values()
+        assert "matches units (web*)" in problem
+    lab.journal.log("one", _SYSTEMD_UNIT="web.service")
+    lab.clock.advance(BACKOFF.max)
+    lab.read("one")
+    lab.step()
+    assert not lab.feed.status().problems
+    assert [record.levelname for record in caplog.records if record.levelname != "INFO"] == ["ERROR"]

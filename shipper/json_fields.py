@@ -9,7 +9,7 @@ Depth is bounded: what is nested deeper than `DEEPEST` is refused, because orjso
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -126,6 +126,8 @@ def settle(fields: Doc, *, overwrite: bool) -> list[str]:
     for name in _TYPES.keys() & fields.keys():
         if not _TYPES[name](fields[name]) and (value := fields.pop(name)) is not None:
             set_aside(fields, name, value)
+    for *above, last in _TEXTS:
+        _require_text(fields, above, last)
     if not overwrite:
         fields.pop("@timestamp", None)
         fields.pop("@metadata", None)
@@ -151,6 +153,18 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "tags": lambda value: isinstance(value, list) and all(isinstance(tag, str) for tag in value),
 }
 TYPED = frozenset(_TYPES)
+# Texts below them.
+_TEXTS = (("host", "name"), ("log", "file", "path"))
+
+
+def _require_text(fields: Doc, above: Sequence[str], last: str) -> None:
+    node: Any = fields
+    for name in above:
+        node = node.get(name) if isinstance(node, dict) else None
+    if isinstance(node, dict) and last in node and not isinstance(node[last], str):
+        value = node.pop(last)
+        if value is not None:
+            set_aside(fields, ".".join((*above, last)), value)
 
 
 def _check_timestamp(fields: Doc) -> str:

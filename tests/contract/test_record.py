@@ -59,26 +59,8 @@ PARSERS = {
 }
 
 
-# The agent replaces a text of its own by a number, a list or an object of the log.
-REPLACED = [
-    (member, parser) for member in ("host", "host.name", "log.file.path") for parser in ("overwriting", "expanding")
-]
-
-
-@pytest.mark.parametrize(
-    ("member", "parser"),
-    [
-        pytest.param(
-            member,
-            parser,
-            marks=[pytest.mark.xfail(reason="the agent does not keep its own text")]
-            if (member, parser) in REPLACED
-            else [],
-        )
-        for member in MEMBERS
-        for parser in PARSERS
-    ],
-)
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("member", MEMBERS)
 def test_what_the_agent_sends_of_a_json_log_lands(lab: Lab, member: str, parser: str) -> None:
     lab.parsers = (PARSERS[parser],)
     nested = [document_of(member, value) for value in VALUES]

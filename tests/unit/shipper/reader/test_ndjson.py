@@ -102,6 +102,7 @@ def test_a_json_object_becomes_members_and_everything_else_stays_a_text(line: st
         ('{"fields": {"deep": {"m": 2, "n": 3}}}', {"fields": {"env": "prod", "deep": {"n": 1, "m": 2}}}),
         ('{"tags": ["c", "a"]}', {"tags": ["c", "a", "b"]}),
         ('{"tags": "c", "a": 1}', {"a": 1, "json": {"tags": "c"}}),
+        ('{"host": {"name": 5}, "log": {"file": {"path": [1]}}}', {"json": {"host.name": 5, "log.file.path": [1]}}),
         ('{"tags": ["c", 1]}', {"json": {"tags": ["c", 1]}}),
         ('{"log": {"level": "info", "logger": "x"}}', {"log": {"level": "info", "logger": "x"}}),
         ('{"log": {"file": {"path": "/theirs", "name": "x"}}}', with_file(name="x")),

@@ -15,6 +15,7 @@ from config.sink.kafka import KafkaSource
 from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
+from config.text.secrets import Secret
 from demo.broker import Broker
 from spark_sink.errors import Refused, SinkError
 from spark_sink.kafka import client, failures, start, topics
@@ -181,7 +182,7 @@ def sealed(host: str, directory: Path, ssl: dict[str, Any], mechanism: Any = "PL
 @pytest.mark.parametrize("way", ["plain", "scram", "certificate", "without the host name"])
 def test_admin_and_consumer_read_over_tls(way: str, secure_broker: SecureBroker, tmp_path: Path) -> None:
     trust: dict[str, Any] = {"certificate_authorities": (str(secure_broker.authority_file),)}
-    user = {"username": "plain", "password": PASSWORD}
+    user: dict[str, Any] = {"username": "plain", "password": Secret(PASSWORD)}
     match way:
         case "plain":
             config = sealed(secure_broker.secure, tmp_path, trust, **user)
@@ -189,7 +190,8 @@ def test_admin_and_consumer_read_over_tls(way: str, secure_broker: SecureBroker,
             config = sealed(secure_broker.secure, tmp_path, trust, "SCRAM-SHA-512", **(user | {"username": "scram"}))
         case "certificate":
             certificate, key = secure_broker.client(tmp_path)
-            config = sealed(secure_broker.mutual, tmp_path, {**trust, "certificate": str(certificate), "key": str(key)})
+            pair = {"certificate": str(certificate), "key": Secret(str(key))}
+            config = sealed(secure_broker.mutual, tmp_path, {**trust, **pair})
         case _:
             by_number = secure_broker.secure.replace("localhost", "127.0.0.1")
             config = sealed(by_number, tmp_path, trust | {"verification_mode": "certificate"}, **user)
@@ -230,7 +232,7 @@ def test_what_is_wrong_with_the_security_is_reported_and_no_secret_is(
     refusal: Refusal, secure_broker: SecureBroker, tmp_path: Path
 ) -> None:
     ssl = {"certificate_authorities": (str(secure_broker.authority_file),) if refusal.trusted else ()}
-    login = {"username": refusal.user, "password": "not the password"}
+    login: dict[str, Any] = {"username": refusal.user, "password": Secret("not the password")}
     config = sealed(secure_broker.secure, tmp_path, ssl, refusal.mechanism, **login)
     with Admin(client.latest(config.kafka)) as admin:
         assert "not the password" not in repr(admin)

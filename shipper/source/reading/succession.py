@@ -28,7 +28,7 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
         between = _by_date(harvester, rotated)
     if between is None:
         return None
-    return [file for file in between if not any(_is_copy(file, other) for other in last)] + last
+    return [file for file in between if not any(_is_copy(file, other) for other in (harvester, *last))] + last
 
 
 def _is_copy(file: Harvester, other: Harvester) -> bool:

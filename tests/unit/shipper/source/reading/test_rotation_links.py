@@ -105,6 +105,13 @@ def test_a_copy_of_the_successor_is_not_between(line: Line) -> None:
     assert oldest.state.continues_in == newest.state.id
 
 
+def test_a_file_does_not_continue_in_a_copy_of_itself(line: Line) -> None:
+    oldest = line.rotated(b" +\none\n", to="app.log.2")
+    copy, newest = line.file("app.log.1", b" +\none\n"), line.file("app.log")
+    assert line.rotation_links.on_new_files([newest, copy]) == [oldest]
+    assert oldest.state.continues_in == newest.state.id
+
+
 def test_an_older_generation_that_is_shifted_was_followed_before(line: Line) -> None:
     """Whether or not this process has seen that: what comes to its place is not what followed it."""
     older = line.file("app.log.1")

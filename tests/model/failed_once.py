@@ -259,4 +259,23 @@ FAILED_ONCE = [
             *[("write", "a.log", (0,)), ("run", (3, 3)), ("rewrite", "b.log", 0, "as long", ())],
         ],
     ),
+    Program(
+        "no message continues in a copy of its own file",
+        MULTILINE,
+        [
+            ("write", "b.log", (3,)),
+            ("run", (90,)),
+            ("write", "b.log", (0,)),
+            ("copy", "b.log"),
+            ("copytruncate", "b.log"),
+        ],
+    ),
+    Program(
+        "a file that was touched, and then made again with the same content",
+        MULTILINE | {"resend": True},
+        [
+            *[("write", "a.log", (2,)), ("rotate", "a.log"), ("run", (0.1, 90)), ("touch", "a.log", 1), ("run", (3,))],
+            *[("recreate_as", "a.log", 1, 1.0, ()), ("write_partly", "a.log", 0), ("copy", "a.log")],
+        ],
+    ),
 ]

@@ -41,15 +41,15 @@ FilesAt = Callable[[str], Iterable[FileKey]]
 @dataclass(slots=True)
 class SuspectedCopy:
     """A file that waits because it may be a copy. It had grown to `size` when that was last seen, at `since`.
-    `shipped` is the part of its content that was found equal to the original's; `compared_with` is the id that the
-    original had then."""
+    `original_id` is the file id that the original has; an earlier life of that file is not the original. `shipped` is
+    the part of its content that was found equal to the original's."""
 
     opened: OpenedFile
     original: FileKey
     size: int
     since: float
+    original_id: str = ""
     shipped: Prefix = field(default_factory=Prefix)
-    compared_with: str = ""  # file id
     compare_at: float = NEVER  # monotonic time at which the next part is to be compared
     was_late: bool = False  # the look at its end
 
@@ -79,14 +79,17 @@ class CopyDetector:
     def must_wait(self, opened: OpenedFile, files_at: FilesAt) -> bool:
         """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
         known = self._suspects.get(opened.key)
-        original = self._original(opened, files_at)
-        if original is None or (known is None and len(self._suspects) >= MOST_SUSPECTS):
+        suspicion = self._original(opened, files_at)
+        if suspicion is None or (known is None and len(self._suspects) >= MOST_SUSPECTS):
             return False
+        original, original_id = suspicion
         now = self._clock.monotonic()
         if known is None or known.size != opened.size:
-            compared = (known.shipped, known.compared_with) if known is not None else (Prefix(), "")
+            compared = (known.original_id, known.shipped) if known is not None else (original_id, Prefix())
             known = self._suspects[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
         known.opened, known.original = opened, original
+        if known.original_id != original_id:  # what was shipped under an earlier id proves nothing about this one
+            known.original_id, known.shipped = original_id, Prefix()
         known.compare_at = NEVER
         is_ending = self._is_ending(original) or self._is_rewritten(original)
         if not is_ending and not self._compare(known):
@@ -114,8 +117,8 @@ class CopyDetector:
             self._suspects[key].original = successors[self._suspects[key].original]
         return inheriting
 
-    def original_of(self, key: FileKey) -> FileKey | None:
-        return self._suspects[key].original if key in self._suspects else None
+    def original_id_of(self, key: FileKey) -> str:
+        return self._suspects[key].original_id if key in self._suspects else ""
 
     def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
         """Return the whole content of a copy that lacks only the last lines of its original, which were read from the
@@ -123,8 +126,8 @@ class CopyDetector:
         suspect = self._suspects.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
-        was = unclaimed.of(suspect.original)
-        if was is None or was.id != suspect.compared_with or was.ended != TRUNCATED:
+        was = unclaimed.states.get(suspect.original_id)
+        if was is None or was.ended != TRUNCATED:
             return None
         return suspect.shipped if was.position >= opened.size else None
 
@@ -167,20 +170,24 @@ class CopyDetector:
             os.close(suspect.opened.content.fd)
         self._suspects.clear()
 
-    def _original(self, opened: OpenedFile, files_at: FilesAt) -> FileKey | None:
+    def _original(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
+        """Return the original and its file id, empty where it is not known yet: of an original that is a suspected copy
+        itself. Raises OSError."""
         known = self._suspects.get(opened.key)
         if known is not None and (self._is_ending(known.original) or self._is_like_known(opened, known.original)):
-            return known.original  # by its key, because it may have been renamed since
+            state = self._state_of(known.original)  # by its key, because it may have been renamed since
+            return known.original, state.id if state is not None else known.original_id
         assumed_ended = UnclaimedEntries()
         for state in self._ended_originals(opened):
             assumed_ended.add(_settled(state))
-        original = assumed_ended.match(opened, None)
+        original = assumed_ended.match(opened)
         if original is not None:
-            return original.device, original.inode
+            return (original.device, original.inode), original.id
         for path in possible_originals(opened.scanned.path):
             for key in files_at(path):
                 if key != opened.key and self._looks_like(opened, path, key):
-                    return key
+                    state = self._state_of(key)
+                    return key, state.id if state is not None else ""
         return None
 
     def _is_like_known(self, opened: OpenedFile, original: FileKey) -> bool:
@@ -215,8 +222,6 @@ class CopyDetector:
         state = self._state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
-        if state.id != suspect.compared_with:  # what was shipped under an earlier id proves nothing about this one
-            suspect.shipped, suspect.compared_with = Prefix(), state.id
         shipped = suspect.shipped
         with opened_plain(state.path) as original:
             if original is None or _key_of(original) != suspect.original:

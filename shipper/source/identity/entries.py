@@ -196,12 +196,12 @@ class RegistryEntries:
                 self.unclaimed.remove(state.id)
                 self._disprove(state, opened)
 
-    def adopt(self, opened: OpenedFile, original: FileKey | None = None) -> EntryMatch | None:
-        """Match the file by its content with an entry whose own file is missing. `original`: the file that it was
-        suspected to be a copy of. Raises OSError."""
+    def adopt(self, opened: OpenedFile, original_id: str = "") -> EntryMatch | None:
+        """Match the file by its content with an entry whose own file is missing. `original_id`: that of the file that
+        it was suspected to be a copy of. Raises OSError."""
         if _is_trusted(opened):
             return None
-        known = self.unclaimed.match(opened, original)
+        known = self.unclaimed.match(opened, original_id)
         if known is None:
             return None
         self.unclaimed.remove(known.id)

@@ -27,7 +27,6 @@ are shipped again. `file_identity.fingerprint` is for users who prefer the other
 from enum import Enum, auto
 
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.rotated_names import is_named_after, is_of_same_log
 
@@ -53,10 +52,10 @@ RESUMES = {
 }
 
 
-def may_resume(state: FileState, opened: OpenedFile, original: FileKey | None) -> bool:
-    """True if enough is seen for the file to resume from the entry, if its bytes prove it. `original`: the file of
-    which this one was suspected to be a copy."""
-    seen = relation(state, opened, original)
+def may_resume(state: FileState, opened: OpenedFile, original_id: str = "") -> bool:
+    """True if enough is seen for the file to resume from the entry, if its bytes prove it. `original_id`: that of
+    the file of which this one was suspected to be a copy."""
+    seen = relation(state, opened, original_id)
     if state.ended is None or seen not in RESUMES[state.ended]:
         return False
     # An older release's entry has no proof of its bytes, nor has one of which nothing was acknowledged: only the inode
@@ -64,8 +63,8 @@ def may_resume(state: FileState, opened: OpenedFile, original: FileKey | None) -
     return bool(state.proof and state.position) or seen in (Relation.SAME, Relation.SAME_INODE)
 
 
-def relation(state: FileState, opened: OpenedFile, original: FileKey | None) -> Relation:
-    seen = _relation(state, opened, original)
+def relation(state: FileState, opened: OpenedFile, original_id: str = "") -> Relation:
+    seen = _relation(state, opened, original_id)
     is_rewritten = state.ended == TRUNCATED and opened.key == (state.device, state.inode)
     if seen is Relation.NONE and not is_rewritten and _has_fingerprint(state, opened):
         return Relation.SAME_BEGINNING
@@ -79,9 +78,9 @@ def _has_fingerprint(state: FileState, opened: OpenedFile) -> bool:
     return identity.growing and state.position >= identity.offset + identity.length
 
 
-def _relation(state: FileState, opened: OpenedFile, original: FileKey | None) -> Relation:
+def _relation(state: FileState, opened: OpenedFile, original_id: str) -> Relation:
     if state.ended == TRUNCATED:
-        is_copy = (state.device, state.inode) == original or (
+        is_copy = state.id == original_id or (
             is_of_same_log(opened.scanned.path, state.path) and _existed_since(opened) <= state.modified
         )
         return Relation.COPY if is_copy and opened.scanned.key != (state.device, state.inode) else Relation.NONE

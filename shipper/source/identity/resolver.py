@@ -184,7 +184,7 @@ class FileResolver:
         return [(file, claims[file.key]) for file in opened if file.key in claims]
 
     def _adopt(self, opened: OpenedFile) -> EntryMatch | None:
-        return self._entries.adopt(opened, self._copies.original_of(opened.scanned.key))
+        return self._entries.adopt(opened, self._copies.original_id_of(opened.key))
 
     def _make(self, opened: OpenedFile) -> EntryMatch:
         shipped = self._copies.shipped_of(opened, self._entries.unclaimed)

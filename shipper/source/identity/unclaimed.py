@@ -42,38 +42,33 @@ class UnclaimedEntries:
         for key in [key for key, refused in self._refused.items() if not refused or key not in present]:
             del self._refused[key]
 
-    def of(self, key: FileKey) -> FileState | None:
-        """Return the entry that was truncated last at this device and inode."""
-        states = map(self.states.__getitem__, self._by.get(key, ()))
-        return max(states, key=lambda state: state.updated, default=None)
-
     def of_inode(self, opened: OpenedFile) -> list[FileState]:
         """Return the entries of which this is the very file, whatever its content."""
         states = map(self.states.__getitem__, self._by.get(opened.key[1], ()))
-        return [state for state in states if relation(state, opened, None) is Relation.SAME]
+        return [state for state in states if relation(state, opened) is Relation.SAME]
 
     def refuse(self, file_id: str, key: FileKey) -> None:
         """Note that the file was proven not to have the bytes that the entry remembers."""
         self._refused[key].add(file_id)
 
-    def match(self, opened: OpenedFile, original: FileKey | None) -> FileState | None:
-        """Return the entry from which the file may resume, if its bytes prove that. Of several, prefer the entry of
-        `original`, the file that it was suspected to be a copy of, then the one that was read furthest. Raises
+    def match(self, opened: OpenedFile, original_id: str = "") -> FileState | None:
+        """Return the entry from which the file may resume, if its bytes prove that. Of several, prefer the entry
+        `original_id`, of the file that it was suspected to be a copy of, then the one that was read furthest. Raises
         OSError."""
         if not self.states:
             return None
         refused = self._refused.get(opened.key, set())
-        shown = chain(_seen(opened, original), self._heads(opened))
+        shown = chain(_seen(opened), self._heads(opened))
         seen = dict.fromkeys(file_id for what in shown for file_id in self._by.get(what, ()))
+        if original_id in self.states:
+            seen[original_id] = None
         allowed = [file_id for file_id in seen if file_id not in refused]
         candidates = [
             state
             for state in map(self.states.__getitem__, allowed)
-            if not state.key and may_resume(state, opened, original)
+            if not state.key and may_resume(state, opened, original_id)
         ]
-        candidates.sort(
-            key=lambda state: ((state.device, state.inode) == original, state.position, state.updated), reverse=True
-        )
+        candidates.sort(key=lambda state: (state.id == original_id, state.position, state.updated), reverse=True)
         return next((state for state in candidates[:MOST_COMPARED] if opened.content.matches(state)), None)
 
     def _heads(self, opened: OpenedFile) -> Iterator[Hashable]:
@@ -87,7 +82,6 @@ def _keys(state: FileState) -> Iterator[Hashable]:
     yield "name", name_of(state.path)
     yield "head", state.fingerprint
     if state.ended == TRUNCATED:
-        yield state.device, state.inode
         yield "copied", log_of(state.path)
     else:
         yield state.inode
@@ -95,9 +89,7 @@ def _keys(state: FileState) -> Iterator[Hashable]:
         yield "zipped", log_of(state.path)
 
 
-def _seen(opened: OpenedFile, original: FileKey | None) -> Iterator[Hashable]:
-    if original is not None:
-        yield original
+def _seen(opened: OpenedFile) -> Iterator[Hashable]:
     yield from (("name", name) for name in possible_names(opened.scanned.path))
     log = log_of(opened.scanned.path)
     yield "copied", log

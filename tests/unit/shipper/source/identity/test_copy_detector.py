@@ -78,7 +78,7 @@ def test_a_file_that_looks_like_another_is_a_suspected_copy(store: Store) -> Non
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.must_wait(copy)
     assert list(store.copies.suspects) == [copy.scanned.key]
-    assert store.copies.original_of(copy.scanned.key) == key
+    assert store.copies.suspects[copy.key].original == key
 
 
 def test_so_is_the_beginning_of_a_copy(store: Store) -> None:
@@ -209,15 +209,27 @@ def test_an_original_that_was_renamed_meanwhile_is_still_the_original(store: Sto
     assert store.must_still_wait()
 
 
+def test_the_original_is_the_life_that_its_file_had_then(store: Store) -> None:
+    """What was shipped of an earlier life under another id, as before a touch, was not copied."""
+    key = store.original("app.log", b"one\n")
+    copy = store.meets("app.log.1", b"one\n")
+    store.known[key] = replace(store.known[key], id="later")
+    assert store.must_wait(copy)
+    assert store.copies.original_id_of(copy.key) == "later"
+    store.ending[key] = store.known.pop(key)
+    assert store.must_still_wait()
+    assert store.copies.original_id_of(copy.key) == "later"
+
+
 def test_a_suspected_copy_of_one_file_may_turn_out_to_look_like_another(store: Store) -> None:
     first = store.original("app.log", b"one\n")
     copy = store.meets("app.log.2", b"")
     store.must_wait(copy)
-    assert store.copies.original_of(copy.scanned.key) == first
+    assert store.copies.suspects[copy.key].original == first
     second = store.original("app.log.1", b"two\n")
     store.room.append("app.log.2", b"two\n")
     assert store.must_still_wait()
-    assert store.copies.original_of(copy.scanned.key) == second
+    assert store.copies.suspects[copy.key].original == second
 
 
 def test_nothing_is_suspected_of_a_path_without_a_file(store: Store) -> None:
@@ -232,7 +244,7 @@ def test_of_several_files_that_were_at_a_path_one_is_the_original(store: Store) 
     store.room.write("app.log.9", b"new\n")
     copy = store.meets("app.log.1", b"two\n")
     assert store.copies.must_wait(copy, lambda path: [first, second] if path.endswith("app.log") else [])
-    assert store.copies.original_of(copy.scanned.key) == second
+    assert store.copies.suspects[copy.key].original == second
 
 
 def test_who_took_over_the_entry_of_an_original_is_the_original_now(store: Store) -> None:
@@ -241,7 +253,7 @@ def test_who_took_over_the_entry_of_an_original_is_the_original_now(store: Store
     store.must_wait(copy)
     assert store.copies.inherit({(0, 0): other.scanned.key}) == set()
     assert store.copies.inherit({first: other.scanned.key}) == {copy.scanned.key}
-    assert store.copies.original_of(copy.scanned.key) == other.scanned.key
+    assert store.copies.suspects[copy.key].original == other.scanned.key
 
 
 def test_to_compare_leaves_no_file_open(store: Store) -> None:
@@ -276,7 +288,7 @@ def test_a_copy_that_is_met_after_its_original_was_truncated_waits_too(store: St
     state = ends(store, "app.log", b"one\ntwo\n", ended=TRUNCATED, modified=LATER)
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.must_wait(copy)
-    assert store.copies.original_of(copy.scanned.key) == (state.device, state.inode)
+    assert store.copies.suspects[copy.key].original == (state.device, state.inode)
 
 
 def test_so_does_a_compressed_copy_of_a_deleted_file(make_room: MakeRoom) -> None:
@@ -306,7 +318,7 @@ def test_a_copy_of_a_file_that_was_rewritten_waits_before_that_was_noticed(store
     store.room.write("app.log", b"new\n")
     copy = store.meets("app-20261121.log", b"one\ntwo\n")
     assert store.copies.must_wait(copy, lambda _: [])
-    assert store.copies.original_of(copy.key) == key
+    assert store.copies.suspects[copy.key].original == key
 
 
 def test_a_file_with_bytes_of_its_own_does_not_wait_for_a_deleted_one(store: Store) -> None:
@@ -387,7 +399,7 @@ def test_a_file_that_was_identified_is_not_suspected(store: Store) -> None:
     store.must_wait(opened)
     store.copies.drop(opened.scanned.key)
     store.copies.drop(opened.scanned.key)
-    assert (store.copies.suspects, store.copies.original_of(opened.scanned.key)) == ({}, None)
+    assert (store.copies.suspects, store.copies.original_id_of(opened.key)) == ({}, "")
     os.fstat(opened.content.fd)
 
 

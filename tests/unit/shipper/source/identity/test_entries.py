@@ -282,7 +282,7 @@ def test_the_suspected_copy_takes_over_the_entry_of_a_truncated_file(room: Room)
     orphan = missing(room, b"one\ntwo\n", 4, TRUNCATED)
     opened = meet(room, "web.log", b"one\ntwo\n")
     assert room.entries.adopt(opened) is None
-    claim = room.entries.adopt(opened, (orphan.device, orphan.inode))
+    claim = room.entries.adopt(opened, orphan.id)
     assert claim is not None
     assert claim.was is orphan
 
@@ -291,7 +291,7 @@ def test_no_file_resumes_that_is_shorter_than_what_was_shipped(room: Room) -> No
     """All of it was shipped, but its next lines would have the offsets of others."""
     content = b"#" * HEAD_SIZE + b"one\ntwo\n"
     orphan = missing(room, content + b"three\n", HEAD_SIZE + 14, TRUNCATED)
-    assert room.entries.adopt(meet(room, "app.log.1", content), (orphan.device, orphan.inode)) is None
+    assert room.entries.adopt(meet(room, "app.log.1", content), orphan.id) is None
 
 
 # Put back, because nothing was proven or something else was.

@@ -49,7 +49,7 @@ class Row:
 
     opened: OpenedFile
     state: FileState = ENTRY
-    copy_of: FileKey | None = None  # the file whose copy it is suspected to be
+    copy_of: str = ""  # id of the file whose copy it is suspected to be
     resumes: frozenset[str] = NEVER
 
 
@@ -58,7 +58,7 @@ ROWS = {
     "also by another number of its device": Row(new_file(key=(2, 811), birth=BIRTH), resumes=IF_MISSING),
     "also where it was under its name": Row(new_file("/l/app.log", ORIGINAL, birth=BIRTH), resumes=IF_MISSING),
     "also suspected to be a copy of what was there": Row(
-        new_file("/l/app.log", ORIGINAL, birth=BIRTH), copy_of=ORIGINAL, resumes=IF_MISSING
+        new_file("/l/app.log", ORIGINAL, birth=BIRTH), copy_of=ENTRY.id, resumes=IF_MISSING
     ),
     "the same inode, whose birth is unknown": Row(new_file(key=ORIGINAL, birth=0), entry(birth=0), resumes=IF_MISSING),
     "unknown now": Row(new_file(key=ORIGINAL, birth=0), resumes=IF_MISSING),
@@ -110,11 +110,11 @@ ROWS = {
     "named after it, which was truncated at an unknown time": Row(
         new_file("/l/app.log.1", birth=MODIFIED), entry(modified=0)
     ),
-    "suspected to be its copy": Row(new_file(), copy_of=ORIGINAL, resumes=IF_TRUNCATED),
+    "suspected to be its copy": Row(new_file(), copy_of=ENTRY.id, resumes=IF_TRUNCATED),
     "it may have the growing fingerprint": Row(new_file(spec=GROWING), resumes=ALWAYS),
     "so may another file with its inode": Row(new_file(key=ORIGINAL, spec=GROWING), resumes=IF_MISSING),
     "less was shipped than the fingerprint has": Row(new_file(spec=GROWING), entry(position=7)),
-    "suspected to be a copy of another": Row(new_file(), copy_of=(1, 812)),
+    "suspected to be a copy of another": Row(new_file(), copy_of="other"),
     "nothing of these": Row(new_file()),
 }
 
@@ -127,8 +127,8 @@ def test_which_file_may_resume_where_another_file_ended(row: str, ended: str) ->
 
 
 def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
-    assert may_resume(entry(), new_file(key=ORIGINAL, birth=BIRTH), None)
-    assert not may_resume(entry(None), new_file(key=ORIGINAL, birth=BIRTH), None)
+    assert may_resume(entry(), new_file(key=ORIGINAL, birth=BIRTH))
+    assert not may_resume(entry(None), new_file(key=ORIGINAL, birth=BIRTH))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
     ],
 )
 def test_times_are_equal_to_the_second_only_where_one_has_no_more(remembered: int, seen: int, equal: bool) -> None:
-    assert may_resume(entry(modified=remembered), new_file(modified=seen), None) is equal
+    assert may_resume(entry(modified=remembered), new_file(modified=seen)) is equal
 
 
 UNPROVABLE: dict[str, dict[str, Any]] = {
@@ -164,7 +164,7 @@ def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str
     state = entry(ended, **UNPROVABLE[why])
     same, same_inode = new_file(key=ORIGINAL, birth=BIRTH), new_file(key=ORIGINAL, birth=0)
     zipped, same_time = new_file("/l/app.log.1.gz", content=ZIPPED), new_file(modified=MODIFIED)
-    assert [may_resume(state, opened, None) for opened in (same, same_inode, zipped, same_time)] == [
+    assert [may_resume(state, opened) for opened in (same, same_inode, zipped, same_time)] == [
         True,
         True,
         False,
@@ -175,8 +175,8 @@ def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str
 @pytest.mark.parametrize("why", UNPROVABLE)
 def test_and_no_copy_resumes_where_it_was_truncated(why: str) -> None:
     state = entry(TRUNCATED, **UNPROVABLE[why])
-    assert not may_resume(state, new_file(), ORIGINAL)
-    assert not may_resume(state, new_file("/l/app.log.1", birth=MODIFIED), None)
+    assert not may_resume(state, new_file(), state.id)
+    assert not may_resume(state, new_file("/l/app.log.1", birth=MODIFIED))
 
 
 @pytest.mark.parametrize(
@@ -193,4 +193,4 @@ def test_and_no_copy_resumes_where_it_was_truncated(why: str) -> None:
 def test_the_first_of_several_relations_that_apply_is_returned(
     opened: OpenedFile, state: FileState, seen: Relation
 ) -> None:
-    assert relation(state, opened, None) is seen
+    assert relation(state, opened) is seen

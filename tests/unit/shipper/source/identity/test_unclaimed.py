@@ -28,7 +28,7 @@ def orphans_of(*states: FileState) -> UnclaimedEntries:
 
 
 def match(orphan: FileState, opened: OpenedFile) -> FileState | None:
-    return orphans_of(orphan).match(opened, None)
+    return orphans_of(orphan).match(opened)
 
 
 def remember(room: Room, content: bytes, position: int, **changes: Any) -> FileState:
@@ -90,8 +90,8 @@ def test_of_a_truncated_file_a_copy_resumes_that_is_named_after_it_and_existed_b
 def test_or_one_that_was_its_suspected_copy(room: Room) -> None:
     orphan = remember(room, b"one\ntwo\n", 4, ended=TRUNCATED, modified=1)
     opened = meet(room, "web.log", b"one\ntwo\n")
-    assert orphans_of(orphan).match(opened, (7, 7)) is orphan
-    assert orphans_of(orphan).match(opened, (7, 8)) is None
+    assert orphans_of(orphan).match(opened, orphan.id) is orphan
+    assert orphans_of(orphan).match(opened, "earlier") is None
 
 
 # What is seen at once to hold other bytes.
@@ -164,13 +164,13 @@ def test_a_file_that_file_identity_names_is_known_by_that_alone(room: Room) -> N
 
 def test_of_several_entries_the_one_that_was_read_furthest_is_it(room: Room) -> None:
     less, more, least = (remember(room, b"one\ntwo\n", position, file_id=f"at {position}") for position in (4, 8, 2))
-    assert orphans_of(less, more, least).match(meet(room, "app.log.1", b"one\ntwo\n"), None) is more
+    assert orphans_of(less, more, least).match(meet(room, "app.log.1", b"one\ntwo\n")) is more
 
 
 def test_of_those_the_one_that_was_read_last(room: Room) -> None:
     times = [float(number * 7 % 20) for number in range(MOST_COMPARED)]
     unclaimed = orphans_of(*(remember(room, b"one\n", 4, file_id=f"at {time}", updated=time) for time in times))
-    state = unclaimed.match(meet(room, "app.log.1", b"one\n"), None)
+    state = unclaimed.match(meet(room, "app.log.1", b"one\n"))
     assert state is not None
     assert state.updated == max(times)
 
@@ -180,8 +180,8 @@ def test_but_first_of_all_the_one_that_it_was_a_suspected_copy_of(room: Room) ->
     original = remember(room, b"one\ntwo\n", 4, file_id="original", inode=8, ended=TRUNCATED)
     opened = meet(room, "app.log.1", b"one\ntwo\n")
     unclaimed = orphans_of(more, original)
-    assert unclaimed.match(opened, (7, 8)) is original
-    assert unclaimed.match(opened, None) is more
+    assert unclaimed.match(opened, original.id) is original
+    assert unclaimed.match(opened) is more
 
 
 def test_an_entry_that_was_taken_over_fits_no_second_file(room: Room) -> None:
@@ -189,9 +189,9 @@ def test_an_entry_that_was_taken_over_fits_no_second_file(room: Room) -> None:
     unclaimed = orphans_of(orphan, remember(room, b"ONE\ntwo\n", 4, file_id="elsewhere"))
     opened = meet(room, "app.log.1", b"one\ntwo\n")
     assert unclaimed.remove(orphan.id) is orphan
-    assert unclaimed.match(opened, None) is None
+    assert unclaimed.match(opened) is None
     unclaimed.add(orphan)
-    assert unclaimed.match(opened, None) is orphan
+    assert unclaimed.match(opened) is orphan
 
 
 @pytest.mark.parametrize("ended", [MISSING, TRUNCATED])
@@ -202,10 +202,10 @@ def test_of_two_entries_of_one_name_and_time_the_other_stays_when_one_is_taken_o
     unclaimed = orphans_of(first, second)
     opened = meet(room, "app.log.1", b"one\ntwo\n")
     unclaimed.remove("first")
-    assert unclaimed.match(opened, None) is second
+    assert unclaimed.match(opened) is second
     unclaimed.remove("second")
     assert unclaimed.states == {}
-    assert unclaimed.match(opened, None) is None
+    assert unclaimed.match(opened) is None
 
 
 @pytest.mark.parametrize(("others", "is_found"), [(MOST_COMPARED - 1, True), (MOST_COMPARED, False)])
@@ -213,7 +213,7 @@ def test_of_very_many_not_all_are_compared(room: Room, others: int, is_found: bo
     """Who truncates a file every second leaves many, and each costs a read."""
     orphan = remember(room, b"one\ntwo\n", 4)
     unclaimed = orphans_of(orphan, *(remember(room, b"ONE\ntwo\n", 8, file_id=f"{number}") for number in range(others)))
-    assert unclaimed.match(meet(room, "app.log.1", b"one\ntwo\n"), None) is (orphan if is_found else None)
+    assert unclaimed.match(meet(room, "app.log.1", b"one\ntwo\n")) is (orphan if is_found else None)
 
 
 # Refused.
@@ -227,8 +227,8 @@ def test_what_was_disproved_of_a_file_is_not_tried_again_and_by_others_it_is(roo
     unclaimed = orphans_of(first, second)
     refused, other = meet(room, "app.log.1", b"one\ntwo\n"), meet(room, "app.log.2", b"one\ntwo\n")
     unclaimed.refuse("first", refused.key)
-    assert unclaimed.match(refused, None) is second
-    assert unclaimed.match(other, None) is first
+    assert unclaimed.match(refused) is second
+    assert unclaimed.match(other) is first
 
 
 def test_an_entry_that_changed_since_is_tried_again(room: Room) -> None:
@@ -236,7 +236,7 @@ def test_an_entry_that_changed_since_is_tried_again(room: Room) -> None:
     unclaimed, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
     unclaimed.refuse(orphan.id, opened.key)
     unclaimed.add(unclaimed.remove(orphan.id))
-    assert unclaimed.match(opened, None) is orphan
+    assert unclaimed.match(opened) is orphan
 
 
 def test_what_was_refused_to_a_file_is_not_refused_to_the_next_one_that_has_its_inode(room: Room) -> None:
@@ -244,24 +244,6 @@ def test_what_was_refused_to_a_file_is_not_refused_to_the_next_one_that_has_its_
     unclaimed, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
     unclaimed.refuse(orphan.id, opened.key)
     unclaimed.forget_refused({opened.key})
-    assert unclaimed.match(opened, None) is None
+    assert unclaimed.match(opened) is None
     unclaimed.forget_refused(())
-    assert unclaimed.match(opened, None) is orphan
-
-
-# What was at an inode.
-
-
-def test_of_what_was_truncated_at_an_inode_the_last_is_known(room: Room) -> None:
-    first, last, second = (
-        remember(room, b"one\n", 4, file_id=f"at {time}", ended=TRUNCATED, updated=float(time)) for time in (1, 3, 2)
-    )
-    unclaimed = orphans_of(first, last, second)
-    assert unclaimed.of((7, 7)) is last
-    unclaimed.remove(last.id)
-    assert unclaimed.of((7, 7)) is second
-    assert unclaimed.of((7, 8)) is None
-
-
-def test_what_is_missing_was_not_truncated_at_its_inode(room: Room) -> None:
-    assert orphans_of(remember(room, b"one\n", 4)).of((7, 7)) is None
+    assert unclaimed.match(opened) is orphan

@@ -278,4 +278,12 @@ FAILED_ONCE = [
             *[("recreate_as", "a.log", 1, 1.0, ()), ("write_partly", "a.log", 0), ("copy", "a.log")],
         ],
     ),
+    Program(
+        "truncated and renamed between two looks, while its copy waits to be opened",
+        MULTILINE | {"symlinks": True, "few": True},
+        [
+            *[("write", "a.log", (3,)), ("write", "b.log", (6,)), ("run", (3, 3, 90, 0.1))],
+            *[("write", "current.log", (3,)), ("copytruncate", "a.log"), ("rename_over", "a.log", 0, "b.log", 0)],
+        ],
+    ),
 ]

@@ -42,7 +42,7 @@ def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Ha
     for file in rotated:
         is_beside = os.path.dirname(file.state.path) in directories
         number = generation_of(file.state.path, log) if is_beside else None
-        if number in numbered or (number is None and _age(file) >= _age(harvester)):
+        if number in numbered or (number is None and not _is_older(file, harvester)):
             return None
         if number is not None:
             numbered[number] = file
@@ -54,13 +54,24 @@ def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Ha
 
 def _by_date(harvester: Harvester, rotated: list[Harvester]) -> list[Harvester] | None:
     """Return the younger files than this one. Their names have the form of its own."""
-    younger = sorted((file for file in rotated if _age(file) >= _age(harvester)), key=_age)
+    younger = sorted((file for file in rotated if not _is_earlier(file, harvester)), key=_age)
     for older, file in pairwise([harvester, *younger]):
         numbers, following = numbers_in(older.state.path), numbers_in(file.state.path)
         is_beside = os.path.dirname(older.state.path) == os.path.dirname(file.state.path)
         if not is_beside or len(numbers) != len(following) or numbers >= following or _age(older) == _age(file):
             return None
     return younger
+
+
+def _is_earlier(file: Harvester, other: Harvester) -> bool:
+    """True if the file is older, and its name or its birth shows that, too."""
+    is_named_so = numbers_in(file.state.path) < numbers_in(other.state.path)
+    return _is_older(file, other) or (is_named_so and _age(file) < _age(other))
+
+
+def _is_older(file: Harvester, other: Harvester) -> bool:
+    """True if the file was written to and created before the other one: a touch changes only the first."""
+    return _age(file) < _age(other) and (not other.state.birth or file.state.birth < other.state.birth)
 
 
 def _age(harvester: Harvester) -> int:

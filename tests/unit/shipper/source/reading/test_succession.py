@@ -86,3 +86,12 @@ def test_older_dates_that_appear_do_not_matter(room: Room) -> None:
 
 def test_dated_files_of_the_same_time_have_no_order(room: Room) -> None:
     assert follow(room, "app-20261121.log", ("app-20261122.log", LOG), lambda number: 1) is None
+
+
+def test_after_a_touch_the_time_of_a_file_does_not_show_that_another_is_older(room: Room) -> None:
+    assert follow(room, "app.log.1", ("other/app-20261121.log", LOG), lambda number: 10 - number) is None
+
+
+def test_a_dated_file_that_was_touched_is_followed_by_the_next_date(room: Room) -> None:
+    new = ("app-20261122.log", LOG)
+    assert follow(room, "app-20261121.log", new, lambda number: 10 - number) == new

@@ -286,4 +286,22 @@ FAILED_ONCE = [
             *[("write", "current.log", (3,)), ("copytruncate", "a.log"), ("rename_over", "a.log", 0, "b.log", 0)],
         ],
     ),
+    Program(
+        "a file that was touched is not older than what was rotated after it",
+        MULTILINE | {"resend": True, "growing": True},
+        [
+            *[("write", "b.log", (3,)), ("run", (0.001,)), ("write", "b.log", (6,)), ("rotate", "b.log")],
+            *[("write", "b.log", (2,)), ("rotate_dated", "b.log", "sub"), ("write", "b.log", (2,))],
+            ("touch", "b.log", 1),
+        ],
+    ),
+    Program(
+        "copied and truncated after a kill, before its bytes were proven",
+        MULTILINE | {"symlinks": True, "links": True, "flush_at_once": False},
+        [
+            *[("swap", 0), ("write", "b.log", (2,)), ("copytruncate_dated", "b.log", "sub"), ("copytruncate", "b.log")],
+            *[("write", "a.log", (1, 1)), ("run", (0.1, 0.05, 0.5)), ("kill",), ("run", (3,))],
+            ("copytruncate_dated", "a.log", "sub"),
+        ],
+    ),
 ]

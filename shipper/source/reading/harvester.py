@@ -123,8 +123,8 @@ class Harvester:
 
     @property
     def is_as_read(self) -> bool:
-        """True if the file still has the bytes that were read last. Raises OSError."""
-        return self._file_reader.is_as_read
+        """True if the file still has the bytes that were read last, of this start or the one before. Raises OSError."""
+        return self._file_reader.is_as_read and (self.unproven is None or self.content.matches(self.unproven))
 
     @property
     def is_busy(self) -> bool:

@@ -265,6 +265,12 @@ def unproven(room: Room) -> Harvester:
     return room.start(room.open("app.log"), EntryMatch(state, state.path, state))
 
 
+def test_it_was_truncated_if_it_does_not_have_the_remembered_bytes(room: Room, unproven: Harvester) -> None:
+    assert not room.open_files.was_truncated(unproven)
+    os.truncate(room.path("app.log"), 0)
+    assert room.open_files.was_truncated(unproven)
+
+
 def close(room: Room, harvester: Harvester) -> None:
     assert room.open_files.close(harvester)
 

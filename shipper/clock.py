@@ -12,6 +12,9 @@ class Clock(Protocol):
 
     def time(self) -> float: ...
 
+    def thread_time(self) -> float:
+        """Return the CPU time of the calling thread."""
+
     def sleep(self, seconds: float) -> None: ...
 
 
@@ -21,6 +24,9 @@ class SystemClock:
 
     def time(self) -> float:
         return time.time()
+
+    def thread_time(self) -> float:
+        return time.thread_time()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -26,6 +26,7 @@ class ManualClock:
     def __init__(self, monotonic: float = 1000.0, time: float = 1_763_000_000.0) -> None:
         self._monotonic = monotonic
         self._time = time
+        self._thread_time = 0.0
 
     def monotonic(self) -> float:
         return self._monotonic
@@ -33,12 +34,20 @@ class ManualClock:
     def time(self) -> float:
         return self._time
 
+    def thread_time(self) -> float:
+        return self._thread_time
+
     def sleep(self, seconds: float) -> None:
         self.advance(seconds)
 
     def advance(self, seconds: float) -> None:
         self._monotonic += seconds
         self._time += seconds
+
+    def work(self, seconds: float) -> None:
+        """Advance, and count the time as the thread's."""
+        self.advance(seconds)
+        self._thread_time += seconds
 
     def set_by(self, seconds: float) -> None:
         """The wall clock is set."""

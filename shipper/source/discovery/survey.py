@@ -57,7 +57,7 @@ class Survey:
         self._is_changed = False
         self._discontinued: set[str] = set()  # paths at which the last scan found no immediate successor
         self._listed: dict[FileKey, Candidate] = {}
-        self._began = self._paused_until = 0.0
+        self._began = self._worked_before = self._paused_until = 0.0
         self._full_scan_at = 0.0
         self.was_full_scan = False
         self.replace(inputs)
@@ -135,7 +135,9 @@ class Survey:
     def pause(self) -> None:
         """Note that all that was scanned was looked at: the next scan that is requested waits for a while."""
         now = self._clock.monotonic()
-        self._paused_until = now + max(SHORTEST_PAUSE, 10 * (now - self._began))
+        # Of CPU time: where others have the processor, a scan takes long, and short-lived files do not wait for that.
+        worked = self._clock.thread_time() - self._worked_before
+        self._paused_until = now + max(SHORTEST_PAUSE, 10 * worked, now - self._began)
 
     def scan_now(self, *, full: bool = False) -> None:
         """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
@@ -147,7 +149,7 @@ class Survey:
         return self._watcher.scan_begins(full=full)
 
     def _scan(self, due: list[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False) -> None:
-        self._began = self._clock.monotonic()
+        self._began, self._worked_before = self._clock.monotonic(), self._clock.thread_time()
         changed, self._is_changed = self._is_changed, False
         for directories in self._directories.values():
             directories.begin_round(hints, is_partial=is_partial)

@@ -134,12 +134,21 @@ def test_hints_that_come_all_the_time_do_not_make_scans_all_the_time(outlook: Ou
     assert outlook.step(after=SHORTEST_PAUSE * 0.2)
 
 
-def test_the_pause_is_ten_times_as_long_as_the_scan_took(outlook: Outlook) -> None:
-    outlook.watches.on_directory = lambda: outlook.clock.advance(0.1)
+def test_the_pause_is_ten_times_the_cpu_time_of_the_scan(outlook: Outlook) -> None:
+    outlook.watches.on_directory = lambda: outlook.clock.work(0.1)
     outlook.step()
     outlook.watches.on_directory = lambda: None
     outlook.watches.wants_scan = True
     assert not outlook.step(after=0.99)
+    assert outlook.step(after=0.02)
+
+
+def test_where_others_have_the_processor_the_pause_is_as_long_as_the_scan_took(outlook: Outlook) -> None:
+    outlook.watches.on_directory = lambda: outlook.clock.advance(0.1)
+    outlook.step()
+    outlook.watches.on_directory = lambda: None
+    outlook.watches.wants_scan = True
+    assert not outlook.step(after=0.09)
     assert outlook.step(after=0.02)
 
 

@@ -304,4 +304,12 @@ FAILED_ONCE = [
             ("copytruncate_dated", "a.log", "sub"),
         ],
     ),
+    Program(
+        "a copy that waits is not continued behind a younger copy",
+        MULTILINE,
+        [
+            *[("write_much", "b.log", 20), ("run", (3, 3)), ("copytruncate_dated", "b.log", "sub")],
+            *[("write", "b.log", (3,)), ("copytruncate_dated", "b.log", "sub"), ("write", "b.log", (2,))],
+        ],
+    ),
 ]

@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable
 from itertools import pairwise
 
-from shipper.source.identity.rotated_names import is_shifted
+from shipper.source.identity.rotated_names import is_shifted, log_of, name_of
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.succession import successors
+from shipper.source.reading.succession import successors, written_before
 
 
 class RotationLinks:
@@ -25,6 +25,7 @@ class RotationLinks:
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
         self._continued: set[Harvester] = set()  # a message is continued behind their end, in their successor
+        self._unlinked: dict[Harvester, str] = {}  # rotated files that appeared, and follow none; of which log
         self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
     def renamed(self, harvester: Harvester, previous_path: str, path: str) -> None:
@@ -54,7 +55,7 @@ class RotationLinks:
                 continue  # its entry named it
             unlinked = [new for new in fresh if new not in self._predecessor and new is not harvester]
             following = successors(harvester, previous_path, unlinked)
-            if following is None:
+            if following is None or self._has_earlier_successor(harvester, previous_path):
                 continue
             for first, second in pairwise([harvester, *following]):
                 self._pair(first, second)
@@ -62,7 +63,19 @@ class RotationLinks:
             last = following[-1] if following else harvester
             if last.state.path != previous_path or last is harvester:
                 self._by_previous_path[previous_path] = last  # what follows it has not appeared yet
+        for new in fresh:
+            if new.policy.multiline_timeout is not None and new not in self._predecessor:
+                log = log_of(new.state.path)
+                if name_of(new.state.path) != log:
+                    self._unlinked[new] = log
         return changed
+
+    def _has_earlier_successor(self, harvester: Harvester, previous_path: str) -> bool:
+        """True if a file that appeared before may have followed this one, which waited as a suspected copy meanwhile.
+        Raises OSError."""
+        log = log_of(previous_path)
+        others = [file for file, of_log in self._unlinked.items() if of_log == log and file is not harvester]
+        return any(not written_before(file, harvester) for file in others)
 
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
         """Link files that were opened again to the successors that their entries name. `running` by file id."""
@@ -139,6 +152,7 @@ class RotationLinks:
     def closed(self, harvester: Harvester) -> Harvester | None:
         """Note that a file is not read any more; return the file that waited for it, if any."""
         self._alone.discard(harvester)
+        self._unlinked.pop(harvester, None)
         successor = self.forget(harvester)
         if successor is not None:
             self._alone.add(successor)

@@ -74,5 +74,10 @@ def _is_older(file: Harvester, other: Harvester) -> bool:
     return _age(file) < _age(other) and (not other.state.birth or file.state.birth < other.state.birth)
 
 
+def written_before(file: Harvester, other: Harvester) -> bool:
+    """True if the file was written to last before the other one. Raises OSError."""
+    return _age(file) < _age(other)
+
+
 def _age(harvester: Harvester) -> int:
     return os.fstat(harvester.fd).st_mtime_ns

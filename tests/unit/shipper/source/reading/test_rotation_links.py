@@ -112,6 +112,14 @@ def test_a_file_does_not_continue_in_a_copy_of_itself(line: Line) -> None:
     assert oldest.state.continues_in == newest.state.id
 
 
+def test_a_file_that_waited_is_not_joined_over_one_that_was_opened_meanwhile(line: Line) -> None:
+    waited, between = line.file("app.log"), line.file("app-20261122.log")
+    assert line.rotation_links.on_new_files([between]) == []
+    line.rename(waited, "app-20261121.log")
+    assert line.rotation_links.on_new_files([line.file("app.log")]) == []
+    assert waited.state.continues_in is None
+
+
 def test_an_older_generation_that_is_shifted_was_followed_before(line: Line) -> None:
     """Whether or not this process has seen that: what comes to its place is not what followed it."""
     older = line.file("app.log.1")

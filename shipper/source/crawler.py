@@ -311,8 +311,6 @@ class Crawler:
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
         previous_paths = {harvester.state.path: harvester.key for harvester in left}
         for harvester, file in decided.renamed:
-            if self.open_files.was_truncated(harvester):
-                continue  # it ends with the path that it had before, by which its copy is recognised
             self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         moved = self._entries.renamed(candidates)

@@ -279,14 +279,6 @@ FAILED_ONCE = [
         ],
     ),
     Program(
-        "truncated and renamed between two looks, while its copy waits to be opened",
-        MULTILINE | {"symlinks": True, "few": True},
-        [
-            *[("write", "a.log", (3,)), ("write", "b.log", (6,)), ("run", (3, 3, 90, 0.1))],
-            *[("write", "current.log", (3,)), ("copytruncate", "a.log"), ("rename_over", "a.log", 0, "b.log", 0)],
-        ],
-    ),
-    Program(
         "a file that was touched is not older than what was rotated after it",
         MULTILINE | {"resend": True, "growing": True},
         [

@@ -245,16 +245,6 @@ class OpenFiles:
             harvester.note_last_look(harvester.status())
             self._close_file(harvester)
 
-    def was_truncated(self, harvester: Harvester) -> bool:
-        """True if the file does not have the bytes any more that were read last, which its next read shows."""
-        try:
-            if harvester.is_as_read:
-                return False
-        except OSError:
-            return False  # reported when the file is read
-        self._scheduler.wake(harvester)
-        return True
-
     def renamed(self, harvester: Harvester, path: str) -> None:
         """Note that a survey found the file at another path of the inputs."""
         harvester.renamed(path)

@@ -98,7 +98,6 @@ def test_the_page_on_clusters_names_the_versions_that_are_tested() -> None:
     version = hadoop.stem.rpartition("-")[2]
     assert set(re.findall(r"hadoop-(?:aws|azure):([\d.]+)", PAGE)) == {version}
     assert f"brings {version}" in PAGE
-    assert set(re.findall(r"delta-storage-s3-dynamodb:([\d.]+)", PAGE)) == {versions.DELTA.rpartition(":")[2]}
     (ours,) = (spark_home() / "jars").glob("spark-core_2.13-*.jar")
     (cloud,) = set(re.findall(r"spark-hadoop-cloud_2.13:([\d.]+)", PAGE))
     assert cloud.split(".")[:2] == ours.stem.rpartition("-")[2].split(".")[:2]

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from shipper.source.identity.rotated_names import is_shifted, log_of, name_of
 from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.path_state import PathState
 from shipper.source.reading.succession import successors, written_before
 
 
@@ -38,9 +39,9 @@ class RotationLinks:
             self._by_previous_path[previous_path] = harvester
 
     def left_paths(self, harvester: Harvester) -> None:
-        """Note that a survey did not find a file, before the file knows it. If it was not removed, it was renamed to a
-        name that no glob matches: so the kubelet rotates the log of a container. Raises OSError."""
-        if not harvester.has_left_path and harvester.status().st_nlink:
+        """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
+        no glob matches: so the kubelet rotates the log of a container."""
+        if harvester.path_state is PathState.MOVED:
             self.renamed(harvester, harvester.state.path, harvester.state.path)
 
     def on_new_files(self, fresh: list[Harvester], *, others_wait: bool = False) -> list[Harvester]:

@@ -182,7 +182,7 @@ def _input(module: Scalar, name: str, section: Section) -> Section:
     nodes = {key: _node(value, place) for key, value in options.items()}
     if "paths" in variables:
         nodes["paths"] = variables["paths"]
-    own = section.children(lambda *_: None).get("input")
+    own = included.node_at(section, "input")
     for key, node in (own.children(lambda *_: None) if isinstance(own, Section) else {}).items():
         nodes[key] = _behind(nodes[key], node) if key == "processors" else node
     return Section(tuple(Entry(key, node, node.place) for key, node in nodes.items()), place)
@@ -210,10 +210,10 @@ def _hostname() -> str:
 
 
 def _variables(fileset: Section) -> dict[str, Node]:
-    var = fileset.children(lambda *_: None).get("var")
+    var = included.node_at(fileset, "var")
     return var.children(lambda *_: None) if isinstance(var, Section) else {}
 
 
 def _is_off(node: Node) -> bool:
-    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Section) else None
+    enabled = included.node_at(node, "enabled") if isinstance(node, Section) else None
     return isinstance(enabled, Scalar) and is_false(enabled)

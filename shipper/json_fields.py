@@ -123,8 +123,8 @@ def settle(fields: Doc, *, overwrite: bool) -> list[str]:
     Without `overwrite` `@timestamp` and `@metadata` are removed, and `type` may be anything. With it `@timestamp` is
     formatted as in a record. Return what is wrong with these three, for `error.message`.
     """
-    for name in _TYPES.keys() & fields.keys():
-        if not _TYPES[name](fields[name]) and (value := fields.pop(name)) is not None:
+    for name, is_of_type in _TYPES.items():
+        if name in fields and not is_of_type(fields[name]) and (value := fields.pop(name)) is not None:
             set_aside(fields, name, value)
     for *above, last in _TEXTS:
         _require_text(fields, above, last)

@@ -79,7 +79,7 @@ class Crawler:
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.takes_more, hooks)
-        self._copies = CopyDetector(clock, files.is_ending, files.state_of, files.ended_originals)
+        self._copies = CopyDetector(clock, files.is_ending, files.state_of, files.descriptor_of, files.ended_originals)
         path_of = files.named.path_of
         self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
         self._touches = Touches(self.open_files, self._survey, self._resolver, context)
@@ -311,6 +311,8 @@ class Crawler:
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
         previous_paths = {harvester.state.path: harvester.key for harvester in left}
         for harvester, file in decided.renamed:
+            if self.open_files.was_truncated(harvester):
+                continue  # it ends with the path that it had before, by which its copy is recognised
             self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         moved = self._entries.renamed(candidates)

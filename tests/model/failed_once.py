@@ -279,6 +279,22 @@ FAILED_ONCE = [
         ],
     ),
     Program(
+        "truncated and renamed between two looks, while its copy waits to be opened",
+        MULTILINE | {"symlinks": True, "few": True},
+        [
+            *[("write", "a.log", (3,)), ("write", "b.log", (6,)), ("run", (3, 3, 90, 0.1))],
+            *[("write", "current.log", (3,)), ("copytruncate", "a.log"), ("rename_over", "a.log", 0, "b.log", 0)],
+        ],
+    ),
+    Program(
+        "truncated and renamed between two looks, while its copy waits and the output is blocked",
+        LINES | {"full": True, "header": True, "present": True},
+        [
+            *[("write", "a.log", (1,)), ("run", (0.001, 0)), ("write_partly", "a.log", 0), ("write", "b.log", (7, 1))],
+            *[("hold", True), ("run", (3, 3)), ("copytruncate", "a.log"), ("run", (0.1, 3)), ("rotate", "a.log")],
+        ],
+    ),
+    Program(
         "a file that was touched is not older than what was rotated after it",
         MULTILINE | {"resend": True, "growing": True},
         [

@@ -9,7 +9,8 @@ rewritten, which is about to be noticed; an output that is blocked can prolong b
 """
 
 import os
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -56,19 +57,22 @@ class SuspectedCopy:
 
 class CopyDetector:
     """Used by the reading thread only. `is_ending` is true of a deleted file that is still read or in flight;
-    `state_of` returns the state of an existing file; `ended_originals` those files of which the given one may be a
-    copy, and that end, or whose content was replaced, which their harvesters have not noticed yet."""
+    `state_of` returns the state of an existing file, `descriptor_of` its descriptor if it is open; `ended_originals`
+    those files of which the given one may be a copy, and that end, or whose content was replaced, which their
+    harvesters have not noticed yet."""
 
     def __init__(
         self,
         clock: Clock,
         is_ending: Callable[[FileKey], bool],
         state_of: Callable[[FileKey], FileState | None],
+        descriptor_of: Callable[[FileKey], int | None],
         ended_originals: Callable[[OpenedFile], Iterable[FileState]],
     ) -> None:
         self._clock = clock
         self._is_ending = is_ending
         self._state_of = state_of
+        self._descriptor_of = descriptor_of
         self._ended_originals = ended_originals
         self._suspects: dict[FileKey, SuspectedCopy] = {}
 
@@ -79,7 +83,7 @@ class CopyDetector:
     def must_wait(self, opened: OpenedFile, files_at: FilesAt) -> bool:
         """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
         known = self._suspects.get(opened.key)
-        suspicion = self._original(opened, files_at)
+        suspicion = self._suspicion(opened, files_at)
         if suspicion is None or (known is None and len(self._suspects) >= MOST_SUSPECTS):
             return False
         original, original_id = suspicion
@@ -170,7 +174,7 @@ class CopyDetector:
             os.close(suspect.opened.content.fd)
         self._suspects.clear()
 
-    def _original(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
+    def _suspicion(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
         """Return the original and its file id, empty where it is not known yet: of an original that is a suspected copy
         itself. Raises OSError."""
         known = self._suspects.get(opened.key)
@@ -201,7 +205,10 @@ class CopyDetector:
             return True  # cp and gzip create the copy before they fill it
         state = self._state_of(key)
         was = state is not None and state.fingerprint[0] > 0 and opened.content.matches(state)
-        return (was and not self._is_as_it_was(key)) or _begins_as(path, opened)
+        if was and not self._is_as_it_was(key):
+            return True
+        with self._original(path, key) as original:
+            return original is not None and begins_as(original, opened.content, opened.size)
 
     def _is_rewritten(self, key: FileKey) -> bool:
         """True if the file no longer has the bytes that were read of it. While it is not read, its harvester may notice
@@ -209,13 +216,13 @@ class CopyDetector:
         return self._is_as_it_was(key) is False
 
     def _is_as_it_was(self, key: FileKey) -> bool | None:
-        """True if the file still has the bytes that were read of it. None where the file is unknown, or is not at its
-        path: it may just have been renamed."""
+        """True if the file still has the bytes that were read of it. None where the file is unknown, or is neither open
+        nor at its path: it may just have been renamed."""
         state = self._state_of(key)
         if state is None:
             return None
-        with opened_plain(state.path) as file:
-            return file.matches(state) if file is not None and _key_of(file) == key else None
+        with self._original(state.path, key) as original:
+            return original.matches(state) if original is not None else None
 
     def _compare(self, suspect: SuspectedCopy) -> bool:
         """Compare the next part with the original. False if they differ."""
@@ -223,8 +230,8 @@ class CopyDetector:
         if state is None or suspect.opened.content.compressed:
             return True
         shipped = suspect.shipped
-        with opened_plain(state.path) as original:
-            if original is None or _key_of(original) != suspect.original:
+        with self._original(state.path, suspect.original) as original:
+            if original is None:
                 return True
             size = min(COMPARED_AT_ONCE, suspect.opened.size - shipped.length)
             data = os.pread(suspect.opened.content.fd, size, shipped.length)
@@ -234,6 +241,17 @@ class CopyDetector:
             if shipped.length < suspect.opened.size:
                 suspect.compare_at = self._clock.monotonic() + COMPARE_AGAIN
         return True
+
+    @contextmanager
+    def _original(self, path: str, key: FileKey) -> Iterator[Plain | None]:
+        """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else what is at the
+        path; None if that is another file."""
+        fd = self._descriptor_of(key)
+        if fd is not None:
+            yield Plain(fd)
+            return
+        with opened_plain(path) as file:
+            yield file if file is not None and _key_of(file) == key else None
 
 
 def _settled(state: FileState) -> FileState:
@@ -254,8 +272,3 @@ def begins_as(content: Content, other: Content, size: int) -> bool:
     if content.fingerprint(head[0]) != head:
         return False
     return other.compressed or content.tail_hash(size) == other.tail_hash(size)
-
-
-def _begins_as(path: str, opened: OpenedFile) -> bool:
-    with opened_plain(path) as original:
-        return original is not None and begins_as(original, opened.content, opened.size)

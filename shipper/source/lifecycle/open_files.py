@@ -245,6 +245,16 @@ class OpenFiles:
             harvester.note_last_look(harvester.status())
             self._close_file(harvester)
 
+    def was_truncated(self, harvester: Harvester) -> bool:
+        """True if the file does not have the bytes any more that were read last, which its next read shows."""
+        try:
+            if harvester.is_as_read:
+                return False
+        except OSError:
+            return False  # reported when the file is read
+        self._scheduler.wake(harvester)
+        return True
+
     def renamed(self, harvester: Harvester, path: str) -> None:
         """Note that a survey found the file at another path of the inputs."""
         harvester.renamed(path)
@@ -290,6 +300,9 @@ class OpenFiles:
         if key in self.running:
             return self.running[key].state
         return self._entries.closed_entries.get(key) or self._entries.matched_entries.get(key)
+
+    def descriptor_of(self, key: FileKey) -> int | None:
+        return self.running[key].fd if key in self.running else None
 
     def _close_file(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)

@@ -34,7 +34,10 @@ class Store:
         self.ending: dict[FileKey, FileState] = {}
         self.known: dict[FileKey, FileState] = {}
         self.rewritten: list[FileState] = []
-        self.copies = CopyDetector(room.clock, self.ending.__contains__, self.known.get, self.ended_originals)
+        self.descriptors: dict[FileKey, int] = {}
+        self.copies = CopyDetector(
+            room.clock, self.ending.__contains__, self.known.get, self.descriptors.get, self.ended_originals
+        )
 
     def original(self, name: str, content: bytes, position: int = 0) -> FileKey:
         """A file that is there, and of which so much was read."""
@@ -207,6 +210,20 @@ def test_an_original_that_was_renamed_meanwhile_is_still_the_original(store: Sto
     moved = store.room.path("app.log").rename(store.room.path("moved"))
     store.known[key] = replace(store.known[key], path=str(moved))
     assert store.must_still_wait()
+
+
+def test_of_an_open_original_that_was_truncated_and_renamed_its_descriptor_shows_that(store: Store) -> None:
+    """It keeps its path until it is read, which a blocked output delays, and another file may be there now."""
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
+    moved = store.room.path("app.log").rename(store.room.path("moved"))
+    store.room.write("app.log", b"new\n")
+    with moved.open("r+b") as original:
+        original.truncate()
+        store.descriptors[key] = original.fileno()
+        for _ in range(3):
+            store.room.clock.advance(GRACE)
+            assert store.must_still_wait()
 
 
 def test_the_original_is_the_life_that_its_file_had_then(store: Store) -> None:

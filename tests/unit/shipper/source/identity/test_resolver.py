@@ -32,7 +32,9 @@ class Door:
         self.room = room
         self.reported: dict[str, str | None] = {}
         files = room.open_files
-        self.copies = CopyDetector(room.clock, files.is_ending, files.state_of, files.ended_originals)
+        self.copies = CopyDetector(
+            room.clock, files.is_ending, files.state_of, files.descriptor_of, files.ended_originals
+        )
         self.resolver = FileResolver(
             room.entries,
             self.copies,

@@ -265,10 +265,10 @@ def unproven(room: Room) -> Harvester:
     return room.start(room.open("app.log"), EntryMatch(state, state.path, state))
 
 
-def test_it_is_not_as_read_without_the_bytes_that_its_entry_remembers(room: Room, unproven: Harvester) -> None:
-    assert unproven.is_as_read
+def test_it_was_truncated_if_it_does_not_have_the_remembered_bytes(room: Room, unproven: Harvester) -> None:
+    assert not room.open_files.was_truncated(unproven)
     os.truncate(room.path("app.log"), 0)
-    assert not unproven.is_as_read
+    assert room.open_files.was_truncated(unproven)
 
 
 def close(room: Room, harvester: Harvester) -> None:

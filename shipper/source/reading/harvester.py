@@ -259,10 +259,8 @@ class Harvester:
         """Keep the file's times in its state: as long as they do not change, it was not written to. Raises OSError."""
         if not self.is_proven:
             return
-        if self.is_complete:
-            seen = {"compressed": status.st_size}
-        elif self.content.compressed:
-            seen = {}
+        if self.content.compressed:  # a later start opens no file again that has this size
+            seen = {"compressed": status.st_size} if self.is_complete and self.settled else {}
         else:  # should it be deleted before it is read further, this much is lost
             seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
         self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))

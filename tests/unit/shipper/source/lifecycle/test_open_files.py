@@ -129,6 +129,15 @@ def test_the_size_of_a_compressed_file_is_noted_once_it_was_read_to_its_end(make
     assert (noted.compressed, noted.position) == (room.path("app.log.gz").stat().st_size, 4)
 
 
+def test_it_is_not_noted_at_a_stop_before_all_of_it_is_acknowledged(make_room: MakeRoom) -> None:
+    """A start opens no file of that size again."""
+    room = make_room(compression="auto")
+    harvester = room.read("app.log.gz", gzip.compress(b"one\n"))
+    read_all(harvester)
+    room.open_files.stop()
+    assert (harvester.state.compressed, harvester.state.position) == (0, 0)
+
+
 def test_the_size_on_disk_of_a_compressed_file_does_not_count_for_its_content(make_room: MakeRoom) -> None:
     room = make_room(compression="auto")
     for name in ("closed.log.gz", "stopped.log.gz"):

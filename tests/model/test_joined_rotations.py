@@ -111,6 +111,24 @@ def test_a_message_over_three_files_is_one(joining: Lab, rotate: Rotate, end: En
     assert lab.messages == ["one", "two\n +\n ++", "three", "four"]
 
 
+@pytest.mark.parametrize("end", [stay, stop, kill])
+def test_no_message_is_joined_over_a_file_of_a_higher_number(joining: Lab, end: End) -> None:
+    """Log4j counts from the oldest file to the youngest by default (fileIndex: max)."""
+    lab = joining
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    wait_for(lab, "one")
+    end(lab)
+    lab.rotate("a.log", "a.1.log")
+    lab.append("a.log", " +\nthree\n")
+    lab.rotate("a.log", "a.2.log")
+    lab.append("a.log", " ++\nfour\n")
+    start(lab)
+    lab.take_steps(40)
+    lab.scan()
+    assert sorted(lab.messages) == [" +", " ++", "four", "one", "three", "two"]
+
+
 def compress(lab: Lab, name: str) -> None:
     path = lab.logs / name
     packed = path.with_name(f"{name}.gz")

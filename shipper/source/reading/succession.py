@@ -44,6 +44,8 @@ def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Ha
         number = generation_of(file.state.path, log) if is_beside else None
         if number in numbered or (number is None and not _is_older(file, harvester)):
             return None
+        if number is not None and number > oldest and not written_before(file, harvester):
+            return None  # this log's numbers grow from the oldest file to the youngest
         if number is not None:
             numbered[number] = file
     first = 0 if 0 in numbered else 1

@@ -134,6 +134,19 @@ def test_a_file_whose_place_among_the_generations_is_not_known_is_not_joined(lin
     assert old.state.continues_in is None
 
 
+def test_no_file_is_joined_over_one_whose_number_is_higher_because_it_is_younger(line: Line) -> None:
+    """As Log4j counts by default: the highest number is the youngest file."""
+    old = line.rotated()
+    between, newest = line.file("app.log.2"), line.file("app.log")
+    assert line.rotation_links.on_new_files([between, newest]) == []
+    assert old.state.continues_in is None
+
+
+def test_a_file_that_appears_with_a_higher_number_may_be_older(line: Line) -> None:
+    older, old = line.file("app.log.2"), line.rotated()
+    assert line.rotation_links.on_new_files([older, line.file("app.log")]) == [old]
+
+
 def test_no_two_files_continue_in_the_same(line: Line) -> None:
     """Three generations, rotated twice between two scans."""
     first = line.rotated()

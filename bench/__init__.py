@@ -7,15 +7,19 @@ One file:
     runs            one broker and one directory for all runs, a topic and a directory for each
     contenders      the programs that are measured: the shipper, the floor, and those that Debian has
     throughput      one big file, from the start to the last readable record
-    follow          one file, written while it is followed
-    speed           both of these for all contenders
+    speed           this for all contenders
     table, chart    median and spread as text, and as a picture
     shapes          readers and processors, `--shapes`
     disk_queue      the queue in memory and the one on disk, `--queue`
 
+Some lines a second, and none, `--quiet`:
+    quiet           the following for all contenders
+    follow          files that are written while they are followed
+    appends         the process that writes them; the delay of single lines
+
 Many files, `--scale`:
     scale           the following for all contenders, beside its aims
-    crowd, appends  very many small files; the delay of single lines
+    crowd           very many small files; idle ones
     positions       a registry of very many entries
     beside          a small file that is written while a big one is read
 

@@ -1,6 +1,7 @@
 """`script/bench`: everything side by side in one run; the contenders take turns, so that noise affects all of them.
 
-script/bench           one file: how fast, how late, for how much; --svg FILE draws a picture of that
+script/bench           one file: how fast, for how much; --svg FILE draws a picture of that
+script/bench --quiet   some lines a second, and none: what an agent costs, how late a line is; --svg FILE as well
 script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
 script/bench --kills   how many lines arrive twice after a kill -9
@@ -29,6 +30,7 @@ from bench import (
     kills,
     many,
     outage,
+    quiet,
     scale,
     shapes,
     sink,
@@ -104,16 +106,24 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     if options.scale:
         sizes = scale.ScaleSizes(options.files, options.inactive, options.idle, options.entries, options.big)
         return [scale.table(runs, contenders, options.rounds, sizes, options.only)]
-    return speed.tables(runs, contenders, options.rounds, options.lines, options.seconds)
+    if options.quiet:
+        return quiet.tables(runs, contenders, options.rounds, options.seconds, options.idle)
+    return [
+        speed.reading(
+            runs, [contender for contender in contenders if not contender.closes], options.rounds, options.lines
+        )
+    ]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="script/bench", description="Measures the figures of docs/figures.md.")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of following, for each rate")
+    parser.add_argument("--quiet", action="store_true", help="some lines a second, and none")
+    parser.add_argument("--seconds", type=float, default=12.0, help="of following, for each rate")
+    parser.add_argument("--idle", type=float, default=30.0, metavar="SECONDS", help="how long nothing is written")
     parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="measure the shipper of another commit, too")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the figures of one file")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the figures")
     parser.add_argument(
         "--shapes", nargs="*", metavar="WORD", help="messages of other shapes: those with a word in their name, or all"
     )
@@ -131,7 +141,6 @@ def _parser() -> argparse.ArgumentParser:
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")
     sizes.add_argument("--files", type=int, default=10_000)
-    sizes.add_argument("--idle", type=float, default=60.0, metavar="SECONDS", help="how long nothing is written")
     sizes.add_argument(
         "--inactive", type=parse_duration, default=20.0, help="close.on_state_change.inactive where files get closed"
     )

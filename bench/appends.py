@@ -1,18 +1,27 @@
-"""The delay of single lines that are appended to files, from the write to the consumer."""
+"""Single lines that are appended to files at an even rate, by a process of its own: how late each is readable, and what
+that costs.
+
+    python -m bench.appends RATE COUNT PATH...      what that process does, to the files in turn
+"""
 
 import re
-import threading
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import cycle
 from math import ceil
 from pathlib import Path
 from typing import Self
 
 from bench.contenders import ShippingJob
+from bench.measure import Child
 from bench.topics import follow
 
 STAMP = re.compile(rb"written=(\d+\.\d+)")
+MIN_SLEEP = 0.0005
 GIVE_UP = 60.0
 
 
@@ -33,6 +42,27 @@ class Delays:
         return cls(ordered[len(ordered) // 2], ordered[ceil(len(ordered) * 0.99) - 1], ordered[-1])
 
 
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """`delays`: from a line's write to the consumer; `last`: from the last write until all lines had come, in seconds.
+    `core`: share of one core from the first write until then; `cpu_us`: microseconds of processor time a line;
+    `memory_mb`: resident in the end."""
+
+    delays: Delays
+    last: float
+    core: float
+    cpu_us: float
+    memory_mb: float
+
+    @classmethod
+    def of(cls, lines: Sequence[tuple[float, float]], cpu: float, memory_mb: float) -> Self:
+        """Return the figures of lines by when each was written and when it came; `cpu`: CPU seconds of the agent."""
+        written, arrived = zip(*lines, strict=True)
+        delays = Delays.of([after - before for before, after in lines])
+        end = max(arrived)
+        return cls(delays, end - max(written), cpu / (end - min(written)), cpu / len(lines) * 1e6, memory_mb)
+
+
 def stamped_line() -> bytes:
     return f"written={time.time():.6f} {'x' * 100}\n".encode()
 
@@ -48,29 +78,44 @@ def stamp_of(value: bytes) -> float | None:
     return float(match[1]) if match else None
 
 
-def appended(job: ShippingJob, check: Callable[[], None], paths: Sequence[Path], pause: float) -> Delays:
-    """Append a line to each of `paths`, `pause` seconds apart. Raises RuntimeError when some do not arrive."""
-    ready = threading.Event()
-    writer = threading.Thread(target=_write, args=(ready, paths, pause), daemon=True)
-    writer.start()
-    deadline = time.monotonic() + len(paths) * pause + GIVE_UP
-    delays: list[float] = []
-    for value, arrived in follow(job.bootstrap, job.topic, ready.set):
-        written = stamp_of(value)
-        if written is not None:
-            delays.append(arrived - written)
-        if len(delays) == len(paths):
-            break
-        if time.monotonic() > deadline:
-            check()
-            raise RuntimeError(f"only {len(delays)} of {len(paths)} appended lines came")
-    writer.join()
-    return Delays.of(delays)
+def at_rate(rate: float) -> Iterator[None]:
+    """Yield `rate` times a second, in small bursts where that is too often to sleep in between."""
+    started, number = time.monotonic(), 0
+    while True:
+        wait = started + number / rate - time.monotonic()
+        if wait > MIN_SLEEP:
+            time.sleep(wait)
+        yield
+        number += 1
 
 
-def _write(ready: threading.Event, paths: Sequence[Path], pause: float) -> None:
-    ready.wait()
-    time.sleep(0.5)  # the consumer's first fetch is in flight
-    for path in paths:
-        append(path)
-        time.sleep(pause)
+def write_lines(paths: Sequence[Path], rate: float, count: int) -> None:
+    """Append to the files in turn, with one write for each line, as programs log."""
+    with ExitStack() as stack:
+        files = cycle([stack.enter_context(path.open("ab", buffering=0)) for path in paths])
+        for _, _, file in zip(range(count), at_rate(rate), files, strict=False):
+            file.write(stamped_line())
+
+
+def appended(child: Child, job: ShippingJob, paths: Sequence[Path], rate: float, count: int) -> Appended:
+    """Append `count` lines to `paths` in turn. Raises RuntimeError when some do not arrive."""
+    lines: list[tuple[float, float]] = []
+    arriving = follow(job.bootstrap, job.topic)
+    next(arriving)
+    cpu = child.cpu_seconds()
+    with subprocess.Popen([sys.executable, "-m", "bench.appends", str(rate), str(count), *map(str, paths)]):
+        deadline = time.monotonic() + count / rate + GIVE_UP
+        for value, arrived in arriving:
+            written = stamp_of(value)
+            if written is not None:
+                lines.append((written, arrived))
+            if len(lines) == count:
+                return Appended.of(lines, child.cpu_seconds() - cpu, child.memory_mb())
+            if time.monotonic() > deadline:
+                break
+    child.check()
+    raise RuntimeError(f"only {len(lines)} of {count} appended lines came")
+
+
+if __name__ == "__main__":
+    write_lines([Path(path) for path in sys.argv[3:]], float(sys.argv[1]), int(sys.argv[2]))

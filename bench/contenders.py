@@ -79,6 +79,15 @@ def floor(job: ShippingJob) -> list[str]:
     return [sys.executable, "-m", "bench.floor", job.bootstrap, job.topic, str(job.count)]
 
 
+def floor_at(rate: int) -> Contender:
+    """Return the floor that produces records at this rate, whatever is written to the log."""
+
+    def command(job: ShippingJob) -> list[str]:
+        return [sys.executable, "-m", "bench.floor", job.bootstrap, job.topic, "--rate", str(rate)]
+
+    return Contender("librdkafka alone", command, exits=False, follows=True)
+
+
 def rsyslog(job: ShippingJob) -> list[str]:
     config = _write(job, "rsyslog.conf", RSYSLOG)
     return ["/usr/sbin/rsyslogd", "-n", "-f", config, "-i", str(job.directory / "rsyslogd.pid")]

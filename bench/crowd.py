@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,11 +67,18 @@ def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds
     paths = write_files(directory, count, lines)
     job = runs.job(pattern(directory), count * lines)
     started = time.monotonic()
+    with shipped(contender, job) as child:
+        start = StartCost(time.monotonic() - started, child.cpu_seconds())
+        return job, Crowd(start, idle(child, seconds), _delays(job, child, paths))
+
+
+@contextmanager
+def shipped(contender: Contender, job: ShippingJob) -> Iterator[Child]:
+    """Start a contender, and wait until all lines of the job are readable."""
     child = Child(contender.command(job), job.directory / "output.log")
     try:
-        done = wait_for(job.bootstrap, job.topic, job.count, child.check)
-        start = StartCost(done - started, child.cpu_seconds())
-        return job, Crowd(start, _idle(child, seconds), _delays(job, child, paths))
+        wait_for(job.bootstrap, job.topic, job.count, child.check)
+        yield child
     finally:
         child.end()
 
@@ -78,22 +86,18 @@ def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds
 def closed_files(contender: Contender, job: ShippingJob, inactive: float, seconds: float) -> Crowd:
     """Measure a start on files that are shipped already, once they are closed for inactivity."""
     paths = sorted(job.log.parent.parent.glob("*/*.log"))
-    job = replace(job, inactive=inactive)
+    # Files without new data are not even opened. A line that arrives shows that all of them were scanned.
+    with paths[0].open("a") as file:
+        file.write("started again\n")
     started = time.monotonic()
-    child = Child(contender.command(job), job.directory / "again.log")
-    try:
-        # Files without new data are not even opened. A line that arrives shows that all of them were scanned.
-        with paths[0].open("a") as file:
-            file.write("started again\n")
-        wait_for(job.bootstrap, job.topic, job.count + APPENDS + 1, child.check)
+    with shipped(contender, replace(job, inactive=inactive, count=job.count + APPENDS + 1)) as child:
         start = StartCost(time.monotonic() - started, child.cpu_seconds())
         _await(lambda: child.open_files() < STILL_OPEN, child, inactive + CLOSING)
-        return Crowd(start, _idle(child, seconds), _delays(job, child, paths))
-    finally:
-        child.end()
+        return Crowd(start, idle(child, seconds), _delays(job, child, paths))
 
 
-def _idle(child: Child, seconds: float) -> IdleCost:
+def idle(child: Child, seconds: float) -> IdleCost:
+    """Measure for so long, once the start has settled."""
     time.sleep(SETTLE)
     child.check()
     cpu, started = child.cpu_seconds(), time.monotonic()
@@ -107,7 +111,7 @@ def _delays(job: ShippingJob, child: Child, paths: list[Path]) -> Delays:
     pick = random.Random(len(paths))
     chosen = [*pick.sample(paths, min(len(paths), APPENDS))]
     chosen += pick.choices(paths, k=APPENDS - len(chosen))
-    return appended(job, child.check, chosen, PAUSE)
+    return appended(child, job, chosen, 1 / PAUSE, len(chosen)).delays
 
 
 def _await(met: Callable[[], bool], child: Child, timeout: float) -> None:

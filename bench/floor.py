@@ -1,12 +1,15 @@
-"""The floor: the same encoded bytes handed to librdkafka in batches, without reading, encoding or tracking anything.
+"""The floor: the same encoded bytes handed to librdkafka, without reading, encoding or tracking anything.
 
-python -m bench.floor BOOTSTRAP TOPIC COUNT
+python -m bench.floor BOOTSTRAP TOPIC COUNT            in batches, as fast as possible
+python -m bench.floor BOOTSTRAP TOPIC --rate RATE      one by one, for ever
 """
 
+import argparse
 import sys
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from bench.appends import at_rate, stamped_line
 from bench.data import line
 from config.shipper.model import KafkaOutputConfig
 from shipper.event import Batch, Constants, Messages, Source
@@ -18,35 +21,56 @@ BATCH = 1600
 IN_FLIGHT = 32_000
 
 
-def records() -> list[str]:
-    texts = [line(number) for number in range(BATCH)]
+def records(texts: list[str]) -> list[str]:
     lengths = [len(text) + 1 for text in texts]
-    messages = Messages(0, sum(lengths), texts, [sum(lengths[:index]) for index in range(BATCH)], lengths)
+    messages = Messages(0, sum(lengths), texts, [sum(lengths[:index]) for index in range(len(texts))], lengths)
     file = file_member("0" * 32, "/var/log/app/big.log", 1234567, 65024)
     shared = members(Agent("host", "host", "0" * 32, "0"), "filestream", "bench", file, {})
     source = Source("0" * 32, "/var/log/app/big.log", 1234567, 65024, "bench", "filestream", Constants(shared))
     return Encoder(1_000_000).encode(Batch(source, messages, 0.0, lambda: None))
 
 
-def main(bootstrap: str, topic: str, count: int) -> None:
-    producer = Producer(settings(KafkaOutputConfig(hosts=(bootstrap,), topic=topic)))
-    failed: list[KafkaError] = []
+class Floor:
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._topic = topic
+        self._producer = Producer(settings(KafkaOutputConfig(hosts=(bootstrap,), topic=topic)))
 
-    def report(error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            failed.append(error)
+    def produce_all(self, count: int) -> None:
+        values = records([line(number) for number in range(BATCH)])
+        for start in range(0, count, BATCH):
+            while len(self._producer) > IN_FLIGHT:
+                self._producer.poll(0.01)
+            batch = [{"value": value, "key": str(start // BATCH % 64)} for value in values[: count - start]]
+            self._producer.produce_batch(self._topic, batch, callback=_check)
+            self._producer.poll(0)
+        self._producer.flush()
 
-    values = records()
-    for start in range(0, count, BATCH):
-        while len(producer) > IN_FLIGHT:
-            producer.poll(0.01)
-        batch = [{"value": value, "key": str(start // BATCH % 64)} for value in values[: count - start]]
-        producer.produce_batch(topic, batch, callback=report)
-        producer.poll(0)
-    producer.flush()
-    if failed:
-        sys.exit(str(failed[0]))
+    def produce_at(self, rate: float) -> None:
+        before, after = records(["|"])[0].split("|")
+        for _ in at_rate(rate):
+            value = f"{before}{stamped_line().decode().rstrip()}{after}"
+            self._producer.produce_batch(self._topic, [{"value": value, "key": "0"}], callback=_check)
+            self._producer.poll(0)
+
+
+def _check(error: KafkaError | None, message: Message) -> None:
+    if error is not None:
+        sys.exit(str(error))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bootstrap")
+    parser.add_argument("topic")
+    parser.add_argument("count", type=int, nargs="?")
+    parser.add_argument("--rate", type=float)
+    options = parser.parse_args()
+    floor = Floor(options.bootstrap, options.topic)
+    if options.rate is None:
+        floor.produce_all(options.count)
+    else:
+        floor.produce_at(options.rate)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main()

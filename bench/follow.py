@@ -1,83 +1,49 @@
-"""One file, written line by line while it is followed: what following costs, and how late each line is readable."""
+"""Files that are written line by line while they are followed: what that costs, and how late each line is readable."""
 
-import threading
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections import defaultdict
 
-from bench.appends import stamp_of
-from bench.contenders import Contender, ShippingJob
-from bench.measure import Child
-from bench.topics import follow
+from bench.appends import Appended, appended
+from bench.contenders import Contender
+from bench.crowd import pattern, shipped, write_files
+from bench.runs import Runs, report, reported_failures
+from bench.table import show, spread
 
-SETTLE = 3.0  # seconds for a follower to start and to find the file
-GIVE_UP = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """`core`: share of one core while the file grew. Delays in seconds, from the write to the consumer; `last` is that
-    of the last line."""
-
-    core: float
-    p50: float
-    p99: float
-    last: float
+LINES = 20  # of each file at the start: more than the 1,024 bytes by which Filebeat knows a file
+SETTLE = 3.0  # seconds
+COLUMNS = ("% of a core", "p50 ms", "p99 ms", "CPU µs a line", "last line s", "memory MB")
 
 
-def measure(contender: Contender, job: ShippingJob, rate: float, seconds: float) -> Followed:
-    """Write `rate` lines a second for `seconds`. Raises RuntimeError when lines are missing in the end."""
-    job.log.write_text("")
-    child = Child(contender.command(job), job.directory / "output.log")
-    try:
+def table(runs: Runs, contenders: list[Contender], rounds: int, rate: int, seconds: float, files: int = 1) -> str:
+    """Return the table of `rate` lines a second, written to the files in turn."""
+    results = defaultdict(list)
+    title = f"{rate:,} lines/s" + (f" over {files} files" if files > 1 else "")
+    for number in range(rounds):
+        for contender in contenders:
+            with reported_failures(contender):
+                run = measure(contender, runs, rate, seconds, files)
+                results[contender.name].append(run)
+                delays = f"p50 {run.delays.p50 * 1000:.1f} ms, p99 {run.delays.p99 * 1000:.1f} ms"
+                report(f"round {number + 1}, {title}, {contender.name}: {run.core:.2%} of a core, {delays}")
+    return show((title, *COLUMNS), [(name, *_cells(measured)) for name, measured in results.items()])
+
+
+def measure(contender: Contender, runs: Runs, rate: int, seconds: float, files: int) -> Appended:
+    """Measure one run. Raises RuntimeError when lines are missing in the end."""
+    directory = runs.fresh("live")
+    paths = write_files(directory, files, LINES)
+    job = runs.job(pattern(directory), files * LINES)
+    with shipped(contender, job) as child:
         time.sleep(SETTLE)
-        child.check()
-        delays, core, last = _run(child, job, rate, seconds)
-    finally:
-        child.end()
-    delays.sort()
-    return Followed(core, delays[len(delays) // 2], delays[int(len(delays) * 0.99)], last)
+        return appended(child, job, paths, rate, int(rate * seconds))
 
 
-def _run(child: Child, job: ShippingJob, rate: float, seconds: float) -> tuple[list[float], float, float]:
-    count = int(rate * seconds)
-    ready = threading.Event()
-    writer = _LineWriter(job.log, rate, count)
-    consumed = follow(job.bootstrap, job.topic, ready.set)
-    delays: list[float] = []
-    cpu = child.cpu_seconds()
-    started = time.monotonic()
-    for value, arrived in consumed:
-        if ready.is_set() and not writer.is_alive() and not writer.ended:
-            writer.start()
-        written = stamp_of(value)
-        if written is not None:
-            delays.append(arrived - written)
-        if len(delays) >= count:
-            break
-        if writer.ended and time.time() - writer.ended > GIVE_UP:
-            raise RuntimeError(f"only {len(delays)} of {count} lines came")
-    core = (child.cpu_seconds() - cpu) / (time.monotonic() - started)
-    return delays, core, arrived - writer.ended
-
-
-class _LineWriter(threading.Thread):
-    """One write for each line, as programs log; in small bursts where the rate is too high to sleep in between."""
-
-    def __init__(self, path: Path, rate: float, count: int) -> None:
-        super().__init__(daemon=True)
-        self.ended = 0.0
-        self._path = path
-        self._rate = rate
-        self._count = count
-
-    def run(self) -> None:
-        padding = "x" * 100
-        started = time.monotonic()
-        with self._path.open("ab", buffering=0) as file:
-            for number in range(self._count):
-                wait = started + number / self._rate - time.monotonic()
-                if wait > 0.0005:
-                    time.sleep(wait)
-                file.write(f"written={time.time():.6f} line={number:08d} {padding}\n".encode())
-        self.ended = time.time()
+def _cells(measured: list[Appended]) -> tuple[str, ...]:
+    return (
+        spread([run.core for run in measured], ".2f", 100),
+        spread([run.delays.p50 for run in measured], ".1f", 1000),
+        spread([run.delays.p99 for run in measured], ".1f", 1000),
+        spread([run.cpu_us for run in measured], ".1f"),
+        spread([run.last for run in measured], ".3f"),
+        spread([run.memory_mb for run in measured], ".0f"),
+    )

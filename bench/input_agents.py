@@ -71,8 +71,10 @@ class Agent:
             received.count += data.count(b"\n")
 
     def cpu(self) -> float:
-        """Return the CPU seconds of the process and of its children, those that ended included."""
-        return sum(_cpu(pid) for pid in (self.process.pid, *_children(self.process.pid)))
+        """Return the CPU seconds of the process and its children so far, or 0 if it has ended."""
+        with suppress(OSError):
+            return cpu_seconds(self.process.pid)
+        return 0.0
 
     def wait_until_idle(self, seconds: float, began: float, most: int) -> None:
         """Return when so many were received, or none has come for so long."""
@@ -140,18 +142,3 @@ def _is_bound(port: int) -> bool:
         for lines in tables
         for fields in (line.split() for line in lines)
     )
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:  # it has just ended
-        return []
-
-
-def _cpu(pid: int) -> float:
-    try:
-        return cpu_seconds(pid, with_ended_children=True)
-    except OSError:
-        return 0.0

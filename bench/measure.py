@@ -3,6 +3,9 @@
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,10 +28,25 @@ def peak_mb(pid: int | None = None) -> float:
     return _memory_mb("VmHWM", pid)
 
 
-def cpu_seconds(pid: int, *, with_ended_children: bool = False) -> float:
-    """Return the CPU time of all threads of a process so far. Raises OSError if it has ended."""
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process so far, its threads and children included, those that ended, too. Raises OSError
+    if it has ended itself."""
+    clock = ~pid << 3 | 2  # as clock_getcpuclockid(3) has it: of all threads, in ns, where /proc/PID/stat counts 10 ms
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11 : 15 if with_ended_children else 13])) / os.sysconf("SC_CLK_TCK")
+    ended = sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(clock) + ended + sum(map(_cpu_seconds_of_child, _children(pid)))
+
+
+def _cpu_seconds_of_child(pid: int) -> float:
+    with suppress(OSError):  # it has just ended
+        return cpu_seconds(pid)
+    return 0.0
+
+
+def _children(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # the thread has just ended
+            yield from map(int, (task / "children").read_text().split())
 
 
 def _memory_mb(name: str, pid: int | None) -> float:
@@ -52,7 +70,7 @@ class Child:
             raise RuntimeError(f"{self._process.args!r} failed:\n{self._log.read_text(errors='replace')[-2000:]}")
 
     def cpu_seconds(self) -> float:
-        """Return the CPU time of all of its threads so far."""
+        """Return the CPU time of it and its children so far."""
         return cpu_seconds(self._process.pid)
 
     @property

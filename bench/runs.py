@@ -1,5 +1,7 @@
 """One broker and one directory for all runs; a new topic and a new directory for each."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench import throughput
@@ -43,3 +45,14 @@ def broker(directory: Path) -> Broker:
 
 def report(text: str) -> None:
     print(text, flush=True)  # noqa: T201
+
+
+@contextmanager
+def reported_failures(contender: Contender) -> Iterator[None]:
+    """Report a contender that loses lines, and keep the others' figures; a failure of the shipper ends the run."""
+    try:
+        yield
+    except RuntimeError as error:
+        if contender.name == "shipper":
+            raise
+        report(f"{contender.name}: no figures: {error}")

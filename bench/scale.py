@@ -1,13 +1,12 @@
 """Very many files, very many entries, and a very big file beside a small one: `script/bench --scale`."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench import beside, crowd, positions
 from bench.appends import Delays
 from bench.contenders import Contender
-from bench.runs import Runs, report
+from bench.runs import Runs, report, reported_failures
 from bench.table import Sheet
 
 PARTS = ("files", "registry", "big")
@@ -48,25 +47,14 @@ def table(runs: Runs, contenders: list[Contender], rounds: int, sizes: ScaleSize
     for number in range(rounds):
         report(f"round {number + 1}")
         for contender in daemons if "files" in parts else ():
-            with _reported_failures(contender):
+            with reported_failures(contender):
                 scale.files(contender)
         if "registry" in parts:
             scale.registry(runs)
         for contender in daemons if "big" in parts else ():
-            with _reported_failures(contender):
+            with reported_failures(contender):
                 scale.big(contender)
     return scale.sheet.show(f"{sizes.files} files, {sizes.entries} entries, {sizes.big / 1024**3:.1f} GiB")
-
-
-@contextmanager
-def _reported_failures(contender: Contender) -> Iterator[None]:
-    """Report a contender that loses lines, and keep the others' figures; a failure of the shipper ends the run."""
-    try:
-        yield
-    except RuntimeError as error:
-        if contender.name == "shipper":
-            raise
-        report(f"{contender.name}: no figures: {error}")
 
 
 class _Scale:

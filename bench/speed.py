@@ -1,4 +1,4 @@
-"""One file, all contenders: how fast it is read, and how late a line is readable while the file is followed."""
+"""One file: how fast it is read, and how late a line is readable while it is followed."""
 
 from collections import defaultdict
 
@@ -9,20 +9,14 @@ from bench.runs import Runs, report
 from bench.table import show, spread
 
 
-def tables(runs: Runs, contenders: list[Contender], rounds: int, lines: int, seconds: float) -> list[str]:
-    followers = [contender for contender in contenders if contender.follows]
-    readers = [contender for contender in contenders if not contender.closes]
-    return side_by_side(runs, readers, followers, rounds, lines, seconds)
-
-
 def side_by_side(
     runs: Runs, readers: list[Contender], followers: list[Contender], rounds: int, lines: int, seconds: float
 ) -> list[str]:
     """Return the tables of those that read a file to its end, and of those that follow one."""
     return [
         reading(runs, readers, rounds, lines),
-        following(runs, followers, rounds, 100, seconds),
-        following(runs, followers, rounds, 20_000, seconds),
+        follow.table(runs, followers, rounds, 100, seconds),
+        follow.table(runs, followers, rounds, 20_000, seconds),
     ]
 
 
@@ -46,24 +40,3 @@ def reading(runs: Runs, contenders: list[Contender], rounds: int, lines: int) ->
         for name, measured in results.items()
     ]
     return show((f"{lines} lines", "k events/s", "CPU µs an event", "memory MB"), rows)
-
-
-def following(runs: Runs, contenders: list[Contender], rounds: int, rate: float, seconds: float) -> str:
-    results = defaultdict(list)
-    for number in range(rounds):
-        for contender in contenders:
-            result = follow.measure(contender, runs.job(runs.fresh("live.log"), 0), rate, seconds)
-            results[contender.name].append(result)
-            cost = f"{result.core:.1%} of a core, p50 {result.p50 * 1000:.1f} ms, p99 {result.p99 * 1000:.1f} ms"
-            report(f"round {number + 1}, {contender.name}: {cost}")
-    rows = [
-        (
-            name,
-            spread([run.core for run in measured], ".1f", 100),
-            spread([run.p50 for run in measured], ".1f", 1000),
-            spread([run.p99 for run in measured], ".1f", 1000),
-            spread([run.last for run in measured], ".1f", 1000),
-        )
-        for name, measured in results.items()
-    ]
-    return show((f"followed at {rate:.0f} lines/s", "% of a core", "p50 ms", "p99 ms", "last line ms"), rows)

@@ -63,9 +63,9 @@ def _readable(consumer: Consumer, topic: str, partitions: int) -> int:
     return sum(high - low for low, high in marks)
 
 
-def follow(bootstrap: str, topic: str, ready: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
-    """Yield values with the wall-clock time of their arrival, from the end of the topic on. `ready` is called when the
-    consumer listens. An empty value means that none arrived within 0.1 s."""
+def follow(bootstrap: str, topic: str) -> Iterator[tuple[bytes, float]]:
+    """Yield values with the wall-clock time of their arrival, from the end of the topic on. An empty value means that
+    none arrived within 0.1 s; the first time, that the consumer listens."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -78,7 +78,6 @@ def follow(bootstrap: str, topic: str, ready: Callable[[], None]) -> Iterator[tu
     parts = [TopicPartition(topic, part) for part in range(PARTITIONS)]
     ends = [consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts]
     consumer.assign([TopicPartition(topic, part, end) for part, end in enumerate(ends)])
-    ready()
     try:
         while True:
             # One at a time: consume() would wait to gather many.

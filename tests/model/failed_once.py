@@ -320,4 +320,22 @@ FAILED_ONCE = [
             *[("write", "b.log", (3,)), ("copytruncate_dated", "b.log", "sub"), ("write", "b.log", (2,))],
         ],
     ),
+    Program(
+        "a copy that resumes late is not continued in a file that came to its log's path later",
+        MULTILINE | {"few": True, "present": True},
+        [
+            *[("write", "a.log", (2,)), ("run", (0.001, 0.1)), ("write", "b.log", (1,)), ("write", "a.log", (1,))],
+            *[("copytruncate", "a.log"), ("run", (90, 11)), ("write", "a.log", (0,)), ("write", "b.log", (1,))],
+            *[("move_outside", "a.log", 0), ("write", "a.log", (3,))],
+        ],
+    ),
+    Program(
+        "a copy of a log that was truncated and rotated is not continued in a copy of the next one",
+        MULTILINE,
+        [
+            *[("write", "a.log", (0, 1)), ("run", (0.05, 0.03)), ("copytruncate", "a.log"), ("rotate", "a.log")],
+            *[("write", "a.log", (3,)), ("run", (0.1,)), ("rotate_dated", "a.log", "."), ("write", "a.log", (3,))],
+            ("copytruncate", "a.log"),
+        ],
+    ),
 ]

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from itertools import chain, islice
 
-from registry.state import FileState
+from registry.state import TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.base import SourceContext, each
 from shipper.source.discovery.scanner import FileKey, ScannedFile
@@ -198,7 +198,8 @@ class HarvesterStarter:
         ):  # a suspected copy may have been deleted while it waited: no event or survey shows that again
             self._open_files.look_for_removal(harvester)
         if claim.previous_path is not None and claim.previous_path != state.path:
-            self._rotation_links.renamed(harvester, claim.previous_path, state.path)
+            truncated = (was.device, was.inode) if was is not None and was.ended == TRUNCATED else None
+            self._rotation_links.renamed(harvester, claim.previous_path, state.path, truncated=truncated)
         return harvester
 
 

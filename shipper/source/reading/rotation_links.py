@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from itertools import pairwise
 
+from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.rotated_names import is_shifted, log_of, name_of
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.path_state import PathState
@@ -21,7 +22,8 @@ class RotationLinks:
 
     def __init__(self, awaits_save: Callable[[Harvester], bool] = lambda harvester: False) -> None:
         self._awaits_save = awaits_save
-        self._by_previous_path: dict[str, Harvester] = {}  # by the path that the file had before it was renamed
+        # By the path that the file had before it was renamed, and for a copy by the file that was truncated there.
+        self._by_previous_path: dict[tuple[str, FileKey | None], Harvester] = {}
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
@@ -29,14 +31,15 @@ class RotationLinks:
         self._unlinked: dict[Harvester, str] = {}  # rotated files that appeared, and follow none; of which log
         self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
-    def renamed(self, harvester: Harvester, previous_path: str, path: str) -> None:
+    def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
         """Note that a file was renamed, from a path at which it was written: an older generation that is shifted has
         been followed before. Only messages of several lines can continue in another file. A file whose entry names a
-        successor has no other, even if that one is missing."""
+        successor has no other, even if that one is missing. A copy of a file that was `truncated` is followed by what
+        is written to that one then: not by a file that comes to its path later."""
         is_free = harvester not in self._successor and harvester.state.continues_in is None
         may_continue = harvester.policy.multiline_timeout is not None
         if may_continue and is_free and not is_shifted(path, previous_path):
-            self._by_previous_path[previous_path] = harvester
+            self._by_previous_path[previous_path, truncated] = harvester
 
     def left_paths(self, harvester: Harvester) -> None:
         """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
@@ -50,20 +53,23 @@ class RotationLinks:
         changed: list[Harvester] = []
         if others_wait and fresh:
             self._by_previous_path.clear()
-        for previous_path, harvester in list(self._by_previous_path.items()):
-            del self._by_previous_path[previous_path]
+        for (previous_path, truncated), harvester in list(self._by_previous_path.items()):
+            del self._by_previous_path[previous_path, truncated]
             if harvester in self._successor:
                 continue  # its entry named it
             unlinked = [new for new in fresh if new not in self._predecessor and new is not harvester]
             following = successors(harvester, previous_path, unlinked)
             if following is None or self._has_earlier_successor(harvester, previous_path):
                 continue
+            if truncated is not None and bool(following) != (truncated in [new.key for new in following or fresh]):
+                continue  # what follows came later, or the truncated file has another name and nothing follows it yet
             for first, second in pairwise([harvester, *following]):
                 self._pair(first, second)
                 changed.append(first)
             last = following[-1] if following else harvester
             if last.state.path != previous_path or last is harvester:
-                self._by_previous_path[previous_path] = last  # what follows it has not appeared yet
+                # What follows it has not appeared yet.
+                self._by_previous_path[previous_path, truncated if last is harvester else None] = last
         for new in fresh:
             if new.policy.multiline_timeout is not None and new not in self._predecessor:
                 log = log_of(new.state.path)
@@ -161,8 +167,8 @@ class RotationLinks:
 
     def forget(self, harvester: Harvester) -> Harvester | None:
         """Remove all links of a file; return the file that waited for it, if any."""
-        for path in [path for path, renamed in self._by_previous_path.items() if renamed is harvester]:
-            del self._by_previous_path[path]
+        for place in [place for place, renamed in self._by_previous_path.items() if renamed is harvester]:
+            del self._by_previous_path[place]
         self._waiting.discard(harvester)
         self._continued.discard(harvester)
         if (predecessor := self._predecessor.pop(harvester, None)) is not None:

@@ -40,6 +40,12 @@ class Line:
         harvester.update(path=str(self.room.path(name)))
         self.rotation_links.renamed(harvester, previous_path, harvester.state.path)
 
+    def copy_of(self, truncated: Harvester, to: str = "app.log.1") -> Harvester:
+        """A copy of a file before it was truncated, which resumes now."""
+        copy = self.file(to)
+        self.rotation_links.renamed(copy, truncated.state.path, copy.state.path, truncated=truncated.key)
+        return copy
+
     def pair(self, content: bytes = b"one\n +\n", following: bytes = b" ++\ntwo\n") -> tuple[Harvester, Harvester]:
         old, new = self.rotated(content), self.file("app.log", following)
         assert self.rotation_links.on_new_files([new]) == [old]
@@ -118,6 +124,34 @@ def test_a_file_that_waited_is_not_joined_over_one_that_was_opened_meanwhile(lin
     line.rename(waited, "app-20261121.log")
     assert line.rotation_links.on_new_files([line.file("app.log")]) == []
     assert waited.state.continues_in is None
+
+
+def test_a_copy_is_followed_by_the_file_that_was_truncated(line: Line) -> None:
+    truncated = line.file("app.log")
+    copy = line.copy_of(truncated)
+    assert line.rotation_links.on_new_files([line.file("web.log")]) == []
+    assert line.rotation_links.on_new_files([truncated]) == [copy]
+    assert copy.state.continues_in == truncated.state.id
+
+
+def test_a_copy_is_not_followed_by_a_file_that_came_to_the_path_later(line: Line) -> None:
+    """What followed it was opened before, while it waited, or disappeared unseen."""
+    truncated = line.file("app.log")
+    assert line.rotation_links.on_new_files([truncated]) == []
+    copy = line.copy_of(truncated)
+    line.rename(truncated, "moved")
+    later = line.file("app.log")
+    assert line.rotation_links.on_new_files([later]) == [truncated]
+    assert copy.state.continues_in is None
+
+
+def test_a_copy_is_followed_by_nothing_once_the_truncated_file_appeared_elsewhere(line: Line) -> None:
+    truncated = line.file("app.log")
+    copy = line.copy_of(truncated)
+    truncated.update(path=str(line.room.path("moved")))
+    assert line.rotation_links.on_new_files([truncated]) == []
+    assert line.rotation_links.on_new_files([line.file("app.log")]) == []
+    assert copy.state.continues_in is None
 
 
 def test_an_older_generation_that_is_shifted_was_followed_before(line: Line) -> None:

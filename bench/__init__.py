@@ -5,12 +5,11 @@ One file:
     measure         a process: CPU time, memory
     topics          how many records are readable, and when each arrived
     runs            one broker and one directory for all runs, a topic and a directory for each
-    contenders      the programs that are measured: the shipper, the floor, and those that Debian has
+    contenders      the programs that are measured: the shipper, the floor, and others that the machine has
     throughput      one big file, from the start to the last readable record
-    speed           this for all contenders
     table, chart    median and spread as text, and as a picture
     shapes          readers and processors, `--shapes`
-    disk_queue      the queue in memory and the one on disk, `--queue`
+    variants        an option of the shipper both ways: `--delivery`, `--queue`, `--http`
 
 Some lines a second, and none, `--quiet`:
     quiet           the following for all contenders

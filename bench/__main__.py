@@ -23,9 +23,6 @@ from pathlib import Path
 from bench import (
     chart,
     churn,
-    delivery,
-    disk_queue,
-    http,
     inputs,
     kills,
     many,
@@ -35,7 +32,8 @@ from bench import (
     shapes,
     sink,
     sink_search,
-    speed,
+    throughput,
+    variants,
 )
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
@@ -90,16 +88,13 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
         + ", ".join(contender.name for contender in contenders)
         + " (of Debian's packages: rsyslog-kafka, kcat)"
     )
-    runs.warm_up(next(contender for contender in contenders if contender.name == "floor"), options.lines)
+    throughput.warm_up(runs, next(contender for contender in contenders if contender.name == "floor"), options.lines)
     if options.shapes is not None:
         shipper = next(contender for contender in contenders if contender.name == "shipper --once")
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
-    if options.delivery:
-        return delivery.tables(runs, options.rounds, options.lines, options.seconds)
-    if options.queue:
-        return disk_queue.tables(runs, options.rounds, options.lines, options.seconds)
-    if options.http:
-        return http.tables(runs, options.rounds, options.lines, options.seconds)
+    for name in variants.VARIANTS:
+        if getattr(options, name):
+            return variants.tables(runs, name, options.rounds, options.lines, options.seconds)
     if options.kills:
         shipper = next(contender for contender in contenders if contender.name == "shipper")
         return [kills.table(runs, shipper, options.rounds, options.lines)]
@@ -107,12 +102,9 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
         sizes = scale.ScaleSizes(options.files, options.inactive, options.idle, options.entries, options.big)
         return [scale.table(runs, contenders, options.rounds, sizes, options.only)]
     if options.quiet:
-        return quiet.tables(runs, contenders, options.rounds, options.seconds, options.idle)
-    return [
-        speed.reading(
-            runs, [contender for contender in contenders if not contender.closes], options.rounds, options.lines
-        )
-    ]
+        return quiet.section(runs, contenders, options.rounds, options.seconds, options.idle)
+    readers = [contender for contender in contenders if not contender.closes]
+    return [throughput.table(runs, readers, options.rounds, options.lines)]
 
 
 def _parser() -> argparse.ArgumentParser:

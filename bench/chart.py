@@ -1,4 +1,4 @@
-"""The picture of one file's figures: bars with their spread, as SVG, drawn from the tables that `script/bench` prints.
+"""The picture of the figures of files: bars with their spread, as SVG, made from the tables that `script/bench` prints.
 
     python -m bench.chart docs/figures.md docs/figures.svg      from the tables of a page
 
@@ -16,7 +16,7 @@ from bench.table import PrintedTable, parse
 
 PANELS = 3  # in a row of the picture, from as many columns of the table
 PANEL_WIDTH = 330
-LABEL_WIDTH = 116
+LABEL_WIDTH = 132
 BAR_WIDTH = 130  # of the longest bar, its spread included
 BAR_HEIGHT = 15
 LINE_HEIGHT = 24

@@ -1,6 +1,10 @@
-"""The programs that are measured side by side: each ships one file to one topic with acks=all and lz4."""
+"""The programs that are measured side by side: each ships one file to one topic with acks=all and lz4, and remembers
+its positions. The rest of a configuration is the program's default."""
 
+import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -11,7 +15,7 @@ from pathlib import Path
 class ShippingJob:
     """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
     `inactive`: seconds after which the shipper closes a quiet file (its default). `options` of the shipper's input and
-    its `processors`, `output`, options of output.kafka, and `queue` are in YAML's flow style."""
+    its `processors` are in YAML's flow style."""
 
     bootstrap: str
     topic: str
@@ -21,8 +25,6 @@ class ShippingJob:
     inactive: float = 300.0
     options: str = ""
     processors: str = ""
-    output: str = ""
-    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,43 @@ class Contender:
     closes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another shipper: `programs` are its names on the PATH, `arguments` stand before the path of its configuration,
+    `module` is a file that it needs, as a pattern below /usr/lib."""
+
+    name: str
+    programs: tuple[str, ...]
+    version: str
+    arguments: tuple[str, ...]
+    file: str
+    template: str
+    module: str = ""
+
+    def program(self, path: str) -> str | None:
+        """Return the program in the directories of `path`, or None if this machine does not have it."""
+        if self.module and not any(Path("/usr/lib").glob(self.module)):
+            return None
+        found = (shutil.which(name, path=path) for name in self.programs)
+        return next(filter(None, found), None)
+
+    def contender(self, program: str) -> Contender:
+        """Return the contender of this program, which has its version in its name."""
+        shown = subprocess.run([program, self.version], capture_output=True, check=True, text=True).stdout
+        version = re.search(r"[0-9]+\.[0-9]+", shown)
+
+        def command(job: ShippingJob) -> list[str]:
+            return [program, *self.arguments, _write(job, self.file, self.template)]
+
+        name = f"{self.name} {version[0]}" if version else self.name
+        return Contender(name, command, exits=False, follows=True)
+
+
 SHIPPER = """\
 shipper.inputs:
   - {{type: filestream, id: bench, paths: ["{log}"], close.on_state_change.inactive: {inactive:.0f}s, {options}}}
 processors: [{processors}]
-output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}, {output}}}
-queue: {{{queue}}}
+output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}}}
 path.data: {directory}/data
 logging.format: text
 """
@@ -64,6 +97,69 @@ ruleset(name="ship" queue.type="LinkedList" queue.size="100000" queue.dequeueBat
          confParam=["compression.codec=lz4", "acks=all", "queue.buffering.max.messages=200000"])
 }}
 """
+
+
+FILEBEAT = """\
+filebeat.inputs:
+  - {{type: filestream, id: bench, paths: ["{log}"]}}
+output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}, required_acks: -1, compression: lz4}}
+path: {{data: "{directory}/data", logs: "{directory}/logs"}}
+"""
+
+FLUENT_BIT = """\
+pipeline:
+  inputs:
+    - {{name: tail, path: "{log}", read_from_head: true, db: "{directory}/positions.db"}}
+  outputs:
+    - name: kafka
+      match: "*"
+      brokers: "{bootstrap}"
+      topics: {topic}
+      rdkafka.compression.codec: lz4
+      rdkafka.request.required.acks: -1
+"""
+
+# Of what is sent, `raw` is the only encoding that has a record for each line.
+OPEN_TELEMETRY = """\
+extensions:
+  file_storage: {{directory: "{directory}"}}
+receivers:
+  filelog: {{include: ["{log}"], start_at: beginning, storage: file_storage}}
+exporters:
+  kafka:
+    brokers: ["{bootstrap}"]
+    logs: {{topic: {topic}, encoding: raw}}
+    producer: {{required_acks: -1, compression: lz4}}
+service:
+  extensions: [file_storage]
+  pipelines:
+    logs: {{receivers: [filelog], exporters: [kafka]}}
+  telemetry: {{metrics: {{level: none}}}}
+"""
+
+VECTOR = """\
+data_dir: "{directory}"
+sources:
+  log: {{type: file, include: ["{log}"]}}
+sinks:
+  kafka:
+    type: kafka
+    inputs: [log]
+    bootstrap_servers: "{bootstrap}"
+    topic: {topic}
+    encoding: {{codec: json}}
+    compression: lz4
+    librdkafka_options: {{request.required.acks: "-1"}}
+    acknowledgements: {{enabled: true}}
+"""
+
+RIVALS = (
+    Rival("rsyslog", ("rsyslogd",), "-v", ("-n", "-iNONE", "-f"), "rsyslog.conf", RSYSLOG, "*/rsyslog/omkafka.so"),
+    Rival("Filebeat", ("filebeat",), "version", ("run", "-c"), "filebeat.yml", FILEBEAT),
+    Rival("Fluent Bit", ("fluent-bit",), "--version", ("-c",), "fluent-bit.yaml", FLUENT_BIT),
+    Rival("OpenTelemetry", ("otelcol-contrib", "otelcol"), "--version", ("--config",), "otel.yaml", OPEN_TELEMETRY),
+    Rival("Vector", ("vector",), "--version", ("--config",), "vector.yaml", VECTOR),
+)
 
 
 def shipper(job: ShippingJob) -> list[str]:
@@ -88,11 +184,6 @@ def floor_at(rate: int) -> Contender:
     return Contender("librdkafka alone", command, exits=False, follows=True)
 
 
-def rsyslog(job: ShippingJob) -> list[str]:
-    config = _write(job, "rsyslog.conf", RSYSLOG)
-    return ["/usr/sbin/rsyslogd", "-n", "-f", config, "-i", str(job.directory / "rsyslogd.pid")]
-
-
 def kcat(job: ShippingJob) -> list[str]:
     return ["kcat", "-P", "-b", job.bootstrap, "-t", job.topic, "-z", "lz4", "-X", "acks=all", "-l", str(job.log)]
 
@@ -110,15 +201,14 @@ def of_checkout(directory: Path) -> list[Contender]:
 
 
 def available() -> list[Contender]:
-    """Return those that this machine has; the shipper and the floor always."""
+    """Return the shipper, the floor, and the others that this machine has."""
     contenders = [
         Contender("shipper --once", shipper_once, exits=True, follows=False),
         Contender("shipper", shipper, exits=False, follows=True, closes=True),
         Contender("floor", floor, exits=True, follows=False),
     ]
-    omkafka = any(Path("/usr/lib").glob("*/rsyslog/omkafka.so"))
-    if shutil.which("rsyslogd", path="/usr/sbin") and omkafka:
-        contenders.append(Contender("rsyslog", rsyslog, exits=False, follows=True))
+    path = f"{os.environ['PATH']}:/usr/sbin"  # of rsyslog
+    contenders += [rival.contender(program) for rival in RIVALS if (program := rival.program(path))]
     if shutil.which("kcat"):
         contenders.append(Contender("kcat -P -l", kcat, exits=True, follows=False))
     return contenders

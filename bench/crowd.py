@@ -17,7 +17,7 @@ from bench.topics import wait_for
 FILES_A_DIRECTORY = 100
 APPENDS = 100
 PAUSE = 0.05  # seconds between two appends
-SETTLE = 15.0  # long enough for a scan, a flush of the registry and the client's own timers
+CALM = 15.0  # long enough for a scan, a flush of the registry and the client's own timers
 STILL_OPEN = 40  # descriptors that a shipper has without any log file
 CLOSING = 120.0  # seconds beyond `inactive` until all files must be closed
 
@@ -98,7 +98,7 @@ def closed_files(contender: Contender, job: ShippingJob, inactive: float, second
 
 def idle(child: Child, seconds: float) -> IdleCost:
     """Measure for so long, once the start has settled."""
-    time.sleep(SETTLE)
+    time.sleep(CALM)
     child.check()
     cpu, started = child.cpu_seconds(), time.monotonic()
     time.sleep(seconds)

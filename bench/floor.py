@@ -19,6 +19,7 @@ from shipper.record import Agent, file_member, members
 
 BATCH = 1600
 IN_FLIGHT = 32_000
+HOLE = "|"  # a text that is in no other part of a record
 
 
 def records(texts: list[str]) -> list[str]:
@@ -28,6 +29,11 @@ def records(texts: list[str]) -> list[str]:
     shared = members(Agent("host", "host", "0" * 32, "0"), "filestream", "bench", file, {})
     source = Source("0" * 32, "/var/log/app/big.log", 1234567, 65024, "bench", "filestream", Constants(shared))
     return Encoder(1_000_000).encode(Batch(source, messages, 0.0, lambda: None))
+
+
+def stamped_record(template: str) -> str:
+    """Return the record of a line that is written now, from that of HOLE."""
+    return template.replace(HOLE, stamped_line().decode().rstrip())
 
 
 class Floor:
@@ -46,10 +52,10 @@ class Floor:
         self._producer.flush()
 
     def produce_at(self, rate: float) -> None:
-        before, after = records(["|"])[0].split("|")
+        template = records([HOLE])[0]
         for _ in at_rate(rate):
-            value = f"{before}{stamped_line().decode().rstrip()}{after}"
-            self._producer.produce_batch(self._topic, [{"value": value, "key": "0"}], callback=_check)
+            batch = [{"value": stamped_record(template), "key": "0"}]
+            self._producer.produce_batch(self._topic, batch, callback=_check)
             self._producer.poll(0)
 
 

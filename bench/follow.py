@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 
 from bench.appends import Appended, appended
 from bench.contenders import Contender
@@ -25,7 +26,7 @@ def table(runs: Runs, contenders: list[Contender], rounds: int, rate: int, secon
                 results[contender.name].append(run)
                 delays = f"p50 {run.delays.p50 * 1000:.1f} ms, p99 {run.delays.p99 * 1000:.1f} ms"
                 report(f"round {number + 1}, {title}, {contender.name}: {run.core:.2%} of a core, {delays}")
-    return show((title, *COLUMNS), [(name, *_cells(measured)) for name, measured in results.items()])
+    return shown(title, results)
 
 
 def measure(contender: Contender, runs: Runs, rate: int, seconds: float, files: int) -> Appended:
@@ -38,12 +39,18 @@ def measure(contender: Contender, runs: Runs, rate: int, seconds: float, files: 
         return appended(child, job, paths, rate, int(rate * seconds))
 
 
+def shown(title: str, results: Mapping[str, list[Appended]]) -> str:
+    """Return the table of each contender's runs."""
+    return show((title, *COLUMNS), [(name, *_cells(measured)) for name, measured in results.items()])
+
+
 def _cells(measured: list[Appended]) -> tuple[str, ...]:
+    cpu_us = [run.cpu_us for run in measured]
     return (
         spread([run.core for run in measured], ".2f", 100),
         spread([run.delays.p50 for run in measured], ".1f", 1000),
         spread([run.delays.p99 for run in measured], ".1f", 1000),
-        spread([run.cpu_us for run in measured], ".1f"),
+        spread(cpu_us, ".0f" if min(cpu_us) >= 100 else ".1f"),
         spread([run.last for run in measured], ".3f"),
         spread([run.memory_mb for run in measured], ".0f"),
     )

@@ -2,8 +2,8 @@
 written yet, and what was in flight."""
 
 import signal
-import time
 
+from bench.appends import at_rate
 from bench.contenders import Contender, ShippingJob
 from bench.data import line, write_lines
 from bench.measure import Child
@@ -40,9 +40,7 @@ def _at_slow_rate(shipper: Contender, job: ShippingJob, share: float) -> int:
     killed_at = round(job.count * share)
     child = _start(shipper, job, "first.log")
     with job.log.open("a", buffering=1) as file:
-        started = time.monotonic()
-        for number in range(job.count):
-            time.sleep(max(started + number / SLOW - time.monotonic(), 0.0))
+        for number, _ in zip(range(job.count), at_rate(SLOW), strict=False):
             file.write(f"{line(number)}\n")
             if number == killed_at:
                 _kill(child)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import throughput
 from bench.contenders import Contender, ShippingJob
 from bench.topics import PARTITIONS
 from demo.broker import Broker
@@ -30,12 +29,6 @@ class Runs:
     def fresh(self, name: str) -> Path:
         """Return a path that no earlier run has used."""
         return self.directory / f"{name}-{self._runs}"
-
-    def warm_up(self, floor: Contender, lines: int) -> None:
-        """Ship something first: the JVM compiles the broker while it works, and no contender should pay for that."""
-        report("warming up the broker")
-        for _ in range(2):
-            throughput.measure(floor, self.job(self.directory, lines))
 
 
 def broker(directory: Path) -> Broker:

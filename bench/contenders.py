@@ -56,8 +56,8 @@ class Rival:
         """Return the program in the directories of `path`, or None if this machine does not have it."""
         if self.module and not any(Path("/usr/lib").glob(self.module)):
             return None
-        found = (shutil.which(name, path=path) for name in self.programs)
-        return next(filter(None, found), None)
+        programs = (shutil.which(name, path=path) for name in self.programs)
+        return next(filter(None, programs), None)
 
     def contender(self, program: str) -> Contender:
         """Return the contender of this program, which has its version in its name."""

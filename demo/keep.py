@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+PROJECT = Path(__file__).parents[1]
+
 STOP = """\
 #!/bin/sh
 # Stops what script/demo --keep left running, in order, and removes the folder.
@@ -22,16 +24,22 @@ rm -rf "{folder}"
 HOW = """\
 Everything is left running in {folder}. To look at it:
 
+  cd {project}
   tail -f {folder}/app/app.log
-  {python} -m shipper registry list -c {folder}/shipper.yml --path.data {folder}/shipper
-  {python} -m shipper test output -c {folder}/shipper.yml
-  {python} -m demo.ask {folder}                    # Spark SQL on the table: rows and an aggregate
-  {python} -m demo.ask {folder} "SELECT max(ts) FROM lines"
+  .venv/bin/shipper registry list -c {folder}/shipper.yml --path.data {folder}/shipper
+  .venv/bin/shipper test output -c {folder}/shipper.yml
+  .venv/bin/python -m demo.ask {folder}    # Spark SQL on the table: rows and an aggregate
+  .venv/bin/python -m demo.ask {folder} "SELECT max(ts) FROM lines"
   tail -f {folder}/shipper.out {folder}/sink.out    # the logs of the two
 
 Kafka is at {bootstrap}, topic {topic}. To stop all of it and remove the folder:
 
   sh {folder}/stop"""
+
+
+def how_to_look(folder: Path, bootstrap: str, topic: str) -> str:
+    """Return the commands that show what was left running in the folder; they work in any directory."""
+    return HOW.format(project=PROJECT, folder=folder, bootstrap=bootstrap, topic=topic)
 
 
 def write_stop(folder: Path, processes: Sequence[int]) -> Path:

@@ -1,6 +1,5 @@
 """The demo from start to end, to be read top to bottom: `Story.run`."""
 
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -11,7 +10,7 @@ from demo.broker import Broker
 from demo.checkpoint import committed_offsets
 from demo.compare import Compared, lines_arrived, lines_on_disk
 from demo.files import Key, LogFiles
-from demo.keep import HOW, write_stop
+from demo.keep import how_to_look, write_stop
 from demo.programs import DemoFailed, Programs
 from demo.provoke import provocations, send
 from demo.screen import Screen
@@ -191,11 +190,5 @@ class Story:
         write_stop(self._site.folder, [*reversed(self._programs.pids), *broker])
         self._programs.disown()
         self._broker.disown()
-        how = {
-            "folder": self._site.folder,
-            "python": sys.executable,
-            "bootstrap": self._broker.bootstrap,
-            "topic": TOPIC,
-        }
         self._screen.write()
-        self._screen.write(HOW.format(**how))
+        self._screen.write(how_to_look(self._site.folder, self._broker.bootstrap, TOPIC))

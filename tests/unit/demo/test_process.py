@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.keep import write_stop
+from demo.keep import how_to_look, write_stop
 from demo.process import end, last_lines, spawn
 from demo.programs import DemoFailed, Programs
 from demo.site import Site
@@ -129,3 +129,11 @@ def test_the_stop_script_ends_what_is_of_the_folder_and_nothing_else(tmp_path: P
     assert not folder.exists()
     assert other.poll() is None
     end(other, 60)
+
+
+def test_the_commands_that_are_shown_are_found_in_any_directory(tmp_path: Path) -> None:
+    shown = how_to_look(tmp_path, "127.0.0.1:9092", "logs")
+    change = next(line for line in shown.splitlines() if line.startswith("  cd "))
+    for command in (".venv/bin/shipper --version", ".venv/bin/python -c 'import demo.ask'"):
+        assert command.partition(" -")[0] in shown
+        subprocess.run(["sh", "-ec", f"{change}; {command}"], cwd=tmp_path, check=True)

@@ -22,7 +22,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, TopicPartition
 
 from bench.churn import differences
-from bench.crowd import write_files
+from bench.crowd import idle, write_files
 from bench.data import line
 from bench.measure import Child
 from bench.runs import broker, report
@@ -132,10 +132,7 @@ def _renamed(directory: Path, files: int) -> Figures:
         ended = _await(output.count, files * LINES + 1, child)
         cores, delays = [], []
         for _ in range(2):
-            time.sleep(SETTLE)
-            cpu = child.cpu_seconds()
-            time.sleep(IDLE)
-            cores.append((child.cpu_seconds() - cpu) / IDLE * 100)
+            cores.append(idle(child, IDLE).core * 100)
             delays.append(_delay(other, output))
             for path in paths:
                 path.rename(path.with_suffix(".renamed"))

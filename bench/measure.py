@@ -24,7 +24,7 @@ def resident_mb(pid: int | None = None) -> float:
 
 
 def peak_mb(pid: int | None = None) -> float:
-    """Return the peak resident memory in MB. (The kernel's ru_maxrss would count the parent's memory at the fork.)"""
+    """Return the peak resident memory in MB. (The kernel's ru_maxrss counts the parent's memory at the fork.)"""
     return _memory_mb("VmHWM", pid)
 
 
@@ -50,21 +50,25 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def _memory_mb(name: str, pid: int | None) -> float:
+    """Return a figure of a process, 0 if it has ended and was not waited for."""
     status = Path(f"/proc/{pid or 'self'}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith(f"{name}:")).split()[1]) / 1024
+    return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{name}:")) / 1024
 
 
 class Child:
-    """A measured process, its output in a file; `end` waits for it, after a SIGTERM unless it ends by itself."""
+    """A measured process, its output in a file; `end` waits for it, after a SIGTERM unless it ends by itself: then its
+    memory is that at the last `check`."""
 
     def __init__(self, command: list[str], log: Path, *, exits: bool = False) -> None:
         with log.open("wb") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=output)
         self._log = log
         self._exits = exits
+        self._peak_mb = 0.0
 
     def check(self) -> None:
         """Raise RuntimeError with the end of its output if it has failed."""
+        self._peak_mb = max(self._peak_mb, peak_mb(self.pid))
         done = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if done is not None and done.si_status != 0:
             raise RuntimeError(f"{self._process.args!r} failed:\n{self._log.read_text(errors='replace')[-2000:]}")
@@ -96,8 +100,9 @@ class Child:
             self._process.wait()
 
     def end(self, how: int = signal.SIGTERM) -> Cost:
+        self._peak_mb = max(self._peak_mb, peak_mb(self.pid))
         if not self._exits:
             os.kill(self._process.pid, how)
         _, _, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = 0  # wait4 took it: subprocess must not wait again
-        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        return Cost(usage.ru_utime + usage.ru_stime, self._peak_mb)

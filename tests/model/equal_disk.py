@@ -28,7 +28,7 @@ class EqualDisk(Disk):
         if life is not None:
             content = self._reading.beginning(bytes(life.content), part)
             self._delete(path)
-            self._make(path, content, kinds)
+            self._make(path, content, kinds, replaces=life if generation else None)
             self._predecessors[self._own_life(path)] = life
 
     def _pack(self, path: Path, packed: Path) -> None:
@@ -59,7 +59,7 @@ class EqualDisk(Disk):
         elif how == "altered" and self._reading.write is str:  # else it may not be a line of its kind any more
             content = _altered(content)
         self._delete(path)
-        self._make(path, content, ())
+        self._make(path, content, (), replaces=life if generation else None)
         restored = self._own_life(path)
         if restored is not None and len(content) == len(life.content):
             restored.twin = life  # the agent resumes at its position, as far as they are equal
@@ -102,12 +102,12 @@ class EqualDisk(Disk):
         path.unlink()
         self._let_time_pass()
 
-    def _make(self, path: Path, content: bytes, kinds: tuple[int, ...]) -> None:
+    def _make(self, path: Path, content: bytes, kinds: tuple[int, ...], replaces: Life | None = None) -> None:
         if content == self._header:  # a program that logs a header logs lines after it
             kinds = kinds or (0,)
         path.write_bytes(content + (self._lines(kinds) if kinds else b""))
         life = self.lives.start(path.name, path.read_bytes(), self._keep(path))
-        life.follows = self._written.get(path)
+        life.follows, life.replaces = self._written.get(path), replaces
         self._written[path] = life
         self._let_time_pass()
 

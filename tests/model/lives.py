@@ -33,6 +33,7 @@ class Life:
     sizes: list[int] = field(default_factory=list)  # before each write
     twin: "Life | None" = None
     follows: "Life | None" = None  # the life that was written before this one at the same path
+    replaces: "Life | None" = None  # a rotated file that was deleted and made again, alike: no name or time shows that
     renamed: bool = False  # to a name that is not derived from the old one
     altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # its content is in another file now, as a copy or a .gz

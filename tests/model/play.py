@@ -136,7 +136,8 @@ class Player:
         self._verdict.take()
         opened = self._lab.opened_by_agent()
         for life in self._disk.at_link_ends():
-            if life.content and not life.handed and not life.arrived and not life.inodes_now & opened:
+            was_read = life.handed or life.arrived or self._verdict.continued_bytes(life)
+            if life.content and not was_read and not life.inodes_now & opened:
                 raise Wrong(f"{life} is at the end of a link, and was not opened")
 
     def _hold(self, holding: bool) -> None:

@@ -36,7 +36,7 @@ class Verdict:
             self.ids,
             lives,
             reading,
-            self._continued_bytes,
+            self.continued_bytes,
             self._was_altered,
             lambda: "read_until_eof" in lab.input,
         )
@@ -81,7 +81,7 @@ class Verdict:
             if received.messages[event.offset] != (event.length, event.message) and not self._may_differ(life, event):
                 raise Wrong(f"two messages at one place of {life}: {received.messages[event.offset]} and {event}")
             return
-        if event.offset < self._continued_bytes(life):
+        if event.offset < self.continued_bytes(life):
             if not self._is_split(life):
                 raise Wrong(f"{event} of {life} belongs to the last message of the file before it")
         elif self._was_altered(life):
@@ -102,7 +102,8 @@ class Verdict:
         if received and received.messages.get(offset) == (length, text):
             return received.life
         if received:
-            choice = [received.life, *self._lives.twins(received.life), *self._equal_to(received, inode)]
+            twins = sorted(self._lives.twins(received.life), key=lambda twin: inode not in twin.inodes)
+            choice = [received.life, *twins, *self._equal_to(received, inode)]
         else:
             choice = sorted(self._lives.candidates(inode), key=self._is_named)
         for life in choice:
@@ -152,7 +153,7 @@ class Verdict:
             raise Wrong(f"two file ids for {life}: {others[0]}, now {file_id}")
         self.ids[file_id] = Received(life)
 
-    def _continued_bytes(self, life: Life) -> int:
+    def continued_bytes(self, life: Life) -> int:
         return self._continuations[life][0] if life in self._continuations else 0
 
     def _is_split(self, life: Life) -> bool:
@@ -245,9 +246,10 @@ class Verdict:
         """Yield the lives that were written where the last of these was, next after it; and behind those of which the
         agent cannot know, because they were gone when it looked. (Any life was taken for the continuation before, so a
         message that was joined with a line of another file was never noticed.)"""
+        roots = [life.root for life in (lives[-1], lives[-1].replaces) if life is not None]
         for following in self._lives.all:
-            before = following.follows
-            if before is not None and before.root is lives[-1].root and following not in lives:
+            before = (following.replaces or following).follows
+            if before is not None and before.root in roots and following not in lives:
                 yield following
                 if following.owed is not None and not self._is_named(following):
                     yield from self._followers([*lives, following])

@@ -338,4 +338,28 @@ FAILED_ONCE = [
             ("copytruncate", "a.log"),
         ],
     ),
+    Program(
+        "a copy that was renamed while it waited is continued in a younger copy, not in the log",
+        MULTILINE | {"disk": True},
+        [
+            *[("write_much", "a.log", 20), ("run", (3, 3)), ("copytruncate", "a.log"), ("write", "a.log", (1,))],
+            *[("run", (0.005,)), ("copytruncate", "a.log"), ("write", "a.log", (3,))],
+        ],
+    ),
+    Program(
+        "no message continues in a copy of a copy that follows",
+        MULTILINE | {"flush_at_once": False},
+        [
+            *[("write", "a.log", (2,)), ("run", (0.001,)), ("rotate", "a.log"), ("write", "a.log", (3,))],
+            *[("copy", "a.log"), ("stop",), ("copytruncate", "a.log")],
+        ],
+    ),
+    Program(
+        "no message continues in a copy of a rotated file that follows",
+        MULTILINE | {"disk": True, "full": True},
+        [
+            *[("write", "a.log", (5,)), ("run", (0,)), ("write", "a.log", (4,)), ("run", (0,))],
+            *[("copytruncate", "a.log"), ("write", "a.log", (2,)), ("copy", "a.log"), ("kill",), ("rotate", "a.log")],
+        ],
+    ),
 ]

@@ -18,6 +18,7 @@ from registry.state import TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
+from shipper.source.discovery.survey import Candidate
 from shipper.source.identity.content import Content, Plain
 from shipper.source.identity.opened_file import OpenedFile, opened_plain
 from shipper.source.identity.prefix import Prefix
@@ -143,12 +144,13 @@ class CopyDetector:
         due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self._suspects.values())
         return min(due)
 
-    def refreshed(self) -> list[OpenedFile]:
-        """Return the suspected copies with their current size and times."""
+    def refreshed(self, candidates: Mapping[FileKey, Candidate]) -> list[OpenedFile]:
+        """Return the suspected copies with their current size and times, and the paths that the last survey found."""
         current = []
-        for suspect in self._suspects.values():
+        for key, suspect in self._suspects.items():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
-            now = ScannedFile.of(opened.scanned.path, status)
+            scanned = candidates[key][1] if key in candidates else opened.scanned
+            now = ScannedFile.of(scanned.path, status)
             current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
         return current
 

@@ -53,7 +53,7 @@ class Intake:
             self._open(admitted)
 
     def _open(self, admitted: list[Candidate]) -> None:
-        self._take([*self._copies.refreshed(), *self._resolver.open(admitted)])
+        self._take([*self._copies.refreshed(self._survey.candidates), *self._resolver.open(admitted)])
 
     def take_again(self, opened: OpenedFile, unproven: FileState) -> None:
         """Identify a file again that was proven not to have the bytes of the entry `unproven`, with which it was

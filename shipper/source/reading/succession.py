@@ -28,11 +28,13 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
         between = _by_date(harvester, rotated)
     if between is None:
         return None
-    return [file for file in between if not any(_is_copy(file, other) for other in (harvester, *last))] + last
+    following = [*between, *last]
+    return [file for file in between if not _is_copy(file, [harvester, *following[following.index(file) + 1 :]])] + last
 
 
-def _is_copy(file: Harvester, other: Harvester) -> bool:
-    return begins_as(other.content, file.content, file.content.size)
+def _is_copy(file: Harvester, others: list[Harvester]) -> bool:
+    """True if one of the others begins with all of the file: it was copied, and perhaps written to since."""
+    return any(begins_as(other.content, file.content, file.content.size) for other in others)
 
 
 def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Harvester]) -> list[Harvester] | None:

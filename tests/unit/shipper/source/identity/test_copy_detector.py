@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from registry.state import REMOVED, TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.identity.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
@@ -60,7 +60,7 @@ class Store:
 
     def must_still_wait(self) -> bool:
         """True if the only suspected copy must still wait when it is checked again."""
-        (opened,) = self.copies.refreshed()
+        (opened,) = self.copies.refreshed({})
         return self.must_wait(opened)
 
     def files_at(self, path: str) -> list[FileKey]:
@@ -152,7 +152,7 @@ def test_no_more_are_suspected_than_may_be_open(store: Store) -> None:
     store.original("app.log", b"one\n")
     waits = [store.must_wait(store.meets(f"app.log.{number}", b"one\n")) for number in range(MOST_SUSPECTS + 1)]
     assert waits == [*[True] * MOST_SUSPECTS, False]
-    assert [store.must_wait(opened) for opened in store.copies.refreshed()] == [True] * MOST_SUSPECTS
+    assert [store.must_wait(opened) for opened in store.copies.refreshed({})] == [True] * MOST_SUSPECTS
 
 
 def test_what_stays_as_it_is_beside_its_original_is_a_file_like_any_other(store: Store) -> None:
@@ -388,10 +388,20 @@ def test_suspected_copies_are_given_as_they_are_now(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
     store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"two\n")
-    (opened,) = store.copies.refreshed()
+    (opened,) = store.copies.refreshed({})
     assert (opened.size, opened.scanned.size) == (8, 8)
     status = store.room.path("app.log.1").stat()
     assert (opened.scanned.modified, opened.modified) == (status.st_mtime, status.st_mtime_ns)
+
+
+def test_a_suspected_copy_that_was_renamed_is_given_with_the_path_that_the_survey_found(store: Store) -> None:
+    """Its path shows which file is younger."""
+    store.original("app.log", b"one\n")
+    copy = store.meets("app.log.1", b"one\n")
+    store.must_wait(copy)
+    path = str(store.room.path("app.log.1").rename(store.room.path("app.log.2")))
+    (opened,) = store.copies.refreshed({copy.key: (copy.spec, ScannedFile.of(path, os.stat(path)))})
+    assert opened.scanned.path == path
 
 
 def test_a_suspected_copy_that_was_deleted_is_released_at_once(store: Store) -> None:

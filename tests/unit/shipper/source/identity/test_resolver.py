@@ -324,7 +324,7 @@ def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
     copy = door.meet("app.log.1", b"one\n")
     door.identify(copy)
     door.room.open_files.end(original, "truncated")
-    claims = door.identify(*door.copies.refreshed())
+    claims = door.identify(*door.copies.refreshed({}))
     assert claims["app.log.1"].state.id == original.state.id
     assert door.copies.suspects == {}
 
@@ -337,7 +337,7 @@ def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is
     finish(original)
     door.room.write("app.log", b"new\n")
     door.room.open_files.end(original, "truncated")
-    claim = door.identify(*door.copies.refreshed())["app.log.1"]
+    claim = door.identify(*door.copies.refreshed({}))["app.log.1"]
     assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
     assert door.copies.suspects == {}
 
@@ -346,7 +346,7 @@ def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
     running(door, "app.log", b"one\n")
     door.identify(door.meet("app.log.1", b"one\n"))
     door.room.clock.advance(GRACE)
-    assert door.identify(*door.copies.refreshed())["app.log.1"].is_new
+    assert door.identify(*door.copies.refreshed({}))["app.log.1"].is_new
 
 
 def test_in_the_first_round_nothing_is_suspected(door: Door) -> None:

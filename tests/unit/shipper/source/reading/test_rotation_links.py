@@ -111,6 +111,13 @@ def test_a_copy_of_the_successor_is_not_between(line: Line) -> None:
     assert oldest.state.continues_in == newest.state.id
 
 
+def test_neither_is_a_copy_of_a_file_between(line: Line) -> None:
+    oldest = line.rotated(to="app.log.3")
+    copy, middle, newest = line.file("app.log.2", b"two\n"), line.file("app.log.1", b"two\n ++\n"), line.file("app.log")
+    assert line.rotation_links.on_new_files([newest, middle, copy]) == [oldest, middle]
+    assert (oldest.state.continues_in, middle.state.continues_in) == (middle.state.id, newest.state.id)
+
+
 def test_a_file_does_not_continue_in_a_copy_of_itself(line: Line) -> None:
     oldest = line.rotated(b" +\none\n", to="app.log.2")
     copy, newest = line.file("app.log.1", b" +\none\n"), line.file("app.log")

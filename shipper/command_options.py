@@ -6,12 +6,13 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, ShipperConfig
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
 from config.yaml.document import Override
 from config.yaml.errors import ConfigError
 from config.yaml.files import check_permissions
 from config.yaml.load import load, read, variables_of
 from config.yaml.report import Examination
+from kafka_client import load_library
 from shipper.errors import StartError
 
 DEFAULT = Path("shipper.yml")
@@ -161,8 +162,10 @@ def _check_permissions(options: argparse.Namespace, named: Iterable[Path]) -> No
 
 
 def _examine(config: ShipperConfig) -> Examination:
-    if isinstance(config.output.chosen, ConsoleOutputConfig | FileOutputConfig):
+    kafka = config.output.chosen
+    if not isinstance(kafka, KafkaOutputConfig):
         return Examination()
-    from shipper.output_check import examine  # Kafka's client, which the others do without
+    load_library()  # which the others do without
+    from shipper.output.kafka_settings import examine
 
-    return examine(config)
+    return examine(kafka)

@@ -1,5 +1,4 @@
-"""What can be known of the output before the start: `examine`, for `test config` and every start, looks at what it
-needs on this host; `check_output`, for `test output`, connects to it step by step, and prints each step."""
+"""Checks the output for `test output`: connects to it step by step, and prints each step."""
 
 import os
 import socket
@@ -16,39 +15,20 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ResourceType,
 )
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
 from config.shipper.transactions import TransactionConfig
-from config.yaml.report import Examination
 from durable.disk import DiskFile, open_plain, refuse_dangling, write_all
 from durable.errors import Misplaced, NotDirectory
 from kafka_client.clients import client_settings
-from kafka_client.security import Security
 from shipper.errors import StartError
 from shipper.output.file import advice as advice_for_file
 from shipper.output.kafka_errors import ADVICE, advice
-from shipper.output.kafka_settings import CLIENTS, clients, contradictions, latest, refusal, settings
+from shipper.output.kafka_settings import CLIENTS, clients, latest, settings
 from shipper.output.positions_topic import PositionsTopic
 from shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
 TRIED_BYTES = 16 * 1024  # that are written for `output.file`
-
-
-def examine(config: ShipperConfig) -> Examination:
-    """Return what is wrong with certificates, and what the installed client cannot do, for the options that it
-    concerns."""
-    kafka = config.output.chosen
-    if not isinstance(kafka, KafkaOutputConfig):
-        return Examination()
-    security = Security(kafka)
-    problems = [*contradictions(kafka.librdkafka), *security.problems]
-    if not problems and (reason := refusal(kafka)):
-        problems = [("librdkafka" if kafka.librdkafka else "", reason)]
-    return Examination(_of_output(problems), _of_output(security.warnings))
-
-
-def _of_output(findings: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((f"output.kafka.{option}".rstrip("."), message) for option, message in findings)
 
 
 def check_output(config: KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig) -> int:

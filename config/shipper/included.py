@@ -5,7 +5,6 @@ the file and line where it was written.
 """
 
 import glob
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from config.text.checks import Finding, not_blank
+from config.text.digests import blake2
 from config.text.units import Duration
 from config.yaml import document
 from config.yaml.composing import Budget
@@ -74,7 +74,7 @@ class ConfigInputs:
 def _content(file: Path) -> Content:
     try:
         status = file.stat()
-        digest = hashlib.blake2b(read_bytes(file)).digest()
+        digest = blake2(read_bytes(file))
     except (OSError, ConfigError) as error:
         return str(error)
     return digest, status.st_mode, status.st_uid

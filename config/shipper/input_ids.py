@@ -1,12 +1,12 @@
 """The ids of inputs, under which positions are kept: written by the user, or derived from what the input reads."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from config.text.checks import Finding, not_blank
+from config.text.digests import sha256
 
 WITHOUT_ID = ".global"  # the name of inputs without an id in Filebeat's registry
 
@@ -31,7 +31,7 @@ def own_id(text: str) -> Iterator[Finding]:
 
 def derived_id(type: str, reads: Iterable[str]) -> str:
     """Return an id that depends on the type and the set of what is read, not on the order."""
-    digest = hashlib.sha256("\0".join(sorted(set(reads))).encode()).hexdigest()
+    digest = sha256("\0".join(sorted(set(reads))).encode()).hex()
     return f"{type}-{digest[:8]}"
 
 

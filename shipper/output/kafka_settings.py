@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import KafkaOutputConfig
 from config.text.checks import Finding
+from config.yaml.report import Examination
 from kafka_client import renewal
 from kafka_client.clients import client_settings
 from kafka_client.security import Security
@@ -135,6 +136,20 @@ def renewals(config: KafkaOutputConfig, clock: Clock) -> Callable[[], bool]:
 def refusal(config: KafkaOutputConfig) -> str:
     """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
     return CLIENTS.refusal(ConfluentProducer, settings(config))
+
+
+def examine(config: KafkaOutputConfig) -> Examination:
+    """Return what is wrong with certificates, and what the installed client cannot do, for the options that it
+    concerns. Nothing is connected to."""
+    security = Security(config)
+    problems = [*contradictions(config.librdkafka), *security.problems]
+    if not problems and (reason := refusal(config)):
+        problems = [("librdkafka" if config.librdkafka else "", reason)]
+    return Examination(_of_output(problems), _of_output(security.warnings))
+
+
+def _of_output(findings: list[Finding]) -> tuple[Finding, ...]:
+    return tuple((f"output.kafka.{option}".rstrip("."), message) for option, message in findings)
 
 
 def _same_as(value: Setting) -> tuple[str, ...]:

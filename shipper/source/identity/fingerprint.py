@@ -1,10 +1,10 @@
 """The identity of a file: device and inode, confirmed by the bytes at its head and before the position."""
 
-import hashlib
 import os
 from collections.abc import Callable
 
 from config.shipper.model import FileIdentityConfig, InputConfig
+from config.text.digests import blake2
 from config.yaml.files import read_plain
 from registry.state import FileState
 from shipper.reader.log_file import TAIL_SIZE
@@ -19,7 +19,7 @@ Name = FileKey | str
 
 
 def digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
+    return blake2(data, size=12).hex()
 
 
 def fingerprint(fd: int, length: int = HEAD_SIZE) -> tuple[int, str]:

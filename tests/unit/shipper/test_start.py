@@ -19,6 +19,13 @@ print(code, *sorted(set(sys.modules) - before), file=sys.stderr)
 """
 
 
+# A broker within librdkafka, which needs no port and no time.
+TO_KAFKA = """\
+output.file.enabled: false
+output.kafka: {hosts: x, topic: t, librdkafka: {test.mock.num.brokers: 1}}
+"""
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     (tmp_path / "app.log").write_text("one\ntwo\n")
@@ -33,11 +40,15 @@ def config(tmp_path: Path) -> Path:
 def loaded(*arguments: str) -> set[str]:
     """Return the modules that a command loads, which must succeed: ours and those of libraries. The standard
     library does not count: its parts differ by release of Python."""
+    return {name for name in all_loaded(*arguments) if name.partition(".")[0] not in sys.stdlib_module_names}
+
+
+def all_loaded(*arguments: str) -> set[str]:
     command = [sys.executable, "-c", PROGRAM, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     code, *modules = done.stderr.splitlines()[-1].split()
     assert code == "0", done.stderr
-    return {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
+    return set(modules)
 
 
 def test_the_version_is_printed_before_anything_is_loaded_that_reads_a_configuration() -> None:
@@ -88,9 +99,30 @@ def test_what_asks_an_api_server_is_loaded_where_there_is_one(config: Path) -> N
 
 
 def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -> None:
-    with config.open("a") as file:  # a broker within librdkafka, which needs no port and no time
-        file.write("output.file.enabled: false\n")
-        file.write("output.kafka: {hosts: x, topic: t, librdkafka: {test.mock.num.brokers: 1}}\n")
+    with config.open("a") as file:
+        file.write(TO_KAFKA)
     modules = loaded("run", "--once", "-c", str(config))
     assert modules & {"shipper.output.transactional", "shipper.processor.factory", "cryptography"} == set()
     assert len(modules) <= 342
+
+
+def test_a_run_to_kafka_loads_no_openssl_unless_it_is_used(config: Path) -> None:
+    with config.open("a") as file:
+        file.write(TO_KAFKA)
+    modules = all_loaded("run", "--once", "-c", str(config))
+    assert "confluent_kafka" in modules
+    assert modules & {"_ssl", "_hashlib", "asyncio"} == set()
+
+
+def test_what_confluent_kafka_has_in_the_place_of_asyncio_loads_it_when_it_is_used() -> None:
+    program = """
+import sys
+from kafka_client import load_library
+load_library()
+assert "confluent_kafka" in sys.modules and "asyncio" not in sys.modules
+from confluent_kafka import _serde_builder
+used = _serde_builder.asyncio.get_running_loop
+import asyncio, asyncio.events
+assert used is asyncio.get_running_loop and asyncio.events is sys.modules["asyncio.events"]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

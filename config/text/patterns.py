@@ -5,14 +5,14 @@ pattern that RE2 rejects (look-around, back-references) is a mistake of the conf
 to more than its 8 MiB. A pattern that exceeds its automaton at run time is matched by a slower algorithm, never
 wrongly. (`re2.Set` is public and as fast as what is used here, but reports no match when its memory is exhausted.)
 
-RE2 reads UTF-8, so each text is encoded once; a lone surrogate, which no text should contain, becomes `?`.
+RE2 reads UTF-8, so each text is encoded once; a lone surrogate, which no text should contain, becomes `?`. It is loaded
+with the first pattern: it takes 2.5 MB, and many configurations have none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from re import escape
 from typing import Annotated, Any
-
-import re2
 
 from config.text.pattern_prefix import MOST_CHARACTERS, PrefixCache, deciding_characters
 
@@ -21,20 +21,24 @@ Groups = tuple[str | None, ...]
 
 # The public `search` creates objects for every match and maps offsets: 1.5 to 4 us a line, where the underlying C++
 # method takes 0.5. That is private: the version is pinned, and tests/unit/config/text/test_patterns.py calls it too.
-_Match = Callable[[Any, bytes, int, int], list[Span]]
-_ANYWHERE = re2._Anchor.UNANCHORED
+# Its first argument comes with it.
+_Match = tuple[Callable[[Any, bytes, int, int], list[Span]], Any]
 _NOWHERE: Span = (-1, -1)
 
 _LACKING = ("(?=", "(?!", "(?<", "(?>", *(f"\\{digit}" for digit in range(1, 10)))
 _LACKS = "; RE2 has no look-around, no back-references and no atomic groups"
 
 
+class _Rejected(Exception):
+    """Raised where RE2 rejects a pattern; the text says why."""
+
+
 def parse_pattern(text: str) -> str:
     """Return the pattern itself. Raises ValueError with a message for the user if RE2 rejects it."""
     try:
         _compiled(text)
-    except re2.error as error:
-        why = error.args[0].decode("utf-8", "replace")
+    except _Rejected as error:
+        why = str(error)
         lacks = _LACKS if why.rpartition(": ")[2].startswith(_LACKING) else _no_glob(text)
         raise ValueError(f"{_quoted(text)} is not a regular expression as RE2 has it: {why}{lacks}") from error
     except UnicodeEncodeError as error:
@@ -51,7 +55,7 @@ def _quoted(text: str) -> str:
 
 def _no_glob(text: str) -> str:
     ending = text.lstrip("*")
-    hint = f"; it is not a glob: for names that end in {ending} write '{re2.escape(ending)}$'"
+    hint = f"; it is not a glob: for names that end in {ending} write '{escape(ending)}$'"
     return hint if text.startswith("*") and ending else ""
 
 
@@ -64,11 +68,11 @@ def searcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     matches = _matches(patterns)
     if len(matches) != 1:
         return lambda text: _one_finds(matches, text.encode("utf-8", "replace"))
-    match = matches[0]
+    match, anywhere = matches[0]
 
     def search(text: str) -> bool:
         raw = text.encode("utf-8", "replace")
-        return match(_ANYWHERE, raw, 0, len(raw))[0] != _NOWHERE
+        return match(anywhere, raw, 0, len(raw))[0] != _NOWHERE
 
     return search
 
@@ -83,10 +87,10 @@ def _column_searcher(patterns: tuple[str, ...]) -> Callable[[Iterable[str]], lis
     matches = _matches(patterns)
     if len(matches) != 1:
         return lambda texts: [_one_finds(matches, raw) for raw in _encoded(texts)]
-    match = matches[0]
+    match, anywhere = matches[0]
 
     def search_all(texts: Iterable[str]) -> list[bool]:
-        return [match(_ANYWHERE, raw, 0, len(raw))[0] != _NOWHERE for raw in _encoded(texts)]
+        return [match(anywhere, raw, 0, len(raw))[0] != _NOWHERE for raw in _encoded(texts)]
 
     characters = deciding_characters("|".join(patterns))
     if characters is None or characters > MOST_CHARACTERS:
@@ -95,7 +99,7 @@ def _column_searcher(patterns: tuple[str, ...]) -> Callable[[Iterable[str]], lis
 
 
 def _one_finds(matches: list[_Match], raw: bytes) -> bool:
-    return any(match(_ANYWHERE, raw, 0, len(raw))[0] != _NOWHERE for match in matches)
+    return any(match(anywhere, raw, 0, len(raw))[0] != _NOWHERE for match, anywhere in matches)
 
 
 def _encoded(texts: Iterable[str]) -> list[bytes]:
@@ -114,24 +118,24 @@ def _united(patterns: Sequence[str]) -> list[str]:
     one = "|".join(f"(?:{pattern})" for pattern in patterns)
     try:
         _compiled(one, captures=False)
-    except re2.error:
+    except _Rejected:
         return list(patterns)
     return [one]
 
 
 def group_names(pattern: str) -> dict[str, int]:
     """Return the named groups of a pattern: name -> number."""
-    return dict(_compiled(pattern).groupindex)
+    return dict(_compiled(pattern)[0].groupindex)
 
 
 def matcher(pattern: str) -> Callable[[str], Groups | None]:
     """Return a function for the groups of the first match in a text, by number, 0 being the whole match. It returns
     None if nothing matches; a group that took no part is None."""
-    match = _match(pattern)
+    match, anywhere = _match(pattern)
 
     def groups(text: str) -> Groups | None:
         raw = text.encode("utf-8", "replace")
-        spans = match(_ANYWHERE, raw, 0, len(raw))
+        spans = match(anywhere, raw, 0, len(raw))
         if spans[0] == _NOWHERE:
             return None
         if len(raw) == len(text):
@@ -156,9 +160,10 @@ def finder(pattern: str) -> Callable[[str], Iterator[list[Span]]]:
 
 
 def _all_matches(match: _Match, raw: bytes) -> Iterator[list[Span]]:
+    find, anywhere = match
     position, before = 0, -1
     while position <= len(raw):
-        spans = match(_ANYWHERE, raw, position, len(raw))
+        spans = find(anywhere, raw, position, len(raw))
         start, end = spans[0]
         if start < 0:
             return
@@ -190,13 +195,18 @@ def _count(raw: bytes, start: int, end: int) -> int:
 
 
 def _match(pattern: str, *, captures: bool = True) -> _Match:
-    match: _Match = _compiled(pattern, captures=captures)._regexp.Match
-    return match
+    compiled, anywhere = _compiled(pattern, captures=captures)
+    return compiled._regexp.Match, anywhere
 
 
 @cache
-def _compiled(pattern: str, *, captures: bool = True) -> Any:
+def _compiled(pattern: str, *, captures: bool = True) -> tuple[Any, Any]:
+    import re2
+
     options = re2.Options()
     options.log_errors = False  # it would write to stderr, bypassing our log
     options.never_capture = not captures  # to locate a group costs another run over the text
-    return re2.compile(pattern, options)
+    try:
+        return re2.compile(pattern, options), re2._Anchor.UNANCHORED
+    except re2.error as error:
+        raise _Rejected(error.args[0].decode("utf-8", "replace")) from error

@@ -24,7 +24,7 @@ class Filters:
 
     def __init__(self, exclude: Sequence[Pattern], include: Sequence[Pattern]) -> None:
         self._excludes = searcher(exclude)
-        self._includes = searcher(include or ("",))
+        self._includes = searcher(include) if include else lambda path: True
 
     def let_through(self, path: str) -> bool:
         return self._includes(path) and not self._excludes(path)

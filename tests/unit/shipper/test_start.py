@@ -106,12 +106,12 @@ def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -
     assert len(modules) <= 342
 
 
-def test_a_run_to_kafka_loads_no_openssl_unless_it_is_used(config: Path) -> None:
+def test_a_run_to_kafka_loads_neither_openssl_nor_re2_unless_they_are_used(config: Path) -> None:
     with config.open("a") as file:
         file.write(TO_KAFKA)
     modules = all_loaded("run", "--once", "-c", str(config))
     assert "confluent_kafka" in modules
-    assert modules & {"_ssl", "_hashlib", "asyncio"} == set()
+    assert modules & {"_ssl", "_hashlib", "asyncio", "re2"} == set()
 
 
 def test_what_confluent_kafka_has_in_the_place_of_asyncio_loads_it_when_it_is_used() -> None:

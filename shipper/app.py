@@ -58,6 +58,7 @@ EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
 NEVER = float("inf")
+LOOK_INTERVAL = 0.1  # seconds between two looks at all beside the events, where steps of the loop follow each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,10 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     processing = Processing(queue, fit_for(config, metrics), None if disk is None else disk.put)
     pipeline = Pipeline(processing, queue, publisher, output, disk)
     context = _source_context(registrar, environment, metrics, pipeline, containers, pulse)
-    pending = config.queue.mem.pending_bytes
+    options = CrawlerOptions(first_start, config.read_interval, config.queue.mem.pending_bytes)
     watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
-    made = make_source(inputs, context, CrawlerOptions(first_start, pending_bytes=pending), wake, watcher)
-    loop = Loop(made.source, pipeline, registrar, metrics, clock, wake)
+    made = make_source(inputs, context, options, wake, watcher)
+    loop = Loop(made.source, pipeline, context, wake, config.read_interval)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, made.replace_inputs, clock, containers.first)
     containers.connect(reloader, made.files, input_factory.refused)
@@ -288,8 +289,12 @@ def run(
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
         observed = Observed(app.metrics, app.source)
+        looks_at = clock.monotonic()
         while not ending.is_due and not app.loop.finished:
-            app.loop.step(wait=service.longest_wait(LONGEST_WAIT))
+            app.loop.step(wait=service.longest_wait(LOOK_INTERVAL if clock.monotonic() < looks_at else LONGEST_WAIT))
+            if (now := clock.monotonic()) < looks_at:
+                continue
+            looks_at = now + LOOK_INTERVAL
             app.reloader.step()
             app.containers.step()
             app.summary.step()

@@ -3,42 +3,35 @@
 Two busy Python threads contend for the interpreter lock; one thread that does both in turn is faster and simpler
 (measured: ARCHITECTURE.md, "Speed"). Whatever waits (fsync, network, compression) runs on threads that do so without
 the lock: the registrar's and librdkafka's.
+
+A wake-up costs more than twenty lines. So there is a rhythm: after a step that read something, and while something is
+in flight, the next step begins an interval later, and takes what has come until then, lines and reports, together.
 """
 
-from registry.registrar import Registrar
-from shipper.clock import Clock
 from shipper.event import TRUNCATED, Batch
-from shipper.metrics import Metrics
 from shipper.pipeline.pipeline import Pipeline
-from shipper.source.base import BatchSource
+from shipper.source.base import BatchSource, SourceContext
 from shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024
-LONGEST_WAIT = 1.0
-# How late an acknowledgement may be taken in: the client sends by itself meanwhile, and each wake-up costs more than
-# the report.
-REPORTS_INTERVAL = 0.02
+LONGEST_WAIT = 2.0
+# Seconds until the loop notices a `wake` while it waits in the client, which a report ends at once.
+REPORTS_WAIT = 0.1
 
 
 class Loop:
-    """`wake` is set by the watcher, the registrar and signals."""
+    """`wake` is set by other threads and by signals, and watches the descriptors of file events. `interval`: seconds
+    from a step that read something to the next."""
 
     def __init__(
-        self,
-        source: BatchSource,
-        pipeline: Pipeline,
-        registrar: Registrar,
-        metrics: Metrics,
-        clock: Clock,
-        wake: Wake,
+        self, source: BatchSource, pipeline: Pipeline, context: SourceContext, wake: Wake, interval: float
     ) -> None:
         self._source = source
         self._pipeline = pipeline
-        self._registrar = registrar
-        self._metrics = metrics
-        self._clock = clock
+        self._registrar, self._metrics, self._clock = context.registrar, context.metrics, context.clock
         self._wake = wake
-        self.stepped = clock.monotonic()  # when the last step began
+        self._interval = interval
+        self.stepped = self._clock.monotonic()  # when the last step began
 
     def step(self, *, reading: bool = True, wait: float = LONGEST_WAIT) -> None:
         """Do one round: check files, read some, publish, take in acknowledgements; then wait for at most `wait`
@@ -47,12 +40,13 @@ class Loop:
         self.stepped = self._clock.monotonic()
         if self._registrar.failure is not None:
             raise self._registrar.failure
+        has_read = False
         if reading:
             self._source.step()
-            self._read()
+            has_read = self._read()
         self._pipeline.step()
         if not self.finished:
-            self._wait(wait, reading=reading)
+            self._wait(wait, reading=reading, has_read=has_read)
 
     @property
     def drained(self) -> bool:
@@ -64,13 +58,16 @@ class Loop:
         """True if the source is finished, and everything is resolved."""
         return self._pipeline.drained and self._source.finished
 
-    def _read(self) -> None:
-        if not self._pipeline.has_room:
-            return
-        for batch in self._source.read(BYTES_A_STEP):
-            self._put(batch)
-            if not self._pipeline.has_room:
-                return
+    def _read(self) -> bool:
+        """Return whether there was something to read."""
+        has_read = False
+        if self._pipeline.has_room:
+            for batch in self._source.read(BYTES_A_STEP):
+                has_read = True
+                self._put(batch)
+                if not self._pipeline.has_room:
+                    break
+        return has_read
 
     def _put(self, batch: Batch) -> None:
         metrics, messages, counts = self._metrics, batch.messages, batch.source.counts
@@ -83,7 +80,7 @@ class Loop:
             metrics.events_truncated += sum(TRUNCATED in flags for flags in messages.flags.values())
         self._pipeline.put(batch)
 
-    def _wait(self, longest: float, *, reading: bool) -> None:
+    def _wait(self, longest: float, *, reading: bool, has_read: bool) -> None:
         pipeline = self._pipeline
         # Without room nothing is read, and files that are polled would keep the loop busy for nothing.
         can_read = reading and pipeline.has_room
@@ -92,6 +89,9 @@ class Loop:
             longest = min(longest, self._source.next_wake(reading=can_read))
         # Not while something is written to disk: that makes room and wakes the loop, which a poll would not notice.
         if pipeline.in_flight and (not can_read or pipeline.awaits_reports) and not pipeline.is_writing:
-            pipeline.output.poll(min(longest, REPORTS_INTERVAL))
+            pipeline.output.poll(min(longest, REPORTS_WAIT))
         elif longest > 0:
-            self._wake.wait(min(longest, REPORTS_INTERVAL) if pipeline.in_flight else longest)
+            if has_read or pipeline.in_flight:
+                self._wake.pause(min(longest, self._interval))
+            else:
+                self._wake.wait(longest)

@@ -13,6 +13,8 @@ class Wake:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
+        self._alone = select.poll()
+        self._alone.register(self._fd, select.POLLIN)
         self._watched: dict[int, Callable[[], None]] = {}
 
     def set(self) -> None:
@@ -36,6 +38,10 @@ class Wake:
         for fd, _ in self._poll.poll(timeout * 1000):
             if fd != self._fd:
                 self._report(fd)
+
+    def pause(self, timeout: float) -> None:
+        """Wait until it is set, or `timeout` seconds have passed, whatever the watched descriptors have meanwhile."""
+        self._alone.poll(timeout * 1000)
 
     def _report(self, fd: int) -> None:
         ready = self._watched[fd]

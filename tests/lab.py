@@ -44,6 +44,7 @@ from tests.killed import copy_at_an_instant
 
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0
+READ_INTERVAL = 0.025
 SHUTDOWN_TIMEOUT = 30.0
 LATE = 1.0  # real seconds that threads may take on a loaded machine,
 LOOKS = 200  # and no fewer steps: the machine may have stood still meanwhile
@@ -66,6 +67,7 @@ class Lab:
         self.scanner: dict[str, Any] = {}
         self.input: dict[str, Any] = {}
         self.flush = 1.0
+        self.read_interval = READ_INTERVAL
         self.queue_events = 0
         self.disk_queue: DiskQueueConfig | None = None
         self.bytes_lost = 0
@@ -150,6 +152,7 @@ class Lab:
             ),
             output=OutputConfig(console=ConsoleOutputConfig()),
             registry=RegistryConfig(flush=self.flush),
+            read_interval=self.read_interval,
             queue=QueueConfig(
                 mem=MemQueue(events=self.queue_events) if self.queue_events else MemQueue(), disk=self.disk_queue
             ),

@@ -113,7 +113,7 @@ class Room:
         self._inputs = [Input(config, AGENT, {}, 1000, clock, self.registrar.note)]
         self.inputs = ActiveInputs(self._inputs)
         (self.spec,) = self.inputs.specs.values()
-        self.scheduler = Scheduler(self.watcher, clock)
+        self.scheduler = Scheduler(self.watcher, clock, 0.025)
         states, specs = self.registrar.states.values(), self.inputs.specs
         self.entries = RegistryEntries(states, self.registrar, clock, self.metrics, specs)
         self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)

@@ -30,12 +30,11 @@ from config.shipper.inputs import (
     StateChangeConfig,
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
-from config.shipper.keystore import FILE as KEYSTORE
 from config.shipper.keystore import KeystoreConfig, secrets_of
 from config.shipper.logs import LoggingConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
-from config.shipper.own_output import reads_own_log, reads_own_output, reads_own_topic
+from config.shipper.own_output import DATA_FILES, REGISTRY_FILES, reads_own_log, reads_own_output, reads_own_topic
 from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.queues import MemQueue, QueueConfig
@@ -101,10 +100,6 @@ class PrecisionConfig:
     def check(self) -> Iterator[Finding]:
         if self.precision != "millisecond":
             yield "precision", "must be millisecond, as all records have it"
-
-
-# They are described in the docstring of registry/store.py.
-REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp", "recent.ndjson")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +204,18 @@ class ShipperConfig:
         metadata={
             "key": ("shipper.shutdown_timeout", "filebeat.shutdown_timeout"),
             "doc": "How long a stop waits for records in flight.",
+        },
+    )
+    read_interval: Duration = field(
+        default=0.023,
+        metadata={
+            "since": "0.2",
+            "key": "shipper.read_interval",
+            "doc": "Seconds from one look at files that are written to all the time to the next: lines that come"
+            " meanwhile leave together, which costs less, half of it later on average. Lines after a pause leave at"
+            " once.",
+            "min": 0.001,
+            "max": 1.0,
         },
     )
     logging: LoggingConfig = field(default_factory=LoggingConfig)
@@ -327,15 +334,7 @@ class ShipperConfig:
     def written(self) -> dict[str, str]:
         """Return every file that the shipper itself writes -> the option that names it."""
         registry = os.path.join(self.path.data, self.registry.path)
-        kept = (
-            "dead_letter.ndjson",
-            "dead_letter-*.ndjson",
-            "dead_letter.resending.ndjson",
-            "agent_id",
-            "first_start",
-            KEYSTORE,
-        )
-        files = {os.path.join(self.path.data, name): "path.data" for name in kept}
+        files = {os.path.join(self.path.data, name): "path.data" for name in DATA_FILES}
         files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
         queue = (self.queue.disk and self.queue.disk.path) or os.path.join(self.path.data, "diskqueue")
         files |= {os.path.join(queue, name): "the queue on disk" for name in ("id", "lock", "*.seg")}

@@ -10,9 +10,18 @@ from typing import Protocol, runtime_checkable
 
 from config.shipper.feeds.base import AnyInput, feeds_of, files_of
 from config.shipper.inputs import ScannerConfig
+from config.shipper.keystore import FILE as KEYSTORE
 from config.text import globs
 from config.text.checks import Finding
 from config.text.patterns import searcher
+
+# Below path.data,
+DATA_FILES = (
+    *("dead_letter.ndjson", "dead_letter-*.ndjson", "dead_letter.resending.ndjson"),
+    *("agent_id", "first_start", KEYSTORE),
+)
+# and in the registry's directory, where the docstring of registry/store.py describes them.
+REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp", "recent.ndjson")
 
 
 @runtime_checkable

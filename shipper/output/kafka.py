@@ -249,7 +249,7 @@ class KafkaOutput:
             self.in_flight -= 1
             if self._shares is not None:
                 self._shares.remove(flight.batch, flight.topics)
-            if flight.sendable != []:
+            if self.errors.any_reported and flight.sendable != []:
                 self.errors.recovered(flight.topics)
                 self._metrics.topics_waiting = self.errors.topics_waiting
             self._deliveries.delivered(flight.batch, flight.rejected)

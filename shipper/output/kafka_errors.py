@@ -193,6 +193,11 @@ class ErrorReporter:
         files = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else paths[0]
         return f"Kafka ({self._where(topic)}): no answer for half a minute about records of {files}; {_NO_LEADER}"
 
+    @property
+    def any_reported(self) -> bool:
+        """True if `recovered` has something to do."""
+        return self.failing or bool(self._present or self._reported)
+
     def recovered(self, topics: Topics | None = None) -> None:
         """Called when events of these topics were delivered; None: of all that were reported."""
         self._present.clear()

@@ -41,12 +41,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CrawlerOptions:
-    """`first_start`: unix time of the agent's first start; `most_open`: files that may be open at once;
-    `pending_bytes`: the option of that name."""
+    """`first_start`: unix time of the agent's first start; `read_interval` and `pending_bytes`: the options of these
+    names; `most_open`: files that may be open at once."""
 
     first_start: float = 0.0
-    most_open: int = 2**31
+    read_interval: float = 0.023
     pending_bytes: int = 2**31
+    most_open: int = 2**31
 
 
 class Crawler:
@@ -66,7 +67,7 @@ class Crawler:
         self._inputs = ActiveInputs(inputs)
         specs = self._inputs.specs
         # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
-        self._scheduler = scheduler = Scheduler(watcher, clock, one_by_one=once)
+        self._scheduler = scheduler = Scheduler(watcher, clock, options.read_interval, one_by_one=once)
         self._watcher = watcher
         self._clock, self._metrics, self._once = clock, metrics, once
         self._context = context
@@ -116,13 +117,14 @@ class Crawler:
         return self._reading.read(budget)
 
     def next_wake(self, *, reading: bool) -> float:
-        self._due = min(
-            self._survey.next_step,
-            self._closer.next_step,
-            self._copies.next_check,
-            self._deletions.next_step,
-            self._cleaning.next_step,
-        )
+        if self._may_be_due:  # else what was due later is so still: reading changes nothing of it
+            self._due = min(
+                self._survey.next_step,
+                self._closer.next_step,
+                self._copies.next_check,
+                self._deletions.next_step,
+                self._cleaning.next_step,
+            )
         longest = max(self._due - self._clock.monotonic(), 0.0)
         return min(longest, self._reading.next_read) if reading else longest
 

@@ -58,12 +58,15 @@ class Crawlers:
             crawler.step()
 
     def read(self, budget: int) -> Iterator[Batch]:
+        return self.crawlers[0].read(budget) if len(self.crawlers) == 1 else self._read_in_turn(budget)
+
+    def _read_in_turn(self, budget: int) -> Iterator[Batch]:
         self._next = (self._next + 1) % len(self.crawlers)
         for crawler in (*self.crawlers[self._next :], *self.crawlers[: self._next]):
             yield from crawler.read(budget // len(self.crawlers))
 
     def next_wake(self, *, reading: bool) -> float:
-        return min(crawler.next_wake(reading=reading) for crawler in self.crawlers)
+        return min([crawler.next_wake(reading=reading) for crawler in self.crawlers])
 
     def status(self) -> SourceStatus:
         return SourceStatus.together([crawler.status() for crawler in self.crawlers])

@@ -119,14 +119,19 @@ class StdinSource:
     """Used by the reading thread only."""
 
     def __init__(
-        self, harvester: Harvester, watcher: StreamWatcher, context: SourceContext, *, pending_bytes: int = sys.maxsize
+        self,
+        harvester: Harvester,
+        watcher: StreamWatcher,
+        context: SourceContext,
+        read_interval: float = 0.023,
+        pending_bytes: int = sys.maxsize,
     ) -> None:
         clock, metrics = context.clock, context.metrics
         self._harvester = harvester
         self._watcher = watcher
         self._metrics = metrics
         self._problems = Problems()
-        self._scheduler = Scheduler(watcher, clock)
+        self._scheduler = Scheduler(watcher, clock, read_interval)
         pending = PendingBytes(pending_bytes, metrics, clock)
         running = {harvester.key: harvester}
         hooks = ReadHooks(self._failed)

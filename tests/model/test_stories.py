@@ -6,9 +6,8 @@ from pathlib import Path
 
 from config.shipper.model import DeleteConfig
 from registry.load import read
-from shipper.source.reading.scheduler import POLL_INTERVAL
 from tests.builders import multiline
-from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
+from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, READ_INTERVAL, Lab
 
 
 def test_lines_arrive_as_they_are_written(lab: Lab) -> None:
@@ -210,7 +209,7 @@ def test_while_the_destination_is_unreachable_no_more_is_read_than_fits_into_the
     lab.start()
     lab.destination.holding = True
     for _ in range(50):
-        lab.step(POLL_INTERVAL, wait=0.001)
+        lab.step(READ_INTERVAL, wait=0.001)
     assert 40_000 < lab.running.metrics.events_read < 60_000
     lab.destination.holding = False
     lab.calm_down()

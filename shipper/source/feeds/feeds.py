@@ -95,13 +95,19 @@ class Feeds:
                 feed.step()
 
     def read(self, budget: int) -> Iterator[Batch]:
+        return self._read_in_turn(budget) if self._running else self.files.read(budget)
+
+    def _read_in_turn(self, budget: int) -> Iterator[Batch]:
         sources = [self.files, *(feed for running in self._running.values() for feed in running.reading)]
         self._next = (self._next + 1) % len(sources)
         for source in (*sources[self._next :], *sources[: self._next]):
             yield from source.read(budget // len(sources))
 
     def next_wake(self, *, reading: bool) -> float:
-        wait = min(source.next_wake(reading=reading) for source in (self.files, *self._all))
+        wait = self.files.next_wake(reading=reading)
+        if not self._running:
+            return wait
+        wait = min([wait, *(feed.next_wake(reading=reading) for feed in self._all)])
         retries = [running.retry_at for running in self._running.values() if running.is_due]
         return max(min([wait, *(retry - self._clock.monotonic() for retry in retries)]), 0.0)
 

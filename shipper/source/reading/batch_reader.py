@@ -22,7 +22,7 @@ from shipper.source.reading.waiting_sizes import look_at_size
 
 # So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
 # others wait long enough, the more so if processors work on it.
-READS_AT_ONCE = 4
+READS_AT_ONCE = 32
 # Files that wait for room in the pipeline and are looked at before these reads: the others have their turn later.
 LOOKS_AT_ONCE = 256
 LOOK_AGAIN = 0.02  # seconds, if there are more

@@ -2,7 +2,7 @@
 
 A harvester is in one of these places:
 - ready: it has something to read; ready ones are taken in turn, one read each, so that a big file cannot starve others;
-- polled: it was written to a moment ago; it is read every `POLL_INTERVAL` without waiting for events;
+- polled: it is written to again and again; it is read in a rhythm, without waiting for events;
 - idle: it has nothing to read until the watcher or a scan gives a hint;
 - awaiting a save: something about it must be saved in the registry before it is read further (a new id, a message
   that was ended by time).
@@ -22,7 +22,10 @@ from shipper.source.reading.harvester import Harvester
 
 NEVER = float("inf")
 MAX_PASSED = 100  # deadlines beyond as many as there are harvesters that the heap may still have
-POLL_INTERVAL = 0.004  # seconds between two reads of a polled file: half of it is the mean delay that it adds
+# In intervals of reading, the mean gap between two reads with data: a watched file is polled below this,
+BUSY_GAP = 1.25
+QUIET_GAP = 2.0  # a polled one watched above this,
+QUIET_AFTER = 12  # and as soon as there were no data for so long.
 
 
 class FileWatcher(Protocol):
@@ -35,9 +38,11 @@ class FileWatcher(Protocol):
 
 
 class Scheduler:
-    def __init__(self, watcher: FileWatcher, clock: Clock, *, one_by_one: bool = False) -> None:
-        """`one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
+    def __init__(self, watcher: FileWatcher, clock: Clock, interval: float, *, one_by_one: bool = False) -> None:
+        """`interval`: seconds between two reads of a polled file: half of it is the mean delay that it adds.
+        `one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
         age; for a replay, where the delay of small files does not matter."""
+        self._interval = interval
         self._watcher = watcher
         self._clock = clock
         self._one_by_one = one_by_one
@@ -50,7 +55,7 @@ class Scheduler:
         self._deadlines: list[tuple[float, int, Harvester]] = []  # a heap; a deadline may have moved since
         self._timed: dict[Harvester, float] = {}  # the deadline in the heap that counts
         self._number = count()  # harvesters cannot be compared
-        self._looked_at = 0.0
+        self._look_at = 0.0  # the polled ones
 
     def wake(self, harvester: Harvester) -> None:
         """The file may have something to read. Waking it twice does no harm."""
@@ -110,7 +115,7 @@ class Scheduler:
     def park(self, harvester: Harvester) -> None:
         """Park a harvester that is at its end: it is read again soon while it is polled, else after a hint."""
         self._time_message(harvester)
-        if harvester.activity.is_busy:
+        if self._is_busy(harvester):
             self._watcher.unwatch_file(harvester.key)
             self._polled[harvester] = None
         elif not self._watcher.is_watched(harvester.key):
@@ -158,17 +163,25 @@ class Scheduler:
         now = self._clock.monotonic()
         wait = 3600.0
         if self._polled:
-            wait = self._looked_at + POLL_INTERVAL - now
+            wait = self._look_at - now
         if self._deadlines:
             wait = min(wait, self._deadlines[0][0] - now)
         return max(wait, 0.0)
 
     def _read_polled(self) -> None:
         now = self._clock.monotonic()
-        if now - self._looked_at >= POLL_INTERVAL:
-            self._looked_at = now
+        if now >= self._look_at:
+            self._look_at = now + self._interval
             self._ready.update(self._polled)
             self._polled.clear()
+
+    def _is_busy(self, harvester: Harvester) -> bool:
+        """True if the file costs less when it is polled than when it is watched."""
+        activity, interval = harvester.activity, self._interval
+        limit = BUSY_GAP if self._watcher.is_watched(harvester.key) else QUIET_GAP
+        if activity.gap >= limit * interval:
+            return False
+        return self._clock.monotonic() - activity.read_at < QUIET_AFTER * interval
 
     def _time_message(self, harvester: Harvester) -> None:
         deadline = harvester.message_deadline

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,8 +15,7 @@ from config.shipper.processors.dns import DnsConfig
 from config.shipper.queues import DiskQueueConfig
 from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.reader.log_file import READ_SIZE
-from shipper.source.reading.scheduler import POLL_INTERVAL
-from tests.lab import CHECK_INTERVAL, LONG, Lab
+from tests.lab import CHECK_INTERVAL, LONG, READ_INTERVAL, Lab
 from tests.name_servers import NameServer
 
 
@@ -34,8 +34,59 @@ def test_while_the_queue_is_full_a_hot_file_does_not_keep_the_loop_busy(lab: Lab
     for _ in range(10):
         lab.step(seconds=0)
     assert lab.running.metrics.events_read < 60_000
-    lab.step(seconds=10 * POLL_INTERVAL, wait=0.01)
+    lab.step(seconds=10 * READ_INTERVAL, wait=0.01)
     assert lab.destination.last_timeout == 0.01
+
+
+def seconds_of_step(lab: Lab, *, append_after: float = 0.0) -> float:
+    """Return how long a step took that could wait for long, while a line is appended after so many seconds."""
+    writer = threading.Timer(append_after, lab.append, ("a.log", "more\n")) if append_after else None
+    if writer is not None:
+        writer.start()
+    started = time.monotonic()
+    lab.running.loop.step(wait=LONG)
+    taken = time.monotonic() - started
+    if writer is not None:
+        writer.join()
+    lab.clock.advance(taken)
+    return taken
+
+
+@pytest.fixture
+def slow_rhythm(lab: Lab) -> Lab:
+    """A Lab whose agent has read a line, which was a moment ago, and has nothing to do."""
+    lab.read_interval = 0.5
+    lab.ship("a.log", "one")
+    lab.calm_down()
+    return lab
+
+
+def test_a_line_after_a_pause_is_read_at_once(slow_rhythm: Lab) -> None:
+    assert seconds_of_step(slow_rhythm, append_after=0.05) < LONG / 2
+    slow_rhythm.step()
+    assert slow_rhythm.messages[-1] == "more"
+
+
+def test_what_comes_soon_after_a_read_waits_for_the_next_turn_and_leaves_with_what_came_meanwhile(
+    slow_rhythm: Lab,
+) -> None:
+    slow_rhythm.append("a.log", "two\n")
+    seconds_of_step(slow_rhythm)  # notices it, or reads it already
+    slow_rhythm.append("a.log", "three\n")
+    assert seconds_of_step(slow_rhythm, append_after=0.05) >= 0.4
+    slow_rhythm.append("a.log", "four\n")
+    batches = len(slow_rhythm.records)
+    slow_rhythm.step()
+    assert slow_rhythm.messages[batches:] == ["more", "four"]
+
+
+def test_while_records_are_in_flight_reports_are_taken_in_once_an_interval(lab: Lab) -> None:
+    lab.read_interval = 0.2
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    assert 0.15 < max(seconds_of_step(lab) for _ in range(3)) < LONG / 2
 
 
 def test_while_the_queue_on_disk_is_written_to_the_loop_waits_for_that_and_not_for_the_output(lab: Lab) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from config.shipper.model import REGISTRY_FILES, InputConfig, ProspectorConfig, ScannerConfig
-from config.shipper.own_output import reads_own_output
+from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
+from config.shipper.own_output import REGISTRY_FILES, reads_own_output
 from registry.load import CHECKPOINT, LOG
 from tests.unit.config.conftest import Lab
 

@@ -7,7 +7,6 @@ from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.reader.log_file import READ_SIZE
 from shipper.source.identity.fingerprint import digest
-from shipper.source.reading.activity import BUSY_GAP, QUIET_AFTER, QUIET_GAP
 from shipper.source.reading.harvester import Harvester
 from tests.builders import multiline
 from tests.fakes import ManualClock
@@ -105,35 +104,6 @@ def test_without_once_a_file_is_never_finished(open_harvester: OpenHarvester) ->
     harvester = open_harvester(b"one\n")
     harvester.read()
     assert not harvester.finished
-
-
-def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> None:
-    for gap in gaps:
-        clock.advance(gap)
-        append(harvester, b"more\n")
-        harvester.read()
-
-
-def test_a_file_is_busy_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
-    harvester = open_harvester(b"one\n")
-    write_and_read(harvester, clock, BUSY_GAP * 0.5)
-    assert not harvester.activity.is_busy
-    write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50)
-    assert harvester.activity.is_busy
-    clock.advance(QUIET_AFTER * 1.01)
-    assert not harvester.activity.is_busy
-
-
-def test_one_long_pause_does_not_make_a_busy_file_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
-    harvester = open_harvester(b"one\n")
-    write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50, 1.0)
-    assert harvester.activity.is_busy
-
-
-def test_a_file_that_becomes_slower_becomes_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
-    harvester = open_harvester(b"one\n")
-    write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
-    assert not harvester.activity.is_busy
 
 
 def test_a_read_that_returns_all_that_there_is_needs_no_second_one_to_show_it(open_harvester: OpenHarvester) -> None:

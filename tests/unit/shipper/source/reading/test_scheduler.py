@@ -4,12 +4,13 @@ import pytest
 
 from registry.pending import SaveTicket
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import POLL_INTERVAL, Scheduler
+from shipper.source.reading.scheduler import BUSY_GAP, QUIET_AFTER, QUIET_GAP, Scheduler
 from tests.builders import batch, multiline
 from tests.fakes import ManualClock
 from tests.watches import Watches
 
 OpenHarvester = Callable[..., Harvester]
+INTERVAL = 0.025
 
 
 @pytest.fixture
@@ -19,16 +20,19 @@ def watches() -> Watches:
 
 @pytest.fixture
 def scheduler(watches: Watches, clock: ManualClock) -> Scheduler:
-    return Scheduler(watches, clock)
+    return Scheduler(watches, clock, INTERVAL)
 
 
-def activity(harvester: Harvester) -> None:
-    """Let data come again and again, without a pause."""
-    for _ in range(50):
+def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> None:
+    for gap in gaps:
+        clock.advance(gap)
         with open(harvester.state.path, "ab") as file:
             file.write(b"more\n")
         harvester.read()
-    assert harvester.activity.is_busy
+
+
+def make_busy(harvester: Harvester, clock: ManualClock) -> None:
+    write_and_read(harvester, clock, *[INTERVAL] * 50)
 
 
 def test_ready_ones_are_taken_in_turn(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:
@@ -63,27 +67,70 @@ def test_a_busy_file_is_polled_without_a_watch(
 ) -> None:
     busy = open_harvester(b"one\n")
     watches.files.add(busy.key)
-    activity(busy)
+    make_busy(busy, clock)
     scheduler.park(busy)
     assert not watches.files
     assert scheduler.next_ready() is busy
     scheduler.park(busy)
     assert scheduler.next_ready() is None
-    assert scheduler.idle_for == pytest.approx(POLL_INTERVAL)
-    clock.advance(POLL_INTERVAL)
+    assert scheduler.idle_for == pytest.approx(INTERVAL)
+    clock.advance(INTERVAL)
     assert scheduler.next_ready() is busy
+
+
+@pytest.mark.parametrize(
+    ("gaps", "is_watched", "stays_watched"),
+    [
+        ([INTERVAL], True, True),
+        ([BUSY_GAP * 0.9 * INTERVAL] * 50, True, False),
+        ([BUSY_GAP * 1.1 * INTERVAL] * 50, True, True),
+        ([QUIET_GAP * 0.9 * INTERVAL] * 50, False, False),
+        ([QUIET_GAP * 1.1 * INTERVAL] * 50, False, True),
+        ([*[INTERVAL] * 50, 1.0], False, False),
+    ],
+    ids=["one read", "often", "too rarely", "a little slower", "much slower", "one long pause"],
+)
+def test_a_file_is_polled_while_data_comes_often_enough(
+    scheduler: Scheduler,
+    watches: Watches,
+    open_harvester: OpenHarvester,
+    clock: ManualClock,
+    gaps: list[float],
+    is_watched: bool,
+    stays_watched: bool,
+) -> None:
+    file = open_harvester(b"one\n")
+    if is_watched:
+        watches.files.add(file.key)
+    write_and_read(file, clock, *gaps)
+    scheduler.park(file)
+    assert (file.key in watches.files) is stays_watched
+
+
+def test_a_polled_file_without_data_is_watched_again(
+    scheduler: Scheduler, watches: Watches, open_harvester: OpenHarvester, clock: ManualClock
+) -> None:
+    file = open_harvester(b"one\n")
+    make_busy(file, clock)
+    clock.advance(QUIET_AFTER * INTERVAL * 0.9)
+    scheduler.park(file)
+    assert not watches.files
+    clock.advance(QUIET_AFTER * INTERVAL * 0.2)
+    assert scheduler.next_ready() is file
+    scheduler.park(file)
+    assert watches.files == {file.key}
 
 
 def test_a_backlog_does_not_starve_a_busy_file(
     scheduler: Scheduler, open_harvester: OpenHarvester, clock: ManualClock
 ) -> None:
     big, busy = open_harvester(b"", name="big"), open_harvester(b"one\n", name="busy")
-    activity(busy)
+    make_busy(busy, clock)
     scheduler.park(busy)
     scheduler.wake(big)
     taken = []
     for _ in range(3):
-        clock.advance(POLL_INTERVAL / 2)
+        clock.advance(INTERVAL / 2)
         turn = scheduler.next_ready()
         assert turn is not None
         taken.append(turn)

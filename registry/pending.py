@@ -32,9 +32,8 @@ class SaveTicket:
         self._event.set()
 
 
-# Seconds from one write to the next: so much of what was acknowledged is sent again after a kill, at most. At 10 ms,
-# following 100 lines/s took a quarter more of the processor; at 25 ms a tenth.
-SHORTEST_PAUSE = 0.025
+# Seconds from one write to the next: so much of what was acknowledged is sent again after a kill, at most.
+SHORTEST_PAUSE = 0.04
 PAUSE_FOR_WORK = 19  # times as long as a write took, so that all of them take 5 % of a core at most
 
 
@@ -62,6 +61,7 @@ class Pending:
         self._unwritten: dict[str, FileState | None] = {}
         self._write_at: float | None = None  # for these
         self._next_write = 0.0  # not before
+        self._is_steady = False  # True if something was noted in the last pause
         self._is_refused = False  # True from a write that failed to the next flush
         self._retry_at: float | None = None
         self._deadline: float | None = None  # set when closing
@@ -76,7 +76,9 @@ class Pending:
             self._unwritten.update(entries)
             if self._write_at is None:
                 self._write_at = max(now, self._next_write)
-                must_wake = must_wake or now >= self._next_write  # before that it wakes by itself
+                is_paused = now < self._next_write
+                must_wake = must_wake or not (is_paused and self._is_steady)  # then it wakes by itself
+                self._is_steady = is_paused
         return must_wake
 
     def urge(self, states: Sequence[FileState], now: float) -> SaveTicket:
@@ -107,15 +109,15 @@ class Pending:
         return self.empty or (self._retry_at is not None and now >= self._deadline)
 
     def wait(self, now: float) -> float | None:
-        """Return the seconds until `take` is due, 0 for now, None when nothing waits. After a write, it is the end of
-        the pause even if nothing is to be written then: so the thread wakes once for a write, and no note has to wake
-        it before."""
+        """Return the seconds until `take` is due, 0 for now, None when nothing waits. While notes are steady, it is the
+        end of the pause after a write even if nothing is to be written yet: so the thread wakes once for a write, and
+        no note has to wake it before."""
         due = self._flush_at
         if due is None:
             return None
         if self._write_at is not None:
             due = min(due, self._write_at)
-        elif now < self._next_write:
+        elif now < self._next_write and self._is_steady:
             due = min(due, self._next_write)
         return max(0.0, due - now)
 

@@ -52,15 +52,27 @@ def test_writes_are_so_far_apart_that_they_take_little_of_the_processor() -> Non
     assert pending.wait(101.001) == pytest.approx(SHORTEST_PAUSE - 0.001)
 
 
-def test_the_thread_wakes_once_for_a_write_at_the_end_of_the_pause_and_no_note_wakes_it_before() -> None:
+def test_while_notes_are_steady_the_thread_wakes_once_for_a_write_and_no_note_wakes_it_before() -> None:
     pending = Pending(10.0, 1.0)
     pending.note({"a": A}, 100.0)
     pending.take_unwritten(100.0)
     pending.written(100.0, 100.0)
-    assert pending.wait(100.0) == pytest.approx(SHORTEST_PAUSE)
-    assert not pending.note({"a": NEWER}, 100.0 + SHORTEST_PAUSE / 2)
-    assert pending.wait(100.0 + SHORTEST_PAUSE) == 0
-    assert pending.take_unwritten(100.0 + SHORTEST_PAUSE) == {"a": NEWER}
+    assert pending.note({"a": A}, 100.0 + SHORTEST_PAUSE / 2)  # the first one in a pause
+    pending.take_unwritten(100.0 + SHORTEST_PAUSE)
+    pending.written(101.0, 101.0)
+    assert pending.wait(101.0) == pytest.approx(SHORTEST_PAUSE)
+    assert not pending.note({"a": NEWER}, 101.0 + SHORTEST_PAUSE / 2)
+    assert pending.wait(101.0 + SHORTEST_PAUSE) == 0
+    assert pending.take_unwritten(101.0 + SHORTEST_PAUSE) == {"a": NEWER}
+
+
+def test_where_notes_are_rare_the_thread_does_not_wake_for_the_end_of_a_pause() -> None:
+    pending = Pending(10.0, 1.0)
+    for now in (100.0, 100.5, 101.0):
+        assert pending.note({"a": A}, now)
+        pending.take_unwritten(now)
+        pending.written(now, now)
+        assert pending.wait(now) == pytest.approx(110.0 - now)
 
 
 def test_a_pause_without_notes_ends_and_the_next_note_wakes_the_thread() -> None:

@@ -86,16 +86,16 @@ class Directory:
         known = self._matching.get(segment.text)
         if known is None:
             matches = segment.regex.fullmatch
-            matched = sorted(filter(matches, self._ending_with(segment.ending)))
+            matched = sorted(filter(matches, self._ending_with(long_ending(segment))))
             known = self._matching[segment.text] = [(name, self._names[name]) for name in matched]
         return known
 
     def _ending_with(self, ending: str) -> Iterable[str]:
-        """Return the names that end so, or all of them: with one pattern for each of thousands of containers, a look at
-        each name for each pattern would take seconds."""
-        length = len(ending)
-        if length < LONG_ENDING:
+        """Return the names that end so: with one pattern for each of thousands of containers, a look at each name for
+        each pattern would take seconds."""
+        if not ending:
             return self._names
+        length = len(ending)
         index = self._by_ending.get(length)
         if index is None:
             index = self._by_ending[length] = {}
@@ -201,6 +201,11 @@ class Directory:
         self._trail.update(None, again=full)
         self._reliable = False
         return self._replace({}, bool(self._names))
+
+
+def long_ending(segment: Wildcard) -> str:
+    """Return what all names that the segment matches end with; nothing if that is so short that many others do."""
+    return segment.ending if len(segment.ending) >= LONG_ENDING else ""
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
-from config.text.globs import AnyDepth, FixedName, PathPattern, Segment
-from shipper.source.discovery.directory import Directory, Kind
+from config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Wildcard
+from shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, long_ending
 from shipper.source.discovery.symlinks import FileKey, Place, Symlinks
 
 NO_HINTS: Mapping[Place, int] = MappingProxyType({})
@@ -60,6 +60,7 @@ class Tree:
         self._all = directories
         self._versions: dict[str, int] = {}  # those of the last walk
         self._walked: dict[str, Directory] = {}
+        self._endings: set[Place] = set()
 
     def refresh(self, *, full: bool, again: bool = False) -> bool:
         """List what has changed; True if a walk would give anything new."""
@@ -78,11 +79,18 @@ class Tree:
             self._walked[path] = directory
         return directory
 
-    def finish_walk(self) -> None:
-        """End a walk along all patterns: forget the directories that none of them led to."""
+    def matching(self, path: str, segment: Wildcard) -> list[tuple[str, DirectoryEntry]]:
+        """Return what a pattern's segment matches in a directory."""
+        self._endings.add((path, long_ending(segment)))
+        return self.directory_at(path).matching(segment)
+
+    def finish_walk(self) -> set[Place]:
+        """End a walk along all patterns: forget the directories that none of them led to. Return in which directories
+        names were searched, with how these end."""
         self.directories = self._walked
         self._versions = {path: directory.version for path, directory in self._walked.items()}
-        self._walked = {}
+        endings, self._walked, self._endings = self._endings, {}, set()
+        return endings
 
     def places(self, pattern: PathPattern) -> Iterator[Stop]:
         """Yield the directories in which the pattern's last segment is searched. Some may not exist."""
@@ -99,8 +107,7 @@ class Tree:
             for below in self._below(place):
                 yield from self._descend(below, remaining)
         else:
-            directory = self.directory_at(place[0])
-            for name, entry in directory.matching(segment):
+            for name, entry in self.matching(place[0], segment):
                 if entry.kind in (Kind.DIRECTORY, Kind.LINK):
                     yield from self._descend(_into(place, name, entry.kind), remaining)
 
@@ -111,6 +118,7 @@ class Tree:
         while real or links:
             here = real.pop() if real else links.pop()
             directory = self.directory_at(here[0])
+            self._endings.add((here[0], ""))
             if directory.key is None or directory.key in seen:
                 continue
             seen.add(directory.key)

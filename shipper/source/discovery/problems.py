@@ -1,7 +1,7 @@
 """The current problems of paths, in words; each is reported once, and again only if it was solved meanwhile."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from logs.folding import EACH
 
@@ -49,7 +49,7 @@ class Problems:
         not read, keeps its problem until it was read."""
         _note(self._of_reads, path, problem)
 
-    def keep(self, present: set[str]) -> None:
+    def keep(self, present: Container[str]) -> None:
         """Forget the problems of files that no longer exist."""
         self._of_files, self._of_reads = (
             {path: problem for path, problem in problems.items() if path in present}

@@ -37,13 +37,14 @@ class ScanOptions:
 @dataclass(slots=True)
 class Listing:
     """The result of a scan: files by key, so that links to one file count once; `problems` in words, by path, of what
-    cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; and the `places` to
-    watch, in one of which anything new appears first."""
+    cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; the `places` to
+    watch, in one of which anything new appears first; and the `endings` of names that patterns search, by directory."""
 
     files: dict[FileKey, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     unmatched: dict[str, str] = field(default_factory=dict)
     places: set[Place] = field(default_factory=set)
+    endings: set[Place] = field(default_factory=set)
 
 
 class Scanner:
@@ -102,10 +103,10 @@ class Scanner:
         search = _Search(self._tree, self._probes, self._filters, self._options, self._listing)
         for pattern in self._patterns:
             search.follow(pattern)
-        self._tree.finish_walk()
+        listing = search.listing
+        listing.endings = self._tree.finish_walk()
         self._probes = search.probes
         self._unsettled = search.unsettled
-        listing = search.listing
         listing.problems |= self._invalid_patterns
         for directory in self._tree.directories.values():
             listing.places.update(directory.places)
@@ -148,9 +149,8 @@ class _Search:
             if isinstance(pattern.last, FixedName):
                 self._probe(os.path.join(path, pattern.last.name), linked, literal=pattern.is_literal)
                 continue
-            directory = self._tree.directory_at(path)
-            for name, entry in directory.matching(pattern.last):
-                self._take_entry(directory, name, entry, linked)
+            for name, entry in self._tree.matching(path, pattern.last):
+                self._take_entry(self._tree.directory_at(path), name, entry, linked)
         if not self._matched:
             self.listing.unmatched[pattern.path] = self._why_nothing(pattern)
 

@@ -6,17 +6,19 @@ watch at every scan, and everything every few minutes, because events get lost.
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from weakref import WeakValueDictionary
 
 from logs.folding import EACH
 from shipper.source.base import SourceContext, each
+from shipper.source.discovery.dependents import Dependents
 from shipper.source.discovery.directory_tree import NO_HINTS, Directories
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.symlinks import ANY_NAME, Missed, Place
+from shipper.source.discovery.symlinks import Missed, Place
 from shipper.source.discovery.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ MISSED = (
 )
 
 Candidate = tuple[InputSpec, ScannedFile]
+NOTHING = Listing()
 
 
 class Survey:
@@ -49,14 +52,18 @@ class Survey:
         self._clock, self._metrics = context.clock, context.metrics
         self._once, self._progressed = context.once, context.progressed
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
-        self._directories: dict[object, Directories] = {}  # by filters
+        self._first_due = NEVER
+        self._directories: WeakValueDictionary[object, Directories] = WeakValueDictionary()  # by filters
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
-        self._names: dict[str, set[str]] = {}  # to watch, by directory
+        self._found: dict[InputSpec, dict[FileKey, Candidate]] = {}  # what the listings have
+        self._dependents = Dependents()
         self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns that no file matches
         self._is_changed = False
+        self.resends_touched = False  # an input has `resend_on_touch`
         self._discontinued: set[str] = set()  # paths at which the last scan found no immediate successor
         self._listed: dict[FileKey, Candidate] = {}
+        self._seen_since: dict[FileKey, Candidate] = {}  # what `look_again` saw of files that are listed
         self._began = self._worked_before = self._paused_until = 0.0
         self._full_scan_at = 0.0
         self.was_full_scan = False
@@ -65,22 +72,18 @@ class Survey:
     def replace(self, inputs: Iterable[InputSpec]) -> None:
         """Scan for these inputs from now on. What is known of those that stay is kept; `candidates` changes with the
         next scan."""
-        specs = list(inputs)
-        self._due = {spec: self._due.get(spec, 0.0) for spec in specs}
-        self._directories = {
-            filters: self._directories.get(filters) or Directories(progressed=self._progressed)
-            for filters in {spec.filters for spec in specs}
-        }
-        self._scanners = {
-            spec: self._scanners.get(spec) or spec.scanner(self._directories[spec.filters]) for spec in specs
-        }
-        self._listings = {spec: self._listings[spec] for spec in specs if spec in self._listings}
-        self._unmatched_since = {spec: since for spec, since in self._unmatched_since.items() if spec in self._due}
+        before, self._due = self._due, {spec: self._due.get(spec, 0.0) for spec in inputs}
+        for spec in [spec for spec in before if spec not in self._due]:
+            self._note(spec, NOTHING)
+            del self._scanners[spec], self._listings[spec], self._found[spec]
+            self._unmatched_since.pop(spec, None)
+        for spec in [spec for spec in self._due if spec not in before]:
+            directories = self._directories.setdefault(spec.filters, Directories(progressed=self._progressed))
+            self._scanners[spec] = spec.scanner(directories)
+            self._listings[spec], self._found[spec] = NOTHING, {}
+        self._first_due = min(self._due.values(), default=NEVER)
+        self.resends_touched = any(spec.config.prospector.scanner.resend_on_touch for spec in self._due)
         self._is_changed = True
-
-    @property
-    def inputs(self) -> Collection[InputSpec]:
-        return self._due.keys()
 
     @property
     def candidates(self) -> Mapping[FileKey, Candidate]:
@@ -98,8 +101,7 @@ class Survey:
     @property
     def next_step(self) -> float:
         """Monotonic time of the next scan that is due."""
-        due = min(self._due.values(), default=NEVER)
-        return min(due, self._paused_until) if self.wants_scan else due
+        return min(self._first_due, self._paused_until) if self.wants_scan else self._first_due
 
     @property
     def wants_scan(self) -> bool:
@@ -114,20 +116,20 @@ class Survey:
         """Scan the inputs that are due; True if there were any. Raises nothing about files."""
         now = self._clock.monotonic()
         requested = self.wants_scan and now >= self._paused_until
-        if not requested and now < min(self._due.values(), default=NEVER):
+        if not requested and now < self._first_due:
             return False
-        due = [spec for spec, deadline in self._due.items() if requested or deadline <= now]
         self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
-        is_asked = self._is_requested or full
-        hints = self._scan_begins(full=full) if requested else NO_HINTS
-        is_partial = bool(hints) and not is_asked and all(name != ANY_NAME for _, name in hints)
-        is_partial = is_partial and all(deadline > now for deadline in self._due.values())
+        of_all, hints = full, NO_HINTS
+        if requested:
+            is_asked, hints = self._is_requested, self._scan_begins(full=full)
+            of_all = full or is_asked or not hints
         if full:
             self._full_scan_at = now + FULL_SCAN_EVERY
-            due = list(self._due)
-        for spec in () if is_partial else due:
-            self._due[spec] = NEVER if self._once else now + spec.check_interval
-        self._scan(due, hints, full=full, is_partial=is_partial)
+        timed = self._take_timed(now, of_all=of_all)
+        due = dict.fromkeys(timed) | ({} if of_all else self._dependents.of(hints))
+        if not due:
+            return False
+        self._scan(due, hints, full=full, is_partial=not timed)
         kind, files = "full scan" if full else "scan", sum(len(listing.files) for listing in self._listings.values())
         logger.debug("%s of %d inputs: %d files, %.3f s", kind, len(due), files, self._clock.monotonic() - now)
         return True
@@ -144,19 +146,35 @@ class Survey:
         self.was_full_scan = full
         self._scan(list(self._due), self._scan_begins(full=full), full=full)
 
+    def scan_due(self) -> None:
+        """Scan the inputs whose time has come, as it has for new ones: the files of the others are as they were."""
+        self.was_full_scan = False
+        self._scan(self._take_timed(self._clock.monotonic()), NO_HINTS, full=False)
+
+    def _take_timed(self, now: float, *, of_all: bool = False) -> list[InputSpec]:
+        """Return the inputs whose time has come, or all of them, and note when it comes again."""
+        timed = [spec for spec, deadline in self._due.items() if of_all or deadline <= now]
+        for spec in timed:
+            self._due[spec] = NEVER if self._once else now + spec.check_interval
+        self._first_due = min(self._due.values(), default=NEVER)
+        return timed
+
     def _scan_begins(self, *, full: bool) -> Mapping[Place, int]:
         self._is_requested = False
         return self._watcher.scan_begins(full=full)
 
-    def _scan(self, due: list[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False) -> None:
+    def _scan(
+        self, due: Iterable[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False
+    ) -> None:
         self._began, self._worked_before = self._clock.monotonic(), self._clock.thread_time()
         changed, self._is_changed = self._is_changed, False
         for directories in self._directories.values():
             directories.begin_round(hints, is_partial=is_partial)
         for spec in due:
             listing = self._scanners[spec].scan(full=full)
-            changed = changed or listing is not self._listings.get(spec)
-            self._listings[spec] = listing
+            if listing is not self._listings[spec]:
+                changed = True
+                self._note(spec, listing)
             self._problems.of_scan(spec.id, listing.problems, self._unmatched(spec, listing))
         if not self._once:
             self._watch_directories(is_changed=changed)
@@ -164,6 +182,11 @@ class Survey:
         if changed:
             self._merge()
         self._report_missed(before)
+
+    def _note(self, spec: InputSpec, listing: Listing) -> None:
+        self._dependents.replace(spec, self._listings[spec], listing)
+        self._listings[spec] = listing
+        self._found[spec] = {key: (spec, scanned) for key, scanned in listing.files.items()}
 
     def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
         """Return the patterns that no file matches, with the reason. One that had a match is left out for the time
@@ -180,30 +203,24 @@ class Survey:
     def _merge(self) -> None:
         listed: dict[FileKey, Candidate] = {}
         for spec in self._due:
-            for key, scanned in self._listings[spec].files.items():
-                listed.setdefault(key, (spec, scanned))
+            for key, candidate in self._found[spec].items():
+                listed.setdefault(key, candidate)
         # What a scan did not inspect again may be older than what `look_again` saw since.
-        kept = {
-            key: self._candidates[key]
-            for key in listed
-            if self._listed.get(key) == listed[key] and key in self._candidates
-        }
+        before = self._listed
+        self._seen_since = {key: seen for key, seen in self._seen_since.items() if listed.get(key) == before[key]}
         self._listed = listed
-        self._candidates = listed | kept
+        self._candidates = listed | self._seen_since
         self._present = {scanned.path: key for key, (_, scanned) in listed.items()}
-        self._problems.keep({scanned.path for _, scanned in listed.values()})
+        self._problems.keep(self._present)
 
     def _watch_directories(self, *, is_changed: bool) -> None:
+        names = self._dependents.names
         if is_changed:
-            self._names = {}
-            for listing in self._listings.values():
-                for directory, name in listing.places:
-                    self._names.setdefault(directory, set()).add(name)
-            self._watcher.keep_directories(self._names)
+            self._watcher.keep_directories(names)
         moved = {path for directories in self._directories.values() for path in directories.symlinks.moved}
-        for directory in each({*self._watcher.unwatched(self._names), *moved}, self._progressed):
-            if directory in self._names:
-                self._watcher.watch_directory(directory, self._names[directory])
+        for directory in each({*self._watcher.unwatched(names), *moved}, self._progressed):
+            if directory in names:
+                self._watcher.watch_directory(directory, set(names[directory]))
 
     def _report_missed(self, before: Mapping[FileKey, Candidate]) -> None:
         """Report the files that were missed, without those that the paths name elsewhere in the same directory."""
@@ -243,7 +260,7 @@ class Survey:
                 self.request_scan()
                 continue
             if (status.st_dev, status.st_ino) == key:
-                self._candidates[key] = spec, ScannedFile.of(scanned.path, status)
+                self._candidates[key] = self._seen_since[key] = spec, ScannedFile.of(scanned.path, status)
             else:
                 self.request_scan()
 

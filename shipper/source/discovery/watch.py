@@ -163,7 +163,7 @@ class Watcher:
     def scan_begins(self, *, full: bool) -> Mapping[Place, int]:
         """Note that a scan of everything begins: later events ask for another one. A full scan makes up for lost
         events. Return the names that appeared, disappeared or are newly watched since the last one, each with the
-        number of times that it appeared; ANY_NAME is one of them."""
+        number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended."""
         self.wants_scan = False
         self.lost_events = self.lost_events and not full
         hints, self._hints = self._hints, Counter()
@@ -282,7 +282,8 @@ class Watcher:
             self._hint(watch.path, watch.names)
             return
         name = os.fsdecode(event.name)
-        self._hint(watch.path, {name, ANY_NAME}.intersection(watch.names), appeared=bool(event.mask & APPEARED))
+        if name in watch.names or ANY_NAME in watch.names:
+            self._hint(watch.path, (name,), appeared=bool(event.mask & APPEARED))
 
     def _hint(self, directory: str, names: Iterable[str], *, appeared: bool = False) -> None:
         for name in names:

@@ -60,8 +60,8 @@ class InputSwap:
         return {harvester.key for harvester in self._leaving} if self._leaving else set()
 
     def replace(self, inputs: list[Input]) -> None:
-        """Read these inputs from now on; inputs that are the very same objects stay as they are. Scans the paths at
-        once: only a file that is found again can be released."""
+        """Read these inputs from now on; inputs that are the very same objects stay as they are. Where files are to be
+        released, all paths are scanned at once: only a file that is found again can be."""
         removed = self._inputs.replace(inputs)
         specs = self._inputs.specs
         used = {harvester.source.input_id for harvester in self._open_files.running.values()}
@@ -70,11 +70,13 @@ class InputSwap:
             rules.learn(specs.values())
         self._problems.forget_scans(removed - specs.keys())
         self._survey.replace(specs.values())
-        self._survey.scan_now()
+        leaving = [running for running in self._open_files.running.values() if running.source.input_id in removed]
+        if leaving or self._copies.suspects:
+            self._survey.scan_now()
+        else:
+            self._survey.scan_due()
         self._copies.hand_over(removed, self._spec_of)
-        for harvester in self._open_files.running.values():
-            if harvester.source.input_id in removed and not self._is_nameless(harvester):
-                self._leaving[harvester] = None
+        self._leaving |= {harvester: None for harvester in leaving if not self._is_nameless(harvester)}
         self.step()
 
     def step(self) -> bool:

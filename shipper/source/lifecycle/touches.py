@@ -31,11 +31,7 @@ class Touches:
     @property
     def closed(self) -> list[FileKey]:
         """The closed files that a survey must look at: the event of a write does not show a touch."""
-        return [key for key in self._open_files.closed if self._is_wanted(key)] if self._is_used else []
-
-    @property
-    def _is_used(self) -> bool:
-        return any(spec.config.prospector.scanner.resend_on_touch for spec in self._survey.inputs)
+        return [key for key in self._open_files.closed if self._is_wanted(key)] if self._survey.resends_touched else []
 
     def _is_wanted(self, key: FileKey) -> bool:
         candidate = self._survey.file(key)
@@ -43,7 +39,9 @@ class Touches:
 
     def step(self) -> None:
         """After a survey, end the open files that were touched."""
-        running = each(self._open_files.with_name.values() if self._is_used else (), self._progressed)
+        if not self._survey.resends_touched:
+            return
+        running = each(self._open_files.with_name.values(), self._progressed)
         for harvester in [harvester for harvester in running if self._is_touched(harvester)]:
             log_touch(harvester.state)
             self._metrics.files_resent += 1

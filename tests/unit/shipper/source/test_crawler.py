@@ -146,6 +146,23 @@ def test_a_stale_listing_is_renewed_before_its_time(desk: Desk) -> None:
     assert desk.watches.directories == {str(desk.logs)}
 
 
+def test_inputs_that_come_and_go_without_files_are_no_reason_to_scan_those_that_stay(desk: Desk) -> None:
+    """Of a thousand containers several begin and end each second."""
+    first = desk.input()
+    crawler = desk.crawler_of(first)
+    crawler.step()
+    (desk.logs / "b.log").write_text("x\n")
+    (desk.logs / "c.txt").write_text("x\n")
+    texts = replace(input_config(paths=(f"{desk.logs}/*.txt",)), id="texts")
+    new = Input(texts, AGENT, {}, 1000, desk.clock, desk.registrar.note)
+    crawler.replace_inputs([first, new])
+    assert sorted(running.state.path for running in crawler.running.values()) == [
+        f"{desk.logs}/a.log",
+        f"{desk.logs}/c.txt",
+    ]
+    crawler.stop()
+
+
 def test_a_renamed_file_keeps_its_harvester_and_is_noted_under_its_new_path(desk: Desk) -> None:
     desk.crawler.step()
     harvester = desk.only()

@@ -336,6 +336,46 @@ def test_a_hint_at_the_end_of_a_link_looks_there_alone_and_leaves_the_next_scan_
     assert [key in outlook.survey.candidates for key in keys] == [False, False]
 
 
+CONTAINERS = [f"*-{number:032d}.log" for number in range(3)]
+
+
+def crowd(folder: Path, clock: ManualClock, first: float = 10.0) -> Outlook:
+    """Return a survey of inputs as containers have them, which has looked for their files before there were any."""
+    outlook = Outlook(folder, clock, dict.fromkeys(CONTAINERS, 10.0) | {CONTAINERS[0]: first}, once=False)
+    outlook.step()
+    for pattern in CONTAINERS:
+        outlook.write(pattern.replace("*", "web"))
+    return outlook
+
+
+def test_a_hint_asks_for_a_scan_of_the_inputs_that_search_this_name(tmp_path: Path, clock: ManualClock) -> None:
+    """With an input for each of a thousand containers, a scan of all for each that ends takes most of the agent."""
+    outlook = crowd(tmp_path, clock)
+    outlook.watches.hints = {(str(tmp_path), CONTAINERS[1].replace("*", "web")): 1}
+    outlook.watches.wants_scan = True
+    assert outlook.step(after=1)
+    assert outlook.names == [CONTAINERS[1].replace("*", "web")]
+    assert outlook.step(after=9)
+    assert len(outlook.names) == 3, "each in its time"
+
+
+def test_a_hint_about_a_name_that_no_input_searches_asks_for_no_scan(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = crowd(tmp_path, clock)
+    outlook.watches.hints = {(str(tmp_path), "web-other.log"): 1}
+    outlook.watches.wants_scan = True
+    assert not outlook.step(after=1)
+    assert not outlook.survey.wants_scan
+    assert outlook.step(after=9)
+
+
+def test_inputs_whose_time_has_come_are_scanned_beside_those_with_a_hint(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = crowd(tmp_path, clock, first=2.0)
+    outlook.watches.hints = {(str(tmp_path), CONTAINERS[1].replace("*", "web")): 1}
+    outlook.watches.wants_scan = True
+    assert outlook.step(after=2)
+    assert outlook.names == [pattern.replace("*", "web") for pattern in CONTAINERS[:2]]
+
+
 def test_problems_of_a_scan_are_reported(outlook: Outlook) -> None:
     outlook.step()
     assert outlook.problems.now == {f"{outlook.folder}/*.log": "no file matches it"}

@@ -291,6 +291,15 @@ def test_of_a_directory_to_which_a_link_leads_only_the_names_in_question_count(d
     assert desk.watcher.scan_begins(full=False) == {}
 
 
+def test_of_a_directory_that_is_listed_each_name_is_a_hint_of_its_own(desk: Desk, tmp_path: Path) -> None:
+    desk.watcher.watch_directory(str(tmp_path), {ANY_NAME, "a.log"})
+    desk.watcher.scan_begins(full=False)
+    (tmp_path / "b.log").touch()
+    (tmp_path / "b.log").rename(tmp_path / "c.log")
+    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 1, (str(tmp_path), "c.log"): 1}
+
+
 def test_another_name_in_a_watched_directory_asks_for_a_scan_and_takes_no_other_watch(
     desk: Desk, tmp_path: Path
 ) -> None:

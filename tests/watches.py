@@ -7,11 +7,13 @@ from shipper.source.discovery.symlinks import FileKey, Place
 
 class Watches:
     """`Watcher` without inotify: `files` and `directories` are what it was asked to watch. While it `refuses`, no
-    file is watched; `on_watch` and `on_directory` are called for each new watch."""
+    file is watched; `only_deletions` are why it wants a scan; `on_watch` and `on_directory` are called for each new
+    watch."""
 
     def __init__(self) -> None:
         self.changed: list[FileKey] = []
         self.wants_scan = False
+        self.only_deletions = False
         self.lost_events = False
         self.hints: dict[Place, int] = {}
         self.files: set[FileKey] = set()
@@ -19,6 +21,10 @@ class Watches:
         self.refuses = False
         self.on_watch: Callable[[], object] = lambda: None
         self.on_directory: Callable[[], object] = lambda: None
+
+    @property
+    def is_urgent(self) -> bool:
+        return self.wants_scan and not self.only_deletions
 
     def take_changed(self) -> list[FileKey]:
         changed, self.changed = self.changed, []

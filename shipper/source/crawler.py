@@ -181,7 +181,7 @@ class Crawler:
     def _may_be_due(self) -> bool:
         """False if there is nothing to do but to read: a line that comes alone would pay for all that a step checks."""
         return bool(
-            self._survey.wants_scan
+            self._survey.next_step <= self._clock.monotonic()
             or self.open_files.any_drained
             or self.open_files.idle.any_changed
             or self._input_swap.blocked

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 # A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
 # event asks for waits ten times as long as it took, and this at least.
 SHORTEST_PAUSE = 0.02  # seconds
+DELETIONS_PAUSE = 1.0  # the same, where only files were deleted: of many containers one ends after the other
 FULL_SCAN_EVERY = 300.0
 NEVER = float("inf")
 MISSED = (
@@ -65,6 +66,7 @@ class Survey:
         self._listed: dict[FileKey, Candidate] = {}
         self._seen_since: dict[FileKey, Candidate] = {}  # what `look_again` saw of files that are listed
         self._began = self._worked_before = self._paused_until = 0.0
+        self._took_hints = -NEVER  # when
         self._full_scan_at = 0.0
         self.was_full_scan = False
         self.replace(inputs)
@@ -101,7 +103,12 @@ class Survey:
     @property
     def next_step(self) -> float:
         """Monotonic time of the next scan that is due."""
-        return min(self._first_due, self._paused_until) if self.wants_scan else self._first_due
+        return min(self._first_due, self._next_requested) if self.wants_scan else self._first_due
+
+    @property
+    def _next_requested(self) -> float:
+        is_urgent = self._is_requested or self._watcher.is_urgent
+        return self._paused_until if is_urgent else max(self._paused_until, self._took_hints + DELETIONS_PAUSE)
 
     @property
     def wants_scan(self) -> bool:
@@ -115,7 +122,7 @@ class Survey:
     def step(self) -> bool:
         """Scan the inputs that are due; True if there were any. Raises nothing about files."""
         now = self._clock.monotonic()
-        requested = self.wants_scan and now >= self._paused_until
+        requested = self.wants_scan and now >= self._next_requested
         if not requested and now < self._first_due:
             return False
         self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
@@ -161,6 +168,7 @@ class Survey:
 
     def _scan_begins(self, *, full: bool) -> Mapping[Place, int]:
         self._is_requested = False
+        self._took_hints = self._clock.monotonic()
         return self._watcher.scan_begins(full=full)
 
     def _scan(

@@ -121,13 +121,12 @@ class _Watch:
 class Watcher:
     """Used by the reading thread only.
 
-    `wants_scan`: a name appeared or disappeared since `scan_begins`; `lost_events`: events were lost, so a full scan is
-    needed.
+    `wants_scan`: a name appeared or disappeared since `scan_begins`; `is_urgent`: not only because files were deleted;
+    `lost_events`: events were lost, so a full scan is needed.
     """
 
     def __init__(self, descriptors: Descriptors, connect: Callable[[Callable[[], None]], Inotify] = Inotify) -> None:
-        self.wants_scan = False
-        self.lost_events = False
+        self.wants_scan = self.is_urgent = self.lost_events = False
         self._descriptors = descriptors
         self._changed: list[FileKey] = []
         self._hints: Counter[Place] = Counter()
@@ -164,7 +163,7 @@ class Watcher:
         """Note that a scan of everything begins: later events ask for another one. A full scan makes up for lost
         events. Return the names that appeared, disappeared or are newly watched since the last one, each with the
         number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended."""
-        self.wants_scan = False
+        self.wants_scan = self.is_urgent = False
         self.lost_events = self.lost_events and not full
         hints, self._hints = self._hints, Counter()
         return hints
@@ -283,15 +282,15 @@ class Watcher:
             return
         name = os.fsdecode(event.name)
         if name in watch.names or ANY_NAME in watch.names:
-            self._hint(watch.path, (name,), appeared=bool(event.mask & APPEARED))
+            self._hint(watch.path, (name,), appeared=bool(event.mask & APPEARED), is_urgent=not event.is_delete)
 
-    def _hint(self, directory: str, names: Iterable[str], *, appeared: bool = False) -> None:
+    def _hint(self, directory: str, names: Iterable[str], *, appeared: bool = False, is_urgent: bool = True) -> None:
         for name in names:
             self._hints[directory, name] += appeared
-            self.wants_scan = True
+            self.wants_scan, self.is_urgent = True, self.is_urgent or is_urgent
 
     def _lose(self) -> None:
-        self.lost_events = self.wants_scan = True
+        self.lost_events = self.wants_scan = self.is_urgent = True
         if errno.EOVERFLOW not in self._warned:
             self._warned.add(errno.EOVERFLOW)
             logger.warning(

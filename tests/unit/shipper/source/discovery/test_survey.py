@@ -14,7 +14,7 @@ from shipper.source.base import SourceContext
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
+from shipper.source.discovery.survey import DELETIONS_PAUSE, FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from shipper.source.discovery.watch import Watcher
 from tests.fakes import ManualClock
 from tests.reading_room import Books
@@ -366,6 +366,20 @@ def test_a_hint_about_a_name_that_no_input_searches_asks_for_no_scan(tmp_path: P
     assert not outlook.step(after=1)
     assert not outlook.survey.wants_scan
     assert outlook.step(after=9)
+
+
+def test_files_that_are_deleted_one_after_the_other_share_a_scan(outlook: Outlook) -> None:
+    outlook.watches.only_deletions = True
+    outlook.step(after=1)
+    for seconds, is_scanned in ((0.1, True), (0.5, False), (0.6, True), (DELETIONS_PAUSE, True)):
+        outlook.watches.hints = {(str(outlook.folder), "a.log"): 0}
+        outlook.watches.wants_scan = True
+        assert outlook.step(after=seconds) is is_scanned
+        assert outlook.survey.wants_scan is not is_scanned
+    outlook.watches.only_deletions = False
+    outlook.watches.hints = {(str(outlook.folder), "a.log"): 0}
+    outlook.watches.wants_scan = True
+    assert outlook.step(after=0.1), "another file may be there by now"
 
 
 def test_inputs_whose_time_has_come_are_scanned_beside_those_with_a_hint(tmp_path: Path, clock: ManualClock) -> None:

@@ -300,6 +300,20 @@ def test_of_a_directory_that_is_listed_each_name_is_a_hint_of_its_own(desk: Desk
     assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 1, (str(tmp_path), "c.log"): 1}
 
 
+def test_a_file_that_is_deleted_is_less_urgent_than_one_that_is_renamed(desk: Desk, tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).touch()
+    desk.watcher.watch_directory(str(tmp_path), {ANY_NAME})
+    desk.watcher.scan_begins(full=False)
+    (tmp_path / "a.log").unlink()
+    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert not desk.watcher.is_urgent
+    (tmp_path / "b.log").rename(tmp_path / "b.log.1")
+    assert desk.until(lambda: desk.watcher.is_urgent)
+    desk.watcher.scan_begins(full=False)
+    assert not desk.watcher.is_urgent
+
+
 def test_another_name_in_a_watched_directory_asks_for_a_scan_and_takes_no_other_watch(
     desk: Desk, tmp_path: Path
 ) -> None:

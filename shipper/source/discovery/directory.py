@@ -81,6 +81,7 @@ class Directory:
         self._seen = 0.0
         self._reliable = False
         self._listed = False
+        self.is_whole = False  # its listing was made while nothing changed
 
     def matching(self, segment: Wildcard) -> list[tuple[str, DirectoryEntry]]:
         known = self._matching.get(segment.text)
@@ -120,7 +121,7 @@ class Directory:
     def refresh(self, *, full: bool) -> bool:
         """List the directory again if that could show a change; True if anything about it has changed."""
         before = (self.key, self.problem, self._trail.places)
-        self._listed = False
+        self._listed = self.is_whole = False
         changed = self._look(full) or (self.key, self.problem, self._trail.places) != before
         self._progressed()
         self.version += changed
@@ -133,11 +134,11 @@ class Directory:
         if not self._listed:
             return False
         try:
-            return _stamp(os.stat(self.path)) != self._stamp
+            self.is_whole = _stamp(os.stat(self.path)) == self._stamp
         except OSError:
-            return True
-        finally:
-            self._progressed()
+            self.is_whole = False
+        self._progressed()
+        return not self.is_whole
 
     def _look(self, full: bool) -> bool:
         started = self._monotonic()

@@ -70,7 +70,10 @@ class Tree:
 
     @property
     def is_torn(self) -> bool:
-        return any(directory.is_torn for directory in self.directories.values())
+        """True if a file that was renamed meanwhile can be missing under both names. In a single directory what changes
+        later is of no account: thousands of trees may have it in common, and in each round one of its files ends."""
+        alone = len(self.directories) == 1
+        return any(directory.is_torn for directory in self.directories.values() if not (alone and directory.is_whole))
 
     def directory_at(self, path: str) -> Directory:
         directory = self._walked.get(path)

@@ -658,3 +658,18 @@ def test_scanners_with_directories_in_common_list_them_once_and_miss_no_change(t
     assert scan()[19] == [f"db-{ids[19]}.log"]
     late = Scanner((f"{tmp_path}/*",), ScanOptions(), clock.monotonic, directories=directories)
     assert len(late.scan(full=False).files) == 10
+
+
+def test_what_changes_between_two_scanners_of_one_directory_is_left_to_the_next_round(tmp_path: Path) -> None:
+    """Where something changes all the time, each of a thousand scanners would list it once more."""
+    clock = ManualClock()
+    directories = Directories(clock.monotonic)
+    one, two = (
+        Scanner((f"{tmp_path}/*.{ending}",), ScanOptions(), clock.monotonic, directories=directories)
+        for ending in ("log", "txt")
+    )
+    for expected in (0, 1):
+        directories.begin_round()
+        one.scan(full=False)
+        (tmp_path / "a.txt").touch()
+        assert len(two.scan(full=False).files) == expected

@@ -101,8 +101,9 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     if options.scale:
         sizes = scale.ScaleSizes(options.files, options.inactive, options.idle, options.entries, options.big)
         return [scale.table(runs, contenders, options.rounds, sizes, options.only)]
-    if options.quiet:
-        return quiet.section(runs, contenders, options.rounds, options.seconds, options.idle)
+    if options.quiet is not None:
+        spans = quiet.Spans(options.seconds, options.idle)
+        return quiet.section(runs, contenders, options.rounds, spans, options.quiet)
     readers = [contender for contender in contenders if not contender.closes]
     return [throughput.table(runs, readers, options.rounds, options.lines)]
 
@@ -111,7 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="script/bench", description="Measures the figures of docs/figures.md.")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
-    parser.add_argument("--quiet", action="store_true", help="some lines a second, and none")
+    parser.add_argument(
+        "--quiet",
+        nargs="*",
+        metavar="WORD",
+        help="some lines a second, and none: those with a word in their title, or all",
+    )
     parser.add_argument("--seconds", type=float, default=12.0, help="of following, for each rate")
     parser.add_argument("--idle", type=float, default=30.0, metavar="SECONDS", help="how long nothing is written")
     parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="measure the shipper of another commit, too")

@@ -15,18 +15,22 @@ SETTLE = 3.0  # seconds
 COLUMNS = ("% of a core", "p50 ms", "p99 ms", "CPU µs a line", "last line s", "memory MB")
 
 
+def title(rate: int, files: int) -> str:
+    return f"{rate:,} lines/s" + (f" over {files} files" if files > 1 else "")
+
+
 def table(runs: Runs, contenders: list[Contender], rounds: int, rate: int, seconds: float, files: int = 1) -> str:
     """Return the table of `rate` lines a second, written to the files in turn."""
     results = defaultdict(list)
-    title = f"{rate:,} lines/s" + (f" over {files} files" if files > 1 else "")
+    name = title(rate, files)
     for number in range(rounds):
         for contender in contenders:
             with reported_failures(contender):
                 run = measure(contender, runs, rate, seconds, files)
                 results[contender.name].append(run)
                 delays = f"p50 {run.delays.p50 * 1000:.1f} ms, p99 {run.delays.p99 * 1000:.1f} ms"
-                report(f"round {number + 1}, {title}, {contender.name}: {run.core:.2%} of a core, {delays}")
-    return shown(title, results)
+                report(f"round {number + 1}, {name}, {contender.name}: {run.core:.2%} of a core, {delays}")
+    return shown(name, results)
 
 
 def measure(contender: Contender, runs: Runs, rate: int, seconds: float, files: int) -> Appended:
@@ -39,9 +43,9 @@ def measure(contender: Contender, runs: Runs, rate: int, seconds: float, files: 
         return appended(child, job, paths, rate, int(rate * seconds))
 
 
-def shown(title: str, results: Mapping[str, list[Appended]]) -> str:
+def shown(name: str, results: Mapping[str, list[Appended]]) -> str:
     """Return the table of each contender's runs."""
-    return show((title, *COLUMNS), [(name, *_cells(measured)) for name, measured in results.items()])
+    return show((name, *COLUMNS), [(name, *_cells(measured)) for name, measured in results.items()])
 
 
 def _cells(measured: list[Appended]) -> tuple[str, ...]:

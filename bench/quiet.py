@@ -2,7 +2,10 @@
 
 import os
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from bench import follow
 from bench.contenders import RIVALS, Contender, floor_at
@@ -11,33 +14,45 @@ from bench.runs import Runs, report, reported_failures
 from bench.table import show, spread
 from bench.topics import settled
 
-RATES = (10, 100, 1000, 20_000)  # lines a second
-FEW = (1000, 50)  # lines a second, over so many files
+RATES = ((10, 1), (100, 1), (1000, 1), (20_000, 1), (1000, 50))  # lines a second, over so many files
 IDLE = (1, 10_000)  # files
 
 
-def section(runs: Runs, contenders: list[Contender], rounds: int, seconds: float, idle_seconds: float) -> list[str]:
-    """Return the section of docs/figures.md: each rate is measured for `seconds`, an idle agent for `idle_seconds`."""
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Seconds for which lines are written at a rate, and for which nothing is."""
+
+    busy: float
+    idle: float
+
+
+def section(runs: Runs, contenders: list[Contender], rounds: int, spans: Spans, words: list[str]) -> list[str]:
+    """Return the section of docs/figures.md: the tables with one of the words in their title, or all."""
     agents = [contender for contender in contenders if contender.follows]
-    rate, files = FEW
-    tables = [
-        *(follow.table(runs, [*agents, floor_at(rate)], rounds, rate, seconds) for rate in RATES),
-        follow.table(runs, agents, rounds, rate, seconds, files),
-        *(_idle(runs, agents, rounds, idle_seconds, files) for files in IDLE),
-    ]
-    return [head(rounds, seconds, idle_seconds, date.today()), *tables, notes(agents)]
+    tables: dict[str, Callable[[], str]] = {}
+    for rate, files in RATES:
+        measured = agents if files > 1 else [*agents, floor_at(rate)]
+        tables[follow.title(rate, files)] = partial(follow.table, runs, measured, rounds, rate, spans.busy, files)
+    for files in IDLE:
+        tables[idle_title(files)] = partial(_idle, runs, agents, rounds, spans.idle, files)
+    chosen = [table() for title, table in tables.items() if not words or any(word in title for word in words)]
+    return [head(rounds, spans, date.today()), *chosen, notes(agents)]
 
 
-def head(rounds: int, seconds: float, idle_seconds: float, day: date) -> str:
+def idle_title(files: int) -> str:
+    return f"{files:,} idle file" + ("s" if files > 1 else "")
+
+
+def head(rounds: int, spans: Spans, day: date) -> str:
     """Return what the tables are of, as the section begins."""
     return f"""\
 ## Where an agent usually runs
 
 `script/bench --quiet --rounds {rounds}`, {day.day} {day:%B %Y}, {os.cpu_count()} shared cores.
-Another process writes one line after the other at an even rate, for {seconds:.0f} s. The CPU time, of all threads, is
+Another process writes line after line at an even rate, for {spans.busy:.0f} s. The CPU time, of all threads, is
 that from the first write until the last line is readable. A delay is from the write to the consumer; "last line" is
 the time from the last write until all lines are readable. An idle agent has shipped {follow.LINES} lines of each
-file, and is measured for {idle_seconds:.0f} s, {CALM:.0f} s later. Memory is resident. Settings are each program's
+file, and is measured for {spans.idle:.0f} s, {CALM:.0f} s later. Memory is resident. Settings are each program's
 defaults, with lz4 and acks=all."""
 
 
@@ -50,19 +65,19 @@ def notes(agents: list[Contender]) -> str:
 
 
 def _idle(runs: Runs, agents: list[Contender], rounds: int, seconds: float, files: int) -> str:
-    results = defaultdict(list)
-    directory = runs.fresh("idle")
+    """Return the table, and who did not ship all lines: such an agent is measured nevertheless."""
+    results, incomplete = defaultdict(list), {}
+    directory, lines = runs.fresh("idle"), files * follow.LINES
     write_files(directory, files, follow.LINES)
-    title = f"{files:,} idle file" + ("s" if files > 1 else "")
     for number in range(rounds):
         for agent in agents:
-            job = runs.job(pattern(directory), 1)  # the first line; an agent that loses some is measured, too
+            job = runs.job(pattern(directory), 1)
             with reported_failures(agent), shipped(agent, job) as child:
-                if missing := files * follow.LINES - settled(job.bootstrap, job.topic):
-                    report(f"{agent.name}: {missing:,} of {files * follow.LINES:,} lines are missing")
+                if (shipped_lines := settled(job.bootstrap, job.topic)) < lines:
+                    incomplete[agent.name] = f"{agent.name} shipped only {shipped_lines:,} of {lines:,} lines."
                 cost = idle(child, seconds)
                 results[agent.name].append(cost)
-                report(f"round {number + 1}, {title}, {agent.name}: {cost.core:.2%} of a core, {cost.memory_mb:.0f} MB")
+                report(f"round {number + 1}, {idle_title(files)}, {agent.name}: {cost.core:.2%} of a core")
     rows = [
         (
             name,
@@ -71,4 +86,4 @@ def _idle(runs: Runs, agents: list[Contender], rounds: int, seconds: float, file
         )
         for name, measured in results.items()
     ]
-    return show((title, "% of a core", "memory MB"), rows)
+    return "\n\n".join([show((idle_title(files), "% of a core", "memory MB"), rows), *incomplete.values()])

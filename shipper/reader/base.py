@@ -35,6 +35,10 @@ class RawFile(Protocol):
     def take_cut(self) -> bool:
         """True if a message must end where the bytes read so far end; true once for each such place."""
 
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """The places known from the start at which a message must end, and that were not reached yet."""
+
     def cut_here(self) -> None:
         """Make a message end where the bytes read so far end; `take_cut` reports it with the next bytes, if any."""
 

@@ -92,6 +92,10 @@ class GzipFile:
     def head(self, length: int) -> bytes:
         return head(self.fd, length)
 
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        return tuple(self._cuts)
+
     def cut_here(self) -> None:
         self._cuts.insert(0, self.offset)
 

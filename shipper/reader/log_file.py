@@ -63,7 +63,6 @@ class LogFile:
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """The cuts that were not reached yet."""
         return tuple(self._cuts)
 
     def cut_here(self) -> None:

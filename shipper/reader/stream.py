@@ -16,6 +16,7 @@ class Stream:
 
     start = 0
     busy = False
+    cuts = ()
 
     def __init__(self, fd: int) -> None:
         self.fd = fd

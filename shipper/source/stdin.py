@@ -60,7 +60,7 @@ class Streamed:
     def ends_before(self, length: int) -> bool:
         return False
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> Stream:
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> Stream:
         return Stream(self.fd)
 
 

@@ -98,6 +98,11 @@ def generate(seed: int) -> Program:
             *actions,
         ]
     options["until_eof"] = random.Random(f"stop {seed}").random() < 0.2
+    down_dice = random.Random(f"down {seed}")
+    if options["gzip"] and down_dice.random() < 0.3:
+        for _ in range(down_dice.randrange(1, 4)):
+            place = down_dice.randrange(len(actions) + 1)
+            actions[place:place] = _compressed_while_down(down_dice, may_be_dated=not options["few"])
     return Program(seed, options, actions, read_as)
 
 
@@ -152,6 +157,19 @@ def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
             actions.append(_KINDS[other][1](dice))
         actions.append(("start",))
     return actions
+
+
+def _compressed_while_down(dice: random.Random, *, may_be_dated: bool) -> list[Action]:
+    """Return actions after which a message that was pending lies across files that were compressed at once."""
+    name, is_dated = _name(dice), may_be_dated and dice.random() < 0.4
+    actions: list[Action] = [("write", name, (0, 1)), ("run", (0.005, 0.005)), (dice.choice(["stop", "kill"]),)]
+    for _ in range(dice.choice([1, 1, 2, 3])):
+        if is_dated:
+            actions.append((dice.choice(["gzip_dated", "gzip_dated", "rotate_dated"]), name, dice.choice(DIRECTORIES)))
+        else:
+            actions += [("rotate", name), *[("gzip", name, 1)] * dice.choice([0, 1, 1])]
+        actions.append(("write", name, (*dice.choices(INDENTED, k=1), *dice.choice([(), (0, 1)]))))
+    return [*actions, ("start",), ("run", tuple(dice.choices(PAUSES, k=3)))]
 
 
 def _write(dice: random.Random) -> Action:

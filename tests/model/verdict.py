@@ -159,16 +159,13 @@ class Verdict:
     def _is_split(self, life: Life) -> bool:
         """True if the life may be read from its start after a kill, without the message that continues in it.
 
-        The file before it is deleted, so that the agent does not know of that message, or it is compressed, and no
-        message continues behind the end of a .gz; or the message continued in a copy of this file; or nothing could be
-        proven of either, so that this is a new file.
+        The file before it is deleted, so that the agent does not know of that message; or the message continued in a
+        copy of this file; or nothing could be proven of either, so that this is a new file.
         """
         beyond, before = self._continuations[life]
         if any(other is not life and other.content[:beyond] == life.content[:beyond] for other in self._lives.all):
             return True  # or these are the bytes of another life with the same first bytes
-        return (
-            life.unknown or before.unknown or before.packed or before.owed is not None or bool(self._lives.twins(life))
-        )
+        return life.unknown or before.unknown or before.owed is not None or bool(self._lives.twins(life))
 
     def _was_another(self, received: Received) -> bool:
         """True if only the header came under this id, and an earlier life of the file had the same header."""
@@ -199,15 +196,12 @@ class Verdict:
     def _lost_its_continuation(self, life: Life, again: Arrived) -> bool:
         """True if the message was split by a rotation and can be read again only in part.
 
-        The file with its last lines is deleted, or that with its first lines is compressed: no message continues behind
-        the end of a .gz. Or nothing of that file was acknowledged, and it is a copy by now, of which nothing can be
-        proven.
+        The file with its last lines is deleted. Or nothing of that file was acknowledged, and it is a copy by now, of
+        which nothing can be proven.
         """
         length, text = self.ids[again.file_id].messages[again.offset]
         unprovable = any(following.owed is not None or following.unknown for following in self._continuations)
-        return (
-            (unprovable or life.packed) and again.offset + length > len(life.content) and text.startswith(again.message)
-        )
+        return unprovable and again.offset + length > len(life.content) and text.startswith(again.message)
 
     def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:
         return self._own_end(life, offset, length, text) is not None

@@ -44,7 +44,8 @@ class Content(Protocol):
     def ends_before(self, length: int) -> bool:
         """True if the content is shorter than `length`, and cannot grow."""
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> RawFile: ...
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> RawFile:
+        """`fd`: another descriptor of the file, by which it is to be read."""
 
 
 class PlainFile(LogFile):
@@ -170,8 +171,8 @@ class Plain:
     def ends_before(self, length: int) -> bool:
         return False
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> PlainFile:
-        return PlainFile(self.fd, offset, cuts, trail, self._unit)
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> PlainFile:
+        return PlainFile(self.fd if fd is None else fd, offset, cuts, trail, self._unit)
 
 
 class ZippedFile(GzipFile):
@@ -211,8 +212,8 @@ class Zipped:
     def ends_before(self, length: int) -> bool:
         return ends_before(self.fd, length)
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> ZippedFile:
-        return ZippedFile(self.fd, offset, cuts, trail)
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> ZippedFile:
+        return ZippedFile(self.fd if fd is None else fd, offset, cuts, trail)
 
 
 def part_of(content: Content, offset: int, length: int) -> bytes:

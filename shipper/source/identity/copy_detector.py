@@ -273,4 +273,4 @@ def begins_as(content: Content, other: Content, size: int) -> bool:
     head = other.fingerprint()
     if content.fingerprint(head[0]) != head:
         return False
-    return other.compressed or content.tail_hash(size) == other.tail_hash(size)
+    return content.compressed or other.compressed or content.tail_hash(size) == other.tail_hash(size)

@@ -104,7 +104,7 @@ class LastReading:
         if not self._reading.may_release(harvester) or not harvester.is_proven:
             return False
         if harvester.content.compressed:
-            return harvester.at_end
+            return harvester.at_end and harvester.message_deadline is None
         if not self._is_of_inputs(harvester):
             return self._is_at_end(harvester) and harvester.message_deadline is None
         return self._is_at_end(harvester) and harvester.offset >= harvester.read_to

@@ -4,7 +4,7 @@ When a log is rotated in the middle of a stack trace, its last lines are the fir
 message is pending at the end of a renamed file, that file's readers continue in its successor, and where that one ends,
 in the next, as if they were one file, up to the end of that message and no further. Offsets continue beyond the end of
 the first file. The message belongs to the first file; the last one is read by its own readers from the end of the
-message.
+message. Each of them may be compressed: then it must be whole, and its end does not end the message.
 """
 
 import os
@@ -16,9 +16,11 @@ from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.event import Messages
 from shipper.pipeline.acks import Ledger
+from shipper.reader.base import RawFile
 from shipper.reader.interleaved import snap_forward
 from shipper.reader.log_file import READ_SIZE
 from shipper.source.identity.content import Content, PlainFile
+from shipper.source.identity.prefix import Trail
 
 
 class Successor(Protocol):
@@ -40,13 +42,12 @@ class Successor(Protocol):
 
 class ContinuedFile:
     """The bytes of a file that may be continued. The file itself is `own`; after its end come the bytes of its
-    successor, once `continue_in` was called."""
+    successor, once `continue_in` was called. `is_followed`: its entry names that successor."""
 
-    complete = False  # it may always grow
-
-    def __init__(self, own: PlainFile, line_end: bytes) -> None:
+    def __init__(self, own: RawFile, line_end: bytes, *, is_followed: bool = False) -> None:
         """`line_end`: what ends a line, in the file's encoding."""
         self.own = own
+        self.is_followed = is_followed
         self.offset = own.offset
         self.busy = False
         self.continuation: Continuation | None = None
@@ -71,8 +72,16 @@ class ContinuedFile:
     def at_end(self) -> bool:
         return self.continuation is None and self.own.at_end()
 
+    @property
+    def complete(self) -> bool:
+        return self.continuation is None and self.own.complete
+
     def require_complete(self) -> None:
-        pass  # a plain file has no end that could be missing
+        self.own.require_complete()
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        return self.own.cuts
 
     def head(self, length: int) -> bytes:
         return self.own.head(length)
@@ -81,11 +90,16 @@ class ContinuedFile:
         self.own.cut_here()
 
     def take_cut(self) -> bool:
-        return self.own.take_cut() if self.continuation is None else self.continuation.take_cut()
+        ends_line = self._last == self._line_end
+        if self.continuation is None:
+            return _takes_cut(self.own, is_followed=self.is_followed and ends_line)
+        return self.continuation.take_cut(ends_line=ends_line)
 
     def continue_in(self, successor: Successor) -> bool:
-        """Continue in another file, or in one more. False if no line ends where reading ended. Raises OSError."""
-        if self._last != self._line_end:
+        """Continue in another file, or in one more. False if no line ends where reading ended, or that is not the end.
+        Raises OSError."""
+        file = self.own if self.continuation is None else self.continuation.file
+        if self._last != self._line_end or not (isinstance(file, PlainFile) or file.complete):
             return False
         if self.continuation is None:
             self.continuation = Continuation(self.own)
@@ -97,16 +111,22 @@ class ContinuedFile:
             self.continuation.close()
 
 
+def _takes_cut(file: RawFile, *, is_followed: bool) -> bool:
+    """As the file's own `take_cut`, but the end of a compressed one ends no message if another file follows it."""
+    is_cut = file.offset in file.cuts
+    return file.take_cut() and (is_cut or not (is_followed and file.complete))
+
+
 class _Part:
     """One of the files in which the message is continued, from its start on. `start`: how many bytes are before it, of
     the files between the first one and this."""
 
-    def __init__(self, successor: Successor, start: int, cuts: tuple[int, ...], unit: int) -> None:
+    def __init__(self, successor: Successor, start: int, cuts: tuple[int, ...]) -> None:
         """Raises OSError."""
         self.successor = successor
         self.start = start
         self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
-        self.file = PlainFile(self._fd, 0, cuts, unit=unit)
+        self.file = successor.content.reader(0, cuts, Trail(None), self._fd)
         self._block = b""
         self._given = 0  # bytes of the block
         self._taken = bytearray()
@@ -128,8 +148,9 @@ class _Part:
         if not self.file.offset and successor.is_open and not successor.content.matches(successor.state):
             raise Truncated(os.fstat(successor.fd).st_size)
 
-    def take_cut(self) -> bool:
-        return self._given == len(self._block) and self.file.take_cut()
+    def take_cut(self, *, ends_line: bool) -> bool:
+        is_followed = ends_line and self.successor.state.continues_in is not None
+        return self._given == len(self._block) and _takes_cut(self.file, is_followed=is_followed)
 
     @property
     def end(self) -> int:
@@ -150,7 +171,7 @@ class Continuation:
     """The bytes of the successors, each from its start on. `end`: the first file's last byte and one; `cut`: where its
     message was ended by time, beyond `end` perhaps."""
 
-    def __init__(self, own: PlainFile) -> None:
+    def __init__(self, own: RawFile) -> None:
         self.end = own.offset
         self.cut: int | None = None
         self._own = own
@@ -160,11 +181,16 @@ class Continuation:
         """Continue in this file, where the one before it ends. Raises OSError."""
         start = self._parts[-1].end if self._parts else 0
         cuts = tuple(cut - self.end - start for cut in self._own.cuts if cut > self.end + start)
-        self._parts.append(_Part(successor, start, cuts, self._own.unit))
+        self._parts.append(_Part(successor, start, cuts))
+
+    @property
+    def file(self) -> RawFile:
+        """The last of the files."""
+        return self._parts[-1].file
 
     @property
     def busy(self) -> bool:
-        return self._parts[-1].file.busy
+        return self.file.busy
 
     def next_line(self, mark: int) -> bytes:
         """Return the bytes up to the next `mark`, so that no more than one line ends in them: the message that the
@@ -172,8 +198,8 @@ class Continuation:
         of that line's run shows where it ended. Raises Truncated, OSError."""
         return self._parts[-1].next_line(mark)
 
-    def take_cut(self) -> bool:
-        return self._parts[-1].take_cut()
+    def take_cut(self, *, ends_line: bool) -> bool:
+        return self._parts[-1].take_cut(ends_line=ends_line)
 
     def split(self, messages: Messages, ledger: Ledger, read_at: float) -> Callable[[], None]:
         """Reduce the run to the messages of the first file, whose `ledger` is given, and have each successor take its

@@ -63,6 +63,7 @@ class FileReader:
         "_ends",
         "_is_confirmed",
         "_is_flagged",
+        "_is_followed",
         "_last_end",
         "_policy",
         "_proving",
@@ -86,6 +87,7 @@ class FileReader:
         self._was = was
         self._is_confirmed = False
         self.is_cut_short = False
+        self._is_followed = state.continues_in is not None
         self._is_flagged = True
         self._ends: list[tuple[int, str, str]] = []  # of batches, with what is known of the bytes before
         self._last_end = state.position
@@ -106,14 +108,20 @@ class FileReader:
 
     def _read(self, own: RawFile) -> None:
         self.own = self.file = own
-        if isinstance(own, PlainFile) and self._policy.multiline_timeout is not None:
-            self.file = ContinuedFile(own, self._policy.line_end)
+        if self._policy.multiline_timeout is not None and self._policy.repeatable:
+            self.file = ContinuedFile(own, self._policy.line_end, is_followed=self._is_followed)
         self.reader = self._chain(self.file)
 
     @property
     def continuation(self) -> Continuation | None:
         """The continuation in the successor, while the pending message is read there."""
         return self.file.continuation if isinstance(self.file, ContinuedFile) else None
+
+    def follow(self, state: FileState) -> None:
+        """Note whether the file's entry, which is this one now, names a file in which the last message may continue."""
+        self._is_followed = state.continues_in is not None
+        if isinstance(self.file, ContinuedFile):
+            self.file.is_followed = self._is_followed
 
     def continue_in(self, successor: Successor) -> bool:
         """As ContinuedFile has it. Raises OSError."""
@@ -135,7 +143,8 @@ class FileReader:
         fewer bytes. Raises OSError."""
         is_all = len(data) == end
         self._trail.go_back(start)
-        self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
+        if is_all or not self._content.compressed:  # to decompress all of it would take long: there is no proof then
+            self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
         self._read_from(end, cuts)
         if is_all and isinstance(self.own, PlainFile):
             self.own.expect(data)

@@ -8,6 +8,7 @@ from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.event import Batch, Messages
 from shipper.pipeline.acks import Ledger
+from shipper.reader.gzip_file import CompressionError
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.content import Content, size_at_least
 from shipper.source.identity.fingerprint import HEAD_SIZE
@@ -157,7 +158,7 @@ class Harvester:
     @property
     def is_complete(self) -> bool:
         """True if the file cannot grow any more, and was read to its end."""
-        return self.at_end and self._file_reader.file.complete
+        return self.at_end and self._file_reader.file.complete and self.message_deadline is None
 
     @property
     def message_deadline(self) -> float | None:
@@ -183,10 +184,10 @@ class Harvester:
             self._note(self.state)
         try:
             messages = self._file_reader.reader.next()
-        except Truncated:
+        except (Truncated, CompressionError):
             if not self.is_continued:
                 raise
-            return self.end_message()  # the successor was truncated, which its own harvester reports; not this file
+            return self.end_message()  # the successor is truncated or damaged, which its own harvester reports
         self.at_end = not self.is_busy if messages is None else self._file_reader.file.at_end()
         if self.at_end and self.policy.once:
             self._file_reader.file.require_complete()
@@ -229,6 +230,7 @@ class Harvester:
     def update(self, **changes: object) -> None:
         """Change the file's state (path, ended) and let the registry know."""
         self.state = replace(self.state, updated=self._clock.time(), **changes)  # type: ignore[arg-type]
+        self._file_reader.follow(self.state)
         if self.is_proven:
             self._note(self.state)
 
@@ -278,8 +280,9 @@ class Harvester:
         os.close(self.fd)
 
     def continue_in(self, successor: "Harvester") -> bool:
-        """Continue the pending message in the successor. False if reading did not end with a line. Raises OSError."""
-        self.at_end = not self._file_reader.continue_in(successor)
+        """Continue the pending message in the successor. False if the file's last line was not read. Raises OSError."""
+        lacks_lines = self.content.compressed and self.read_to < self.size  # those that its original was seen with
+        self.at_end = lacks_lines or not self._file_reader.continue_in(successor)
         return not self.at_end
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
@@ -304,9 +307,8 @@ class Harvester:
         self._file_reader.remember_end(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
-        return Batch(
-            self.source, messages, self._clock.time(), self.ledger.track(messages.end, self._clock.monotonic())
-        )
+        resolve = self.ledger.track(messages.end, self._clock.monotonic())
+        return Batch(self.source, messages, self._clock.time(), resolve)
 
     def _last_batch(self, continuation: Continuation, messages: Messages) -> Batch:
         """Return the batch with the message that began in this file and ends in the next one, or exactly here."""

@@ -14,7 +14,7 @@ from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.rotated_names import is_shifted, log_of, name_of
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.path_state import PathState
-from shipper.source.reading.succession import successors, written_before
+from shipper.source.reading.succession import successors, was_written_before
 
 
 class RotationLinks:
@@ -82,7 +82,7 @@ class RotationLinks:
         Raises OSError."""
         log = log_of(previous_path)
         others = [file for file, of_log in self._unlinked.items() if of_log == log and file is not harvester]
-        return any(not written_before(file, harvester) for file in others)
+        return any(not was_written_before(file, harvester) for file in others)
 
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
         """Link files that were opened again to the successors that their entries name. `running` by file id."""
@@ -127,8 +127,7 @@ class RotationLinks:
         successor = self._successor.get(last)
         if successor is None:
             return None
-        compressed = last.content.compressed or successor.content.compressed  # their offsets do not continue
-        if harvester.message_deadline is not None and not compressed:
+        if harvester.message_deadline is not None:
             if self._awaits_save(successor) or not self._has_content(successor):
                 return None
             if harvester.continue_in(successor):

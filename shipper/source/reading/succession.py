@@ -1,7 +1,8 @@
 """Decides which files followed a file that was rotated, of those that appeared since.
 
 Half a message that is joined with a line of another file is worse than two halves. So a file is followed only where the
-names show the order: numbers that count the generations without a gap, or dates and numbers that grow with the age.
+names show the order: numbers that count the generations without a gap, or dates and numbers that grow with the age. The
+times of a .gz may be those of its making, so they prove nothing alone, and of its content only the head is compared.
 """
 
 import os
@@ -29,7 +30,10 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
     if between is None:
         return None
     following = [*between, *last]
-    return [file for file in between if not _is_copy(file, [harvester, *following[following.index(file) + 1 :]])] + last
+    copies = [file for file in between if _is_copy(file, [harvester, *following[following.index(file) + 1 :]])]
+    if copies and any(file.content.compressed for file in (harvester, *between)):
+        return None
+    return [file for file in between if file not in copies] + last
 
 
 def _is_copy(file: Harvester, others: list[Harvester]) -> bool:
@@ -46,7 +50,7 @@ def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Ha
         number = generation_of(file.state.path, log) if is_beside else None
         if number in numbered or (number is None and not _is_older(file, harvester)):
             return None
-        if number is not None and number > oldest and not written_before(file, harvester):
+        if number is not None and number > oldest and not was_written_before(file, harvester):
             return None  # this log's numbers grow from the oldest file to the youngest
         if number is not None:
             numbered[number] = file
@@ -75,12 +79,12 @@ def _is_earlier(file: Harvester, other: Harvester) -> bool:
 
 def _is_older(file: Harvester, other: Harvester) -> bool:
     """True if the file was written to and created before the other one: a touch changes only the first."""
-    return _age(file) < _age(other) and (not other.state.birth or file.state.birth < other.state.birth)
+    return was_written_before(file, other) and (not other.state.birth or file.state.birth < other.state.birth)
 
 
-def written_before(file: Harvester, other: Harvester) -> bool:
-    """True if the file was written to last before the other one. Raises OSError."""
-    return _age(file) < _age(other)
+def was_written_before(file: Harvester, other: Harvester) -> bool:
+    """True if it is known that the file was written to last before the other one. Raises OSError."""
+    return not other.content.compressed and _age(file) < _age(other)
 
 
 def _age(harvester: Harvester) -> int:

@@ -158,3 +158,19 @@ def test_files_of_inputs_without_the_option_are_not_read(lab: UserLab) -> None:
     lab.append("a.log", "two\n")
     lab.stop()
     assert sorted(lab.messages) == ["1", "one", "two"]
+
+
+def test_a_stop_ships_what_is_pending_at_the_end_of_a_gz(lab: UserLab) -> None:
+    """It waited for the file that followed, and nobody writes to that any more."""
+    lab.options |= {**MULTILINE, "compression": "auto"}
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.until(lambda: lab.messages == ["one"])
+    lab.take_steps()
+    lab.kill()
+    pack(lab, "a.log.1.gz", b"one\ntwo\n")
+    lab.remove("a.log")
+    lab.append("a.log", "")
+    lab.start()
+    lab.stop()
+    assert lab.messages == ["one", "two"]

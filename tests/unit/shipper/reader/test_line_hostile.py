@@ -19,6 +19,7 @@ class Endless:
     start = 0
     busy = False
     complete = False
+    cuts = ()
 
     def __init__(self, read: bytes, reads: int, last: bytes) -> None:
         self._read = read

@@ -36,8 +36,8 @@ class Pipe:
         self.noted: list[object] = []
         self.harvester = self.open()
 
-    def open(self, *parsers: ParserConfig) -> Harvester:
-        config = InputConfig(type="stdin", id="stdin", paths=(), parsers=parsers)
+    def open(self, *parsers: ParserConfig, encoding: str = "utf-8") -> Harvester:
+        config = InputConfig(type="stdin", id="stdin", paths=(), parsers=parsers, encoding=encoding)
         self.harvester = harvester_of(self._reader, Input(config, AGENT, {}, 1000, SystemClock(), self.noted.append))
         return self.harvester
 
@@ -89,6 +89,12 @@ def test_an_empty_pipe_is_not_finished_before_its_end(pipe: Pipe) -> None:
     pipe.end()
     pipe.batches()
     assert pipe.harvester.finished
+
+
+def test_a_message_of_several_lines_is_decoded_without_a_look_back(pipe: Pipe) -> None:
+    pipe.open(multiline(r"^\s"), encoding="utf-16-bom")
+    pipe.write("\ufeffone\n +\ntwo\n".encode("utf-16-le"))
+    assert [text for batch in pipe.batches() for text in batch.messages.texts] == ["one\n +"]
 
 
 def test_a_message_of_several_lines_is_whole_at_the_end(pipe: Pipe) -> None:

@@ -1,6 +1,7 @@
+import gzip
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from config.shipper.parsers import ContainerConfig
 from shipper.errors import Truncated
 from shipper.event import TRUNCATED, Batch
 from shipper.reader import line
+from shipper.reader.gzip_file import CompressionError
 from shipper.source.identity.content import PlainFile
 from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.fingerprint import digest
@@ -26,9 +28,12 @@ MakeRoom = Callable[..., Room]
 class Pair:
     """Two files, the first read to its end, with a message pending there that may continue in the second."""
 
-    def __init__(self, room: Room, first: bytes, second: bytes) -> None:
+    def __init__(self, room: Room, first: bytes, second: bytes, **changes: Any) -> None:
+        """`changes` to the entry of the first."""
         self.room = room
-        self.old = room.read("app.log.1", first)
+        room.write("app.log.1", first)
+        opened = room.open("app.log.1")
+        self.old = room.start(opened, EntryMatch(replace(room.entries.make(opened).state, **changes)))
         self.before = read_all(self.old)
         self.new = room.read("app.log", second)
         self.old.continue_in(self.new)
@@ -231,8 +236,9 @@ def test_no_more_than_one_line_ends_in_what_one_read_of_the_next_file_gives(room
     rotated.file.close()
 
 
-def test_in_utf_16_too(room: Room) -> None:
+def test_in_utf_16_too(make_room: MakeRoom) -> None:
     ends = "\n".encode("utf-16-le")
+    room = make_room(encoding="utf-16le")
     rotated = Rotated(room, "a\n".encode("utf-16-le"), "b\nc\n".encode("utf-16-le"), line_end=ends)
     pieces = rotated.pieces()
     assert b"".join(pieces) == "b\nc\n".encode("utf-16-le")
@@ -306,6 +312,110 @@ def test_nuls_at_the_end_of_the_next_file_are_not_content(room: Room) -> None:
     rotated = Rotated(room, b"a\n", b"b\n" + bytes(4096))
     assert rotated.pieces() == [b"b\n"]
     rotated.file.close()
+
+
+# Compressed ones.
+
+PACKED = pytest.mark.parametrize(
+    "pack", [(gzip.compress, bytes), (bytes, gzip.compress), (gzip.compress, gzip.compress)]
+)
+Pack = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]
+
+
+@pytest.fixture
+def followed(make_room: MakeRoom) -> Callable[..., Pair]:
+    """Of the first file it is known that the second one followed it."""
+    room = make_room(parsers=(multiline(r"^\s"),), compression="auto")
+
+    def make(first: bytes, second: bytes, *, size_seen: int = 0) -> Pair:
+        return Pair(room, first, second, continues_in="the next one", size_seen=size_seen)
+
+    return make
+
+
+@PACKED
+def test_a_message_is_one_also_where_a_file_is_compressed(followed: Callable[..., Pair], pack: Pack) -> None:
+    pair = followed(pack[0](b"one\n +\n"), pack[1](b" ++\ntwo\n"))
+    whole = pair.read()
+    assert (whole.messages.texts, whole.messages.offsets, whole.messages.lengths) == (["one\n +\n ++"], [0], [11])
+    acknowledge(pair.before)
+    whole.resolve()
+    assert pair.positions() == (7, 4)
+    assert pair.new.state.proof == proof_of(b" ++\n")
+    assert acknowledged(read_all(pair.new))[:1] == (["two"] if pack[1] is gzip.compress else [])
+
+
+def test_the_end_of_a_compressed_file_that_none_follows_ends_the_message(make_room: MakeRoom) -> None:
+    room = make_room(parsers=(multiline(r"^\s"),), compression="auto")
+    harvester = room.read("app.log.1.gz", gzip.compress(b"one\n +\n"))
+    assert acknowledged(read_all(harvester)) == ["one\n +"]
+    assert harvester.is_complete
+
+
+def test_a_compressed_file_is_not_complete_while_its_message_may_continue(followed: Callable[..., Pair]) -> None:
+    """Its entry would say that all of it was read."""
+    pair = followed(gzip.compress(b"one\n"), b"")
+    assert (pair.old.is_complete, pair.old.message_deadline is not None) == (False, True)
+
+
+def test_a_line_without_end_is_the_last_of_a_compressed_file(followed: Callable[..., Pair]) -> None:
+    pair = followed(gzip.compress(b"one\n +"), b" ++\n")
+    assert [text for batch in pair.before for text in batch.messages.texts] == ["one\n +"]
+    assert not pair.old.is_continued
+
+
+def test_a_line_without_end_is_also_the_last_of_a_compressed_file_between(followed: Callable[..., Pair]) -> None:
+    pair = followed(b"one\n", gzip.compress(b" ++\n +"))
+    pair.new.update(continues_in="the next one")
+    assert pair.read().messages.texts == ["one\n ++\n +"]
+
+
+def test_something_else_behind_the_compressed_data_ends_the_message(followed: Callable[..., Pair]) -> None:
+    harvester = followed(b"", b"").room.read("damaged.log", gzip.compress(b"one\n") + b"else")
+    harvester.update(continues_in="the next one")
+    batch = harvester.read()
+    assert batch is not None
+    assert batch.messages.texts == ["one"]
+    with pytest.raises(CompressionError):
+        harvester.read()
+
+
+def test_nothing_continues_behind_a_compressed_file_that_is_not_whole(followed: Callable[..., Pair]) -> None:
+    assert not followed(gzip.compress(b"one\n")[:-8], b" +\n").old.is_continued
+
+
+def test_nothing_continues_behind_a_compressed_file_that_lacks_lines_of_its_original(
+    followed: Callable[..., Pair],
+) -> None:
+    """Something was written to the original after it had been compressed, and is lost."""
+    assert not followed(gzip.compress(b"one\n"), b" +\n", size_seen=7).old.is_continued
+
+
+def test_a_cut_at_the_end_of_a_compressed_file_stays_one(followed: Callable[..., Pair]) -> None:
+    """There the message was ended by time: it has the same text whenever it is read."""
+    pair = followed(gzip.compress(b"one\n"), b"")
+    ended = pair.old.end_message()
+    assert ended is not None
+    assert pair.old.state.cuts == (4,)
+    again = pair.room.inputs.open(pair.room.open("app.log.1"), pair.old.state, once=False)
+    assert [batch.messages.texts for batch in read_all(again) if batch.events] == [["one"]]
+
+
+def test_damage_in_the_next_file_ends_the_message(followed: Callable[..., Pair]) -> None:
+    damaged = gzip.compress(b" +\n")[:-8] + bytes(8)
+    pair = followed(b"one\n", damaged)
+    assert pair.read().messages.texts == ["one\n +"]
+    with pytest.raises(CompressionError):
+        read_all(pair.new)
+
+
+def test_of_much_that_was_taken_of_a_compressed_file_there_is_no_proof(followed: Callable[..., Pair]) -> None:
+    many = (b" " + bytes(range(97, 122)) * 40 + b"\n") * 400
+    pair = followed(b"one\n", gzip.compress(many + b"two\n"))
+    batches = read_all(pair.old)
+    acknowledge([*pair.before, *batches])
+    assert acknowledged(read_all(pair.new)) == ["two"]
+    assert (pair.new.state.position, pair.new.state.proof) == (len(many) + 4, "")
 
 
 CRI = b"2026-01-01T00:00:00.%dZ %s %s %s\n"

@@ -385,9 +385,58 @@ def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
     assert line.rotation_links.at_end(old) is None
 
 
-def test_no_message_continues_in_a_compressed_file(make_room: MakeRoom) -> None:
-    line = Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
-    old, new = line.pair(following=gzip.compress(b" ++\ntwo\n"))
-    assert line.rotation_links.at_end(old) is new
-    assert not old.is_continued
-    assert old.state.continues_in is None
+# Compressed files.
+
+
+@pytest.fixture
+def packed(make_room: MakeRoom) -> Line:
+    return Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
+
+
+def test_a_message_continues_over_compressed_files(packed: Line) -> None:
+    old = packed.rotated(gzip.compress(b"one\n"), to="app.log.2.gz")
+    middle = packed.file("app.log.1.gz", gzip.compress(b" +\n"))
+    last = packed.file("app.log", b" ++\ntwo\n")
+    assert packed.rotation_links.on_new_files([middle, last]) == [old, middle]
+    batches = read_all(old)
+    for _ in range(2):
+        assert packed.rotation_links.at_end(old) is old
+        batches += read_all(old)
+    assert [batch.messages.texts for batch in batches if batch.events] == [["one\n +\n ++"]]
+
+
+def test_a_compressed_file_that_begins_as_another_may_be_its_copy(packed: Line) -> None:
+    """Only the head is compared, and there may have been a file between."""
+    packed.rotated(gzip.compress(b"one\n"), to="app.log.2.gz")
+    middle = packed.file("app.log.1.gz", gzip.compress(b" +\n"))
+    assert packed.rotation_links.on_new_files([middle, packed.file("app.log", b" +\ntwo\n")]) == []
+
+
+def test_the_copy_of_a_compressed_file_may_be_another_file_that_begins_alike(packed: Line) -> None:
+    packed.rotated(gzip.compress(b"one\n +\n"), to="app.log.2.gz")
+    middle = packed.file("app.log.1", b"one\n")
+    assert packed.rotation_links.on_new_files([middle, packed.file("app.log")]) == []
+
+
+def test_a_file_that_was_compressed_late_is_not_younger_for_that(packed: Line) -> None:
+    """Logback and Log4j do so meanwhile, and the .gz has the time at which it was made."""
+    old = packed.rotated(gzip.compress(b"one\n"), to="app-2026-11-21.1.log.gz")
+    middle, last = packed.file("app-2026-11-21.2.log"), packed.file("app.log")
+    os.utime(old.fd, (9, 9))
+    assert packed.rotation_links.on_new_files([middle, last]) == [old, middle]
+    assert (old.state.continues_in, middle.state.continues_in) == (middle.state.id, last.state.id)
+
+
+def test_nor_is_one_of_a_higher_number_older_for_that(packed: Line) -> None:
+    old = packed.rotated(gzip.compress(b"one\n"), to="app.log.1.gz")
+    between, last = packed.file("app.log.2"), packed.file("app.log")
+    os.utime(old.fd, (9, 9))
+    assert packed.rotation_links.on_new_files([between, last]) == []
+
+
+def test_a_compressed_file_that_waited_is_not_joined_over_what_was_opened_meanwhile(packed: Line) -> None:
+    waited = packed.file("app.log", gzip.compress(b"one\n"))
+    assert packed.rotation_links.on_new_files([packed.file("app-20261122.log")]) == []
+    packed.rename(waited, "app-20261121.log.gz")
+    os.utime(waited.fd, (9, 9))
+    assert packed.rotation_links.on_new_files([packed.file("app.log")]) == []

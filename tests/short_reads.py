@@ -24,7 +24,8 @@ class ShortReads:
 
 
 class LogOnDisk:
-    """A file of a test that can be opened many times; `close` closes all descriptors."""
+    """A file of a test that can be opened many times; `close` closes all descriptors, after which it may be rewritten
+    and opened again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,5 +44,5 @@ class LogOnDisk:
         return LogFile(fd, offset, cuts, ShortReads(offset, iter(sizes)))
 
     def close(self) -> None:
-        for fd in self._fds:
-            os.close(fd)
+        while self._fds:
+            os.close(self._fds.pop())

@@ -26,7 +26,7 @@ from shipper.pipeline.disk_queue.options import Progress
 from shipper.pipeline.disk_queue.segments import LoadedSegments, load
 from shipper.pipeline.disk_queue.store import SegmentStore
 from tests.crashing_files import Crash, CrashingFiles
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 HERE = Path("/queue")
 SEED = 2**63 + 11
@@ -274,7 +274,7 @@ def test_a_segment_of_a_later_release_is_refused() -> None:
         loaded(changed(files, paths[0], newer))
 
 
-@pytest.mark.parametrize("seed", seeds(60))
+@for_each_seed(60)
 def test_whatever_is_damaged_the_other_frames_are_found(seed: int) -> None:
     dice = random.Random(seed)
     files, paths, count = written()

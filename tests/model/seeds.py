@@ -4,8 +4,14 @@ the usual ones.
 A failing test names its seed. A seed that failed once is added to the test's own list and stays there.
 """
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+from tests.short_reads import LogOnDisk
+
+Test = Callable[..., None]
 
 
 def seeds(usual: int | Sequence[int], failed_once: Sequence[int] = ()) -> list[int]:
@@ -16,3 +22,28 @@ def seeds(usual: int | Sequence[int], failed_once: Sequence[int] = ()) -> list[i
         return [*ones[:: int(chosen[1:])], *failed_once]
     first, _, end = chosen.partition(":")
     return list(range(int(first), int(end or int(first) + 1)))
+
+
+def for_each_seed(usual: int | Sequence[int], failed_once: Sequence[int] = ()) -> Callable[[Test], Test]:
+    """Run the test with each of the seeds, all in one case. Its fixtures are shared by them, so it may have those that
+    keep nothing, and `log`."""
+
+    def decorate(test: Test) -> Test:
+        @wraps(test)
+        def run(**fixtures: object) -> None:
+            for seed in seeds(usual, failed_once):
+                try:
+                    test(seed=seed, **fixtures)
+                except BaseException as error:
+                    error.add_note(f"with seed {seed}")
+                    raise
+                if isinstance(log := fixtures.get("log"), LogOnDisk):
+                    log.close()
+
+        parameters = inspect.signature(test).parameters.values()
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # pytest looks for fixtures there
+            [parameter for parameter in parameters if parameter.name != "seed"]
+        )
+        return run
+
+    return decorate

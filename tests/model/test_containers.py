@@ -4,8 +4,6 @@ import json
 import random
 from typing import Any
 
-import pytest
-
 from config.shipper.ndjson import NdjsonConfig
 from config.shipper.parsers import ContainerConfig
 from shipper.event import Messages
@@ -23,7 +21,7 @@ from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_containers import flag, read_naively
 from tests.model.piecemeal import GrowingFile, drain, random_sizes
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk
 
 TEXTS = ["", " ", "a line", " indented", "zwölf €", "x" * 50, "{", "a: b", "P F"]
@@ -96,7 +94,7 @@ def check_runs(runs: list[Messages], start: int) -> None:
         start = run.end
 
 
-@pytest.mark.parametrize("seed", seeds(400))
+@for_each_seed(400)
 def test_containers_are_read_as_the_naive_model_reads_them_whatever_the_sizes_of_the_reads(
     seed: int, log: LogOnDisk
 ) -> None:
@@ -108,7 +106,7 @@ def test_containers_are_read_as_the_naive_model_reads_them_whatever_the_sizes_of
     check_runs(runs, 0)
 
 
-@pytest.mark.parametrize("seed", seeds(200))
+@for_each_seed(200)
 def test_a_second_reading_from_any_position_gives_the_same_messages_of_containers(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     content, (config, waiting) = random_content(dice), random_config(dice)
@@ -126,7 +124,7 @@ def test_a_second_reading_from_any_position_gives_the_same_messages_of_container
         assert flatten(repeated) == [row for row in first if row[1] >= position]
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_a_reading_to_the_files_size_leaves_no_part_of_a_line_behind(seed: int, log: LogOnDisk) -> None:
     """With `--once` the end of the file is a cut."""
     dice = random.Random(seed)
@@ -138,7 +136,7 @@ def test_a_reading_to_the_files_size_leaves_no_part_of_a_line_behind(seed: int, 
     assert runs[-1].end == len(content)
 
 
-@pytest.mark.parametrize("seed", seeds(150))
+@for_each_seed(150)
 def test_what_waits_for_a_message_of_interleaved_lines_is_bounded_whatever_the_reads_are(
     seed: int, log: LogOnDisk
 ) -> None:
@@ -160,7 +158,7 @@ def test_what_waits_for_a_message_of_interleaved_lines_is_bounded_whatever_the_r
         assert flatten(drain(reader(position, ()))) == [row for row in first if row[1] >= position]
 
 
-@pytest.mark.parametrize("seed", seeds(150))
+@for_each_seed(150)
 def test_what_follows_the_container_parser_does_not_see_where_reads_end(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     content, (container, _) = random_content(dice), random_config(dice)

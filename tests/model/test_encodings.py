@@ -5,8 +5,6 @@ import codecs
 import random
 from dataclasses import replace
 
-import pytest
-
 from config.text.encodings import LineTerminator
 from shipper.reader import line
 from shipper.reader.base import Reader
@@ -14,7 +12,7 @@ from shipper.reader.limit import LimitReader
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect, read_naively
 from tests.model.naive_reader import Message, as_messages
 from tests.model.piecemeal import random_sizes
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk
 
 PLAIN_TEXTS = ["one", "a line of some words", "", "\r"]
@@ -70,7 +68,7 @@ def read(reader: Reader, start: int = 0) -> list[Message]:
     return messages
 
 
-@pytest.mark.parametrize("seed", seeds(1500, failed_once=[12989]))
+@for_each_seed(1000, failed_once=[12989])
 def test_lines_are_what_a_naive_reading_finds_whatever_the_sizes_of_the_reads(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     dialect, terminator, content, max_bytes = random_case(dice)
@@ -86,7 +84,7 @@ def test_lines_are_what_a_naive_reading_finds_whatever_the_sizes_of_the_reads(se
         assert repeated == [message for message in expected if message.offset >= position]
 
 
-@pytest.mark.parametrize("seed", seeds(500))
+@for_each_seed(500)
 def test_what_is_kept_of_a_line_does_not_depend_on_the_sizes_of_the_reads(seed: int, log: LogOnDisk) -> None:
     """Parsers read it before the limit truncates it."""
     dice = random.Random(seed)

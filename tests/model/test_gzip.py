@@ -11,13 +11,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pytest
-
 from shipper.errors import Truncated
 from shipper.reader.gzip_file import MAGIC, CompressionError, GzipFile, ends_before, head
 from shipper.reader.log_file import Pread
 from tests.model.piecemeal import random_sizes
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk, ShortReads
 
 FLUSHES = [zlib.Z_NO_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH]
@@ -77,7 +75,7 @@ def drain(file: GzipFile) -> Iterator[tuple[bytes, bool]]:
         yield data, cut
 
 
-@pytest.mark.parametrize("seed", seeds(200))
+@for_each_seed(100)
 def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_reported(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     packed = random_packed(dice)
@@ -102,7 +100,7 @@ def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_reported(seed:
     assert {cut for cut in cuts if cut > offset} | {len(content)} <= set(problems) <= {*cuts, *packed.ends}
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_a_whole_file_reports_its_end_with_its_last_bytes_only(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     packed = random_packed(dice)
@@ -115,7 +113,7 @@ def test_a_whole_file_reports_its_end_with_its_last_bytes_only(seed: int, log: L
         assert blocks[-1][0]
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_the_head_is_that_of_the_content_and_its_end_is_known(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     packed = random_packed(dice)
@@ -162,7 +160,7 @@ def random_damage(dice: random.Random, raw: bytes) -> bytes:
     return raw + dice.randbytes(dice.randint(1, 30))
 
 
-@pytest.mark.parametrize("seed", seeds(150))
+@for_each_seed(100)
 def test_all_that_the_bytes_before_the_damage_give_is_read(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     raw = random_damage(dice, random_packed(dice).raw)
@@ -182,7 +180,7 @@ def test_all_that_the_bytes_before_the_damage_give_is_read(seed: int, log: LogOn
     assert len(read) - len(content) <= (0 if damaged_at is None else 8 * 258)
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_a_rewritten_file_never_mixes_two_contents(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     content = dice.randbytes(dice.randrange(1000, 40_000))

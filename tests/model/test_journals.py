@@ -1,10 +1,8 @@
 """Random programs of what happens to the journals of several hosts: delays, outages, rotation, vacuuming, kills."""
 
-import pytest
-
 from tests.model.journal_play import play
 from tests.model.journal_program import generate
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 FAILED_ONCE = [
     1354,  # a journal whose files were deleted, and whose name another one has, before journalctl had opened them
@@ -13,6 +11,6 @@ FAILED_ONCE = [
 ]
 
 
-@pytest.mark.parametrize("seed", seeds(150, FAILED_ONCE))
+@for_each_seed(150, FAILED_ONCE)
 def test_each_entry_comes_once_in_the_order_of_its_journal(seed: int) -> None:
     play(generate(seed))

@@ -23,7 +23,7 @@ from shipper.source.reading.staging import Staging
 from tests.fakes import ManualClock
 from tests.member_desk import Desk
 from tests.memory_topics import FakeConsumer, MemoryTopics
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 PLACES = [("logs", number) for number in range(3)]
 PARSERS: list[tuple[ParserConfig, ...]] = [
@@ -266,7 +266,7 @@ class Group:
 
 
 @pytest.mark.parametrize("transactions", [False, True], ids=["commits", "transactions"])
-@pytest.mark.parametrize("seed", seeds(300))
+@for_each_seed(300)
 def test_each_record_is_in_one_message_whatever_happens_to_members(seed: int, transactions: bool) -> None:
     group = Group(seed, transactions=transactions)
     for _ in range(group.dice.choice([20, 100, 200])):

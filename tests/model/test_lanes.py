@@ -5,7 +5,6 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-import pytest
 from confluent_kafka import KafkaError
 
 from shipper.backoff import Backoff
@@ -16,7 +15,7 @@ from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 REQUEST_BYTES = 4000
 RECORD_BYTES = 2500  # the client's limit; a broker's request limit below a lone record of this size is another poison
@@ -108,7 +107,7 @@ def random_text(dice: random.Random, number: int) -> str:
     return f"{number} " + "x" * (dice.choice([500, 1500, 3000]) if kind < 0.1 else 5)
 
 
-@pytest.mark.parametrize("seed", seeds(250))
+@for_each_seed(250)
 def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed: int) -> None:
     dice = random.Random(seed)
     clock, cluster = ManualClock(), Cluster(dice)

@@ -3,10 +3,8 @@
 import random
 from collections.abc import Callable
 
-import pytest
-
 from shipper.pipeline.acks import Ledger
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 
 class NaiveLedger:
@@ -35,7 +33,7 @@ class NaiveLedger:
         return sum(not resolved for _, resolved in self._batches)
 
 
-@pytest.mark.parametrize("seed", seeds(200))
+@for_each_seed(200)
 def test_the_position_is_the_end_of_the_longest_resolved_prefix(seed: int) -> None:
     dice = random.Random(seed)
     start = dice.choice([0, 1000])

@@ -6,8 +6,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import pytest
-
 from config.shipper.model import InputConfig, ParserConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
 from config.shipper.parsers import ContainerConfig, SyslogConfig
@@ -18,7 +16,7 @@ from shipper.reader.base import Reader
 from tests.builders import input_config, multiline, source
 from tests.fakes import ManualClock
 from tests.model.piecemeal import GrowingFile, drain, random_sizes
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk
 
 LINES = [
@@ -113,7 +111,7 @@ def rows(runs: list[Messages], start: int = 0) -> list[Row]:
     return result
 
 
-@pytest.mark.parametrize("seed", seeds(400))
+@for_each_seed(400)
 def test_the_sizes_of_the_reads_change_nothing(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     case = random_case(dice)
@@ -126,7 +124,7 @@ def test_the_sizes_of_the_reads_change_nothing(seed: int, log: LogOnDisk) -> Non
     assert piecemeal == whole
 
 
-@pytest.mark.parametrize("seed", seeds(300))
+@for_each_seed(300)
 def test_a_second_reading_from_any_position_gives_the_same(seed: int, log: LogOnDisk) -> None:
     """The file grows during the first reading, which ends some messages by time; the second reading has its cuts."""
     dice = random.Random(seed)

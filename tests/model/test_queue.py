@@ -2,15 +2,13 @@
 
 import random
 
-import pytest
-
 from shipper.event import EVENT_OVERHEAD, Batch
 from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_order_is_kept_and_the_bound_is_passed_by_one_batch_at_most(seed: int) -> None:
     dice = random.Random(seed)
     queue = MemoryQueue(dice.randrange(1, 40), dice.randrange(1, 40) * EVENT_OVERHEAD)

@@ -3,8 +3,6 @@
 import itertools
 import random
 
-import pytest
-
 from config.shipper.model import InputConfig, MultilineConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.reader import chain
@@ -12,7 +10,7 @@ from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_reader import Message, as_messages, read_naively
 from tests.model.piecemeal import GrowingFile, drain, random_sizes
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk
 
 NEWLINES = [b"\n", b"\r\n", b"\n\n", b"\r"]
@@ -63,7 +61,7 @@ def flatten(runs: list[Messages]) -> list[Message]:
     return [message for run in runs for message in as_messages(run)]
 
 
-@pytest.mark.parametrize("seed", seeds(400))
+@for_each_seed(400)
 def test_the_chain_reads_what_the_naive_model_reads_whatever_the_sizes_of_the_reads(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     content, (config, max_bytes) = random_content(dice), random_config(dice)
@@ -75,7 +73,7 @@ def test_the_chain_reads_what_the_naive_model_reads_whatever_the_sizes_of_the_re
     assert flags <= {(MULTILINE,), (TRUNCATED,), (MULTILINE, TRUNCATED)}
 
 
-@pytest.mark.parametrize("seed", seeds(300))
+@for_each_seed(300)
 def test_a_second_reading_from_any_position_gives_the_same_messages(seed: int, log: LogOnDisk) -> None:
     """The file grows during the first reading, which ends some messages by time; the second reading has its cuts."""
     dice = random.Random(seed)
@@ -96,7 +94,7 @@ def test_a_second_reading_from_any_position_gives_the_same_messages(seed: int, l
         assert len(flatten(repeated)) == len(expected)
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_a_reading_that_ends_at_the_files_size_leaves_no_byte_out(seed: int, log: LogOnDisk) -> None:
     """With `--once` the end of the file is a cut, also in the middle of a line."""
     dice = random.Random(seed)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import pytest
-
 from config.shipper.processors.dns import DnsConfig
 from shipper.event import Batch, Growth, Source
 from shipper.metrics import Metrics
@@ -22,7 +20,7 @@ from shipper.processor.metadata.resolver import Answer
 from shipper.processor.waiting import AsyncStep, WaitingChain
 from tests.builders import AGENT, messages, source
 from tests.fakes import ManualClock
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.name_servers import FakeNames
 
 NAMES = [f"n{number}" for number in range(6)]
@@ -115,7 +113,7 @@ class World:
         self.check()
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_every_event_leaves_once_and_no_position_passes_one(seed: int) -> None:
     world = World(random.Random(seed))
     for _ in range(200):

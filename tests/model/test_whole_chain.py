@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import pytest
-
 from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
 from config.shipper.parsers import ContainerConfig, ContainerStream, SyslogConfig
@@ -22,7 +20,7 @@ from tests.builders import input_config, source
 from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect
 from tests.model.piecemeal import GrowingFile, drain, random_sizes
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.model.test_encodings import DAMAGE
 from tests.model.test_parsers import LINES, Row, rows
 from tests.short_reads import LogOnDisk
@@ -142,7 +140,7 @@ def counted(metrics: Metrics) -> int:
     return metrics.events_filtered
 
 
-@pytest.mark.parametrize("seed", seeds(300))
+@for_each_seed(200)
 def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     case = random_case(dice)
@@ -160,7 +158,7 @@ def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, lo
         assert rows(again, position) == [row for row in given if row[1] >= position], position
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_every_reading_that_ends_messages_anywhere_gives_the_same_and_leaves_no_byte_out(
     seed: int, log: LogOnDisk
 ) -> None:

@@ -5,8 +5,6 @@ import json
 import random
 from typing import Any
 
-import pytest
-
 from shipper.event import Batch, Doc
 from shipper.json_fields import copied
 from shipper.metrics import Metrics
@@ -14,6 +12,7 @@ from shipper.processor.chain import EventByEvent, run
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 from tests.builders import messages, nothing, source
+from tests.model.seeds import for_each_seed
 from tests.processing import records
 
 STATIC: Doc = {"tags": ["a"], "fields": {"env": "prod", "deep": {"n": 1}}}
@@ -103,7 +102,7 @@ def comparable(record: Doc) -> Doc:
     return {name: True if name == "error" else value for name, value in record.items()}
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_each_seed(150)
 def test_random_changes_end_as_in_the_naive_model(seed: int) -> None:
     chance = random.Random(seed)
     file = source(static=copied(STATIC))

@@ -2,9 +2,8 @@
 
 import random
 
-import pytest
-
 from spark_sink.kafka.offset_ranges import OffsetRange, between, shares
+from tests.model.seeds import for_each_seed
 
 
 def test_a_range_lies_between_each_start_and_end() -> None:
@@ -31,7 +30,7 @@ def test_a_large_partition_is_cut_between_the_cores() -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each_seed(200)
 def test_shares_are_equal_and_have_every_offset_once(seed: int) -> None:
     dice = random.Random(seed)
     starts = {("a", number): dice.randrange(50) for number in range(dice.randrange(1, 6))}

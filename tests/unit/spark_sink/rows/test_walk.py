@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-import pytest
 
 from spark_sink.rows.times import micros_of
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, rows_of
 from tests.unit.spark_sink.rows.hostile_records import records
 
@@ -92,7 +91,7 @@ def as_walked(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: row[name] for name in COLUMNS}, **texts}
 
 
-@pytest.mark.parametrize("seed", seeds(10))
+@for_each_seed(10)
 def test_rows_are_what_another_parser_finds(seed: int) -> None:
     given = [
         record.value for record in records(seed, 2000) if record.headers is None and not is_beyond(record.value or b"")

@@ -9,7 +9,7 @@ import pytest
 from shipper.event import DELETED, Batch, Messages
 from shipper.pipeline.disk_queue.content import Compression, Decoder, encoded, expanded
 from tests.builders import batch, encoder, messages, nothing, source
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 
 def again(original: Batch, decoder: Decoder | None = None) -> Batch:
@@ -43,7 +43,7 @@ def random_batch(dice: random.Random) -> Batch:
     return Batch(origin, run, dice.random() * 2e9, nothing, grown=dice.randrange(1000))
 
 
-@pytest.mark.parametrize("seed", seeds(100))
+@for_each_seed(100)
 def test_a_batch_is_read_back_as_it_was(seed: int) -> None:
     original = random_batch(random.Random(seed))
     back = again(original)

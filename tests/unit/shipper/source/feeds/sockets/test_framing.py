@@ -6,7 +6,7 @@ import pytest
 
 from shipper.source.feeds.sockets.framing import DelimiterFraming, Frames, Framing, OctetFraming
 from shipper.text import cut_text
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 
 LIMIT = 40
 PIECES = [
@@ -80,7 +80,7 @@ def limited(texts: list[str]) -> list[str]:
     return [cut_text(text, LIMIT) for text in texts]
 
 
-@pytest.mark.parametrize("seed", seeds(400))
+@for_each_seed(400)
 def test_lines_do_not_depend_on_where_reads_end(seed: int) -> None:
     chance = random.Random(seed)
     delimiter = chance.choice(DELIMITERS)
@@ -92,7 +92,7 @@ def test_lines_do_not_depend_on_where_reads_end(seed: int) -> None:
     assert frames.lengths == lengths
 
 
-@pytest.mark.parametrize("seed", seeds(400))
+@for_each_seed(400)
 def test_octet_counted_messages_do_not_depend_on_where_reads_end(seed: int) -> None:
     chance = random.Random(seed)
     delimiter = chance.choice(DELIMITERS)

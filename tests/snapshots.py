@@ -34,6 +34,7 @@ WELL = Snapshot(
     files=(FileLag("/var/log/app.log", "app", 5000, 1.5),),
     files_open=3,
     files_waiting=1,
+    reads=1000,
     behind=5000,
     oldest=1.5,
     problems={},

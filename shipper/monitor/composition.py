@@ -93,14 +93,18 @@ class Monitor:
         self._own_routes["/tap/sources"] = sources_route(lambda: _tappable(app))
         space, probe = FreeSpace(settings.data), self._probe(app)
         reloaded = app.reloader.reloads.ok
+        latest: Snapshot | None = None
 
         def take() -> Snapshot:
-            nonlocal reloaded
+            nonlocal reloaded, latest
             space.step(settings.clock.monotonic())
             if app.reloader.reloads.ok != reloaded:
                 reloaded = app.reloader.reloads.ok
                 settings.read_again()
-            return take_snapshot(app, settings.clock, space.space, reached=lambda: probe is None or probe.reached)
+            latest = take_snapshot(
+                app, settings.clock, space.space, reached=lambda: probe is None or probe.reached, before=latest
+            )
+            return latest
 
         sources.silent_for = lambda: app.silent_for(settings.clock.monotonic())
         sources.sampler = sampler = Sampler(take)

@@ -31,10 +31,19 @@ from shipper.source.reading.harvester import Harvester
 MOST_FILES = 20
 
 
-def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Callable[[], bool]) -> Snapshot:
-    """`reached`: True once the destination has answered."""
+def take_snapshot(
+    app: App,
+    clock: Clock,
+    disk: DiskSpace | None,
+    *,
+    reached: Callable[[], bool],
+    before: Snapshot | None = None,
+) -> Snapshot:
+    """`reached`: True once the destination has answered. `before`: the last one that was taken."""
     observation, now, queue = app.observe(), clock.monotonic(), app.pipeline.queue
-    lags = list(_lags(observation, now, all_files=not queue.has_room))
+    # Where nothing was read since all files were idle, they are so still: nobody looks at thousands of them.
+    are_idle = before is not None and not before.files and before.reads == observation.reads and queue.has_room
+    lags = [] if are_idle else list(_lags(observation, now, all_files=not queue.has_room))
     publisher, reloads = app.pipeline.publisher, app.reloader.reloads
     metrics = replace(app.metrics)
     delivered = metrics.events_acked or metrics.transactions_committed
@@ -46,6 +55,7 @@ def take_snapshot(app: App, clock: Clock, disk: DiskSpace | None, *, reached: Ca
         files=nlargest(MOST_FILES, lags, key=lambda lag: (lag.behind, lag.oldest or 0.0)),
         files_open=len(observation.running),
         files_waiting=observation.waiting,
+        reads=observation.reads,
         behind=sum(lag.behind for lag in lags) + observation.bytes_waiting + sum(observation.behind_of_feed.values()),
         oldest=_oldest(lags),
         problems=dict(observation.problems),

@@ -85,7 +85,8 @@ class DiskSpace:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """`time` is unix time, `monotonic` for differences. `files` are the furthest behind, at most 20, `behind` the bytes
-    of all; `oldest` as in FileLag, of all files. `silent`: seconds since the reading loop made progress."""
+    of all; `oldest` as in FileLag, of all files. `silent`: seconds since the reading loop made progress. `reads`: how
+    often a file was read."""
 
     time: float
     monotonic: float
@@ -94,6 +95,7 @@ class Snapshot:
     files: Sequence[FileLag]
     files_open: int
     files_waiting: int
+    reads: int
     behind: int
     oldest: float | None
     problems: Mapping[str, str]

@@ -155,6 +155,7 @@ class Crawler:
             problems=self.problems.unreadable,
             watches=self._watcher.watches,
             fallbacks=self._watcher.fallbacks,
+            reads=self._reading.reads,
         )
 
     def step(self) -> None:

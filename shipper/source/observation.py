@@ -12,7 +12,8 @@ class Observation:
     """`running` are the open files, `draining` those closed ones of which batches are in flight. `waiting`: files that
     wait to be opened, `bytes_waiting` their bytes. `behind_of_feed`: bytes, or events, of an input without files that
     are not acknowledged, as far as it knows. `problems`: the current ones, by path. `fallbacks`: files and
-    directories that are looked at from time to time, as there is no watch for them."""
+    directories that are looked at from time to time, as there is no watch for them. `reads`: how often a file was
+    read."""
 
     running: Sequence[Harvester] = ()
     draining: Sequence[Harvester] = ()
@@ -23,6 +24,7 @@ class Observation:
     behind_of_feed: Mapping[str, int] = field(default_factory=dict)
     watches: int = 0
     fallbacks: int = 0
+    reads: int = 0
 
     @classmethod
     def together(cls, several: "Sequence[Observation]") -> "Observation":
@@ -39,4 +41,5 @@ class Observation:
             behind_of_feed=dict(ChainMap(*(dict(observation.behind_of_feed) for observation in several))),
             watches=sum(observation.watches for observation in several),
             fallbacks=sum(observation.fallbacks for observation in several),
+            reads=sum(observation.reads for observation in several),
         )

@@ -60,6 +60,7 @@ class BatchReader:
         self._takes_more = takes_more
         self._hooks = hooks
         self._paused: OrderedDict[Harvester, None] = OrderedDict()  # much of them waits in the pipeline
+        self.reads = 0
 
     def read(self, budget: int) -> Iterator[Batch]:
         """Yield batches until no file has anything to read, or one read more than `budget` bytes was made, or a few
@@ -123,6 +124,7 @@ class BatchReader:
             self._scheduler.wake(first)
             return []
         read_to = harvester.read_to
+        self.reads += 1
         try:
             batch = harvester.read()
         except (Truncated, CompressionError, OSError) as error:

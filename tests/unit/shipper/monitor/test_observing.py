@@ -16,8 +16,8 @@ from tests.kubernetes_api import pod
 from tests.lab import Lab
 
 
-def snapshot(lab: Lab, *, reached: bool = False) -> Snapshot:
-    return take_snapshot(lab.running, lab.clock, None, reached=lambda: reached)
+def snapshot(lab: Lab, *, reached: bool = False, before: Snapshot | None = None) -> Snapshot:
+    return take_snapshot(lab.running, lab.clock, None, reached=lambda: reached, before=before)
 
 
 def test_an_idle_agent_is_at_rest(lab: Lab) -> None:
@@ -34,6 +34,18 @@ def test_an_idle_agent_is_at_rest(lab: Lab) -> None:
     assert (taken.registry.entries, taken.registry.failing, taken.problems) == (1, False, {})
     assert taken.registry.saved == taken.registry.fsync.count > 0
     assert taken.produce.count == taken.metrics.events_acked / 2, "one batch"
+
+
+def test_idle_files_are_looked_at_again_once_something_was_read(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.ship("a.log", "one")
+    lab.calm_down()
+    idle = snapshot(lab)
+    with monkeypatch.context() as patch:
+        patch.delattr("shipper.monitor.observing._is_idle")
+        assert snapshot(lab, before=idle).files == []
+    lab.append("a.log", "no end")
+    lab.calm_down()
+    assert snapshot(lab, before=idle).behind == len("no end")
 
 
 def test_what_is_in_flight_is_behind_and_grows_older(lab: Lab) -> None:

@@ -18,6 +18,8 @@ SPLIT = "split"
 
 # The memory that an event takes beside its bytes: the constant fields of its record, and the client's book-keeping.
 EVENT_OVERHEAD = 600
+# And a batch, however few events it has: its columns, its place in the ledger and in the lane of its file.
+BATCH_OVERHEAD = 2400
 
 # Members of one event's record beside those in columns: what parsers and processors added, by top-level name. They
 # shadow the constants of the file; a member that is DELETED is left out. They belong to the event alone, so they may be
@@ -213,7 +215,7 @@ class Batch:
     @property
     def cost(self) -> int:
         """Return about how many bytes of memory the batch takes."""
-        return self.size + self.grown + self.events * EVENT_OVERHEAD
+        return self.size + self.grown + self.events * EVENT_OVERHEAD + BATCH_OVERHEAD
 
 
 class Part(Protocol):

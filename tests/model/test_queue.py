@@ -33,6 +33,6 @@ def test_order_is_kept_and_the_bound_is_passed_by_one_batch_at_most(seed: int) -
             queue.remove(taken.pop(dice.randrange(len(taken))))
         batches = waiting + taken
         assert queue.events == sum(batch.events for batch in batches) < queue.max_events + largest
-        assert queue.bytes == sum(batch.size + batch.events * EVENT_OVERHEAD for batch in batches)
+        assert queue.bytes == sum(batch.cost for batch in batches)
         assert queue.has_room == (queue.events < queue.max_events and queue.bytes < queue.max_bytes)
         assert queue.empty == (not waiting)

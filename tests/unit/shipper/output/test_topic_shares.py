@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from shipper.event import EVENT_OVERHEAD, Batch, Topics
+from shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD, Batch, Topics
 from shipper.output.topic_shares import MOST_SHARES, SHARE_OF_OTHERS, SHARE_OF_WORKING, WORKS_FOR, TopicShares
 from tests.builders import batch, source
 from tests.fakes import ManualClock
@@ -69,7 +69,7 @@ def test_a_topic_that_stopped_working_gets_no_more_than_one_that_never_did(
 
 
 def test_bytes_count_too(clock: ManualClock) -> None:
-    shares = TopicShares(10**9, int(2 * EVENT_OVERHEAD / SHARE_OF_OTHERS), clock)
+    shares = TopicShares(10**9, int(2 * (BATCH_OVERHEAD + EVENT_OVERHEAD) / SHARE_OF_OTHERS), clock)
     shares.add(events(1), WEB)
     assert shares.takes_more(source("f1"))
     shares.add(events(1), WEB)

@@ -1,4 +1,4 @@
-from shipper.event import EVENT_OVERHEAD
+from shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD
 from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch
 
@@ -27,7 +27,13 @@ def test_a_batch_takes_room_until_it_is_released_not_until_it_is_taken() -> None
 
 
 def test_bytes_bound_it_too_and_an_event_costs_more_than_its_text() -> None:
-    queue = MemoryQueue(1000, 2 * EVENT_OVERHEAD)
+    queue = MemoryQueue(1000, BATCH_OVERHEAD + 3 * EVENT_OVERHEAD)
+    queue.put(batch(["a", "b", "c"]))
+    assert not queue.has_room
+
+
+def test_a_batch_takes_room_however_few_events_it_has() -> None:
+    queue = MemoryQueue(1000, 2 * (BATCH_OVERHEAD + EVENT_OVERHEAD))
     queue.put(batch(["a"]))
     assert queue.has_room
     queue.put(batch(["b"]))
@@ -37,4 +43,4 @@ def test_bytes_bound_it_too_and_an_event_costs_more_than_its_text() -> None:
 def test_its_text_tells_its_state() -> None:
     queue = MemoryQueue(5, 10_000)
     queue.put(batch(["a"]))
-    assert repr(queue) == f"<MemoryQueue events=1/5 bytes={2 + EVENT_OVERHEAD}/10000>"
+    assert repr(queue) == f"<MemoryQueue events=1/5 bytes={2 + EVENT_OVERHEAD + BATCH_OVERHEAD}/10000>"

@@ -27,7 +27,7 @@ class MemQueue:
         default=65536,
         metadata={"doc": "The most events that are read and not yet acknowledged.", "unit": "events", "min": 1},
     )
-    bytes: Size = field(default=32 * 1024**2, metadata={"doc": "The most bytes of these events.", "min": 1})
+    bytes: Size = field(default=20 * MIB, metadata={"doc": "The most bytes of these events.", "min": 1})
     pending_bytes: Size = field(
         default=128 * 1024**2,
         metadata={

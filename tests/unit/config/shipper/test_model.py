@@ -123,7 +123,7 @@ def test_its_other_sections_are_read(filebeat: ShipperConfig) -> None:
         ("blue",),
         {"team": "a"},
     )
-    assert (filebeat.queue.mem.events, filebeat.queue.mem.bytes) == (1000, 32 * 1024**2)
+    assert (filebeat.queue.mem.events, filebeat.queue.mem.bytes) == (1000, 20 * 1024**2)
     assert (filebeat.registry.flush, filebeat.shutdown_timeout, filebeat.logging.level) == (0.1, 10.0, "debug")
 
 
@@ -169,7 +169,7 @@ def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
         False,
         True,
     )
-    assert (config.queue.mem.events, config.queue.mem.bytes, config.path.data) == (65536, 32 * 1024**2, "data")
+    assert (config.queue.mem.events, config.queue.mem.bytes, config.path.data) == (65536, 20 * 1024**2, "data")
     assert (config.registry.path, config.registry.flush, config.registry.file_permissions) == ("registry", 1.0, "0600")
     assert (config.shutdown_timeout, config.logging.level, config.logging.format) == (5.0, "info", "auto")
     kafka = KafkaOutputConfig(hosts=("h:1",), topic="t")

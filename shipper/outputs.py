@@ -1,5 +1,5 @@
-"""Makes the output that the configuration selects, and the queue on disk before it. Kafka's client, and what such a
-queue is made of, are imported where there is one."""
+"""Makes the output that the configuration selects, and the queue on disk before it. Each output, and what such a queue
+is made of, are imported where there is one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +11,6 @@ from registry.state import FileState
 from shipper.clock import Clock
 from shipper.codecs import make_codec
 from shipper.output.base import Output
-from shipper.output.console import ConsoleOutput
-from shipper.output.file import FileOutput, output_file
 from shipper.output_context import QUEUE, OutputContext, QueueParts
 from shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
 from shipper.pipeline.pipeline import DiskOnDemand, DiskStage
@@ -24,8 +22,12 @@ DIRECTORY = "diskqueue"  # below path.data
 def build_output(config: ShipperConfig, context: OutputContext) -> Output:
     chosen = config.output.chosen
     if isinstance(chosen, ConsoleOutputConfig):
+        from shipper.output.console import ConsoleOutput
+
         return ConsoleOutput(make_codec(chosen.codec, UNLIMITED), context.publisher)
     if isinstance(chosen, FileOutputConfig):
+        from shipper.output.file import FileOutput, output_file
+
         return FileOutput(output_file(chosen), make_codec(chosen.codec, UNLIMITED), context.publisher, context.clock)
     from shipper.kafka_outputs import kafka_output
 

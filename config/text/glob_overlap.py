@@ -24,8 +24,8 @@ class PathSet:
     def overlaps(self, other: "PathSet") -> bool:
         """True if a path may be in both."""
         return (
-            _agree(self.prefix, other.prefix, str.startswith)
-            and _agree(self.suffix, other.suffix, str.endswith)
+            _agree(self.suffix, other.suffix, str.endswith)  # of thousands of containers all differ there
+            and _agree(self.prefix, other.prefix, str.startswith)
             and _meet(self.segments, other.segments, lambda segment: isinstance(segment, AnyDepth), _have_common_name)
         )
 

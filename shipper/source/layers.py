@@ -22,6 +22,8 @@ from shipper.source.crawler import Crawler
 from shipper.source.observation import Observation
 from shipper.source.reading.factory import Input
 
+ENDING = 16  # characters
+
 # Makes the crawler of a layer, with the entries that its inputs resume at; the last argument is the number of layers,
 # which share the limits of the agent.
 MakeCrawler = Callable[[list[Input], Sequence[FileState], int], Crawler]
@@ -117,7 +119,7 @@ def layers_of(
 ) -> list[list[Input]]:
     """Return the inputs of each layer, in the order of the configuration; at least one layer. `layer_of`: by input id,
     the layer to prefer; `unchanged` inputs come first."""
-    layers: list[dict[Input, PathSets]] = [{}]
+    layers = [_Layer()]
     for added in sorted(inputs, key=lambda known: (known not in unchanged, known.id not in layer_of)):
         paths = added.config.path_sets
         preferred = [layer_of[added.id]] if added.id in layer_of else []
@@ -125,13 +127,34 @@ def layers_of(
             number
             for number in chain(preferred, count())
             # An input that is as it was has no file in common with those of its layer that are as they were.
-            if added in unchanged
-            or number >= len(layers)
-            or not any(overlap(paths, others) for others in layers[number].values())
+            if added in unchanged or number >= len(layers) or not layers[number].overlaps(paths)
         )
-        layers += [{} for _ in range(len(layers), number + 1)]
-        layers[number][added] = paths
-    return [[active for active in inputs if active in layer] for layer in layers]
+        layers += [_Layer() for _ in range(len(layers), number + 1)]
+        layers[number].add(added, paths)
+    return [[active for active in inputs if active in layer.inputs] for layer in layers]
+
+
+class _Layer:
+    """Knows which paths its inputs match by how these end: of thousands of containers each has an ending of its own."""
+
+    def __init__(self) -> None:
+        self.inputs: set[Input] = set()
+        self._by_ending: dict[str, list[PathSets]] = {}
+
+    def add(self, added: Input, paths: PathSets) -> None:
+        self.inputs.add(added)
+        for ending in _endings(paths):
+            self._by_ending.setdefault(ending, []).append(paths)
+
+    def overlaps(self, paths: PathSets) -> bool:
+        endings = _endings(paths)
+        alike = self._by_ending.keys() if "" in endings else {*endings, ""}
+        return any(overlap(paths, others) for ending in alike for others in self._by_ending.get(ending, ()))
+
+
+def _endings(paths: PathSets) -> set[str]:
+    """Return the last characters of the paths; "" for one of which fewer are known, which may end in any way."""
+    return {pattern.suffix[-ENDING:] if len(pattern.suffix) >= ENDING else "" for pattern in paths}
 
 
 def entries_of(layers: Sequence[Sequence[Input]], registrar: Registrar) -> list[list[FileState]]:

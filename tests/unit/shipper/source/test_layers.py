@@ -50,6 +50,20 @@ def test_inputs_that_match_the_same_file_are_on_different_layers() -> None:
     assert ids(layers_of(inputs, {})) == [["one", "five"], ["two", "three"], ["four"]]
 
 
+def test_inputs_of_containers_share_a_layer_unless_a_path_may_be_in_both() -> None:
+    first, second = "0" * 32, "1" * 32
+    inputs = [
+        an_input("first", f"/logs/*-{first}.log"),
+        an_input("second", f"/logs/*-{second}.log", f"/logs/*-{second}.log.1"),
+        an_input("first again", f"/logs/web-{first}.log"),
+        an_input("any", "/logs/*"),
+        an_input("other", f"/other/*-{first}.log"),
+        an_input("second again", f"/logs/x/../*{second}.log.1"),
+    ]
+    expected = [["first", "second", "other"], ["first again", "second again"], ["any"]]
+    assert ids(layers_of(inputs, {})) == expected
+
+
 def test_an_input_stays_on_its_layer_and_the_order_is_that_of_the_configuration() -> None:
     inputs = [an_input("new", "/logs/*.log"), an_input("two", "/logs/a.log"), an_input("one", "/logs/b.log")]
     assert ids(layers_of(inputs, {"one": 0, "two": 1})) == [["one"], ["two"], ["new"]]

@@ -30,7 +30,7 @@ class Watches:
         changed, self.changed = self.changed, []
         return changed
 
-    def scan_begins(self, *, full: bool) -> Mapping[Place, int]:
+    def scan_begins(self, *, full: bool, deletions: bool = True) -> Mapping[Place, int]:
         self.wants_scan = False
         self.lost_events = self.lost_events and not full
         hints, self.hints = self.hints, {}

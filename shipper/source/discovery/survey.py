@@ -54,6 +54,7 @@ class Survey:
         self._once, self._progressed = context.once, context.progressed
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
         self._first_due = NEVER
+        self._next_rounds: dict[float, float] = {}  # by check_interval: when its inputs are scanned together
         self._directories: WeakValueDictionary[object, Directories] = WeakValueDictionary()  # by filters
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
@@ -66,7 +67,7 @@ class Survey:
         self._listed: dict[FileKey, Candidate] = {}
         self._seen_since: dict[FileKey, Candidate] = {}  # what `look_again` saw of files that are listed
         self._began = self._worked_before = self._paused_until = 0.0
-        self._took_hints = -NEVER  # when
+        self._deletions_at = 0.0  # when names that were deleted may be looked at
         self._full_scan_at = 0.0
         self.was_full_scan = False
         self.replace(inputs)
@@ -108,7 +109,7 @@ class Survey:
     @property
     def _next_requested(self) -> float:
         is_urgent = self._is_requested or self._watcher.is_urgent
-        return self._paused_until if is_urgent else max(self._paused_until, self._took_hints + DELETIONS_PAUSE)
+        return self._paused_until if is_urgent else max(self._paused_until, self._deletions_at)
 
     @property
     def wants_scan(self) -> bool:
@@ -161,15 +162,22 @@ class Survey:
     def _take_timed(self, now: float, *, of_all: bool = False) -> list[InputSpec]:
         """Return the inputs whose time has come, or all of them, and note when it comes again."""
         timed = [spec for spec, deadline in self._due.items() if of_all or deadline <= now]
+        self._next_rounds = {
+            interval: when for interval, when in self._next_rounds.items() if when > now and not of_all
+        }
         for spec in timed:
-            self._due[spec] = NEVER if self._once else now + spec.check_interval
+            interval = spec.check_interval
+            self._due[spec] = NEVER if self._once else self._next_rounds.setdefault(interval, now + interval)
         self._first_due = min(self._due.values(), default=NEVER)
         return timed
 
     def _scan_begins(self, *, full: bool) -> Mapping[Place, int]:
         self._is_requested = False
-        self._took_hints = self._clock.monotonic()
-        return self._watcher.scan_begins(full=full)
+        now = self._clock.monotonic()
+        takes_deletions = full or now >= self._deletions_at
+        if takes_deletions:
+            self._deletions_at = now + DELETIONS_PAUSE
+        return self._watcher.scan_begins(full=full, deletions=takes_deletions)
 
     def _scan(
         self, due: Iterable[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False

@@ -121,7 +121,7 @@ class _Watch:
 class Watcher:
     """Used by the reading thread only.
 
-    `wants_scan`: a name appeared or disappeared since `scan_begins`; `is_urgent`: not only because files were deleted;
+    `wants_scan`: a name appeared or disappeared since `scan_begins`; `is_urgent`: not only by a deletion;
     `lost_events`: events were lost, so a full scan is needed.
     """
 
@@ -130,6 +130,7 @@ class Watcher:
         self._descriptors = descriptors
         self._changed: list[FileKey] = []
         self._hints: Counter[Place] = Counter()
+        self._deletions: dict[Place, None] = {}  # hints that are not urgent
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
         self._refused: set[FileKey | str] = set()  # files and directories that there is no watch for
@@ -159,13 +160,18 @@ class Watcher:
         changed, self._changed = self._changed, []
         return changed
 
-    def scan_begins(self, *, full: bool) -> Mapping[Place, int]:
+    def scan_begins(self, *, full: bool, deletions: bool = True) -> Mapping[Place, int]:
         """Note that a scan of everything begins: later events ask for another one. A full scan makes up for lost
         events. Return the names that appeared, disappeared or are newly watched since the last one, each with the
-        number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended."""
-        self.wants_scan = self.is_urgent = False
+        number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended.
+        Without `deletions` what is not urgent is left for a later scan."""
+        self.is_urgent = False
         self.lost_events = self.lost_events and not full
         hints, self._hints = self._hints, Counter()
+        if deletions:
+            hints.update(dict.fromkeys(self._deletions, 0))
+            self._deletions.clear()
+        self.wants_scan = bool(self._deletions)
         return hints
 
     def stop(self) -> None:
@@ -278,7 +284,7 @@ class Watcher:
             self._changed.append(watch.key)
             return
         if watch.ended or event is None:
-            self._hint(watch.path, watch.names)
+            self._hint(watch.path, watch.names, is_urgent=event is not None)
             return
         name = os.fsdecode(event.name)
         if name in watch.names or ANY_NAME in watch.names:
@@ -286,8 +292,12 @@ class Watcher:
 
     def _hint(self, directory: str, names: Iterable[str], *, appeared: bool = False, is_urgent: bool = True) -> None:
         for name in names:
-            self._hints[directory, name] += appeared
-            self.wants_scan, self.is_urgent = True, self.is_urgent or is_urgent
+            self.wants_scan = True
+            if is_urgent:
+                self.is_urgent = True
+                self._hints[directory, name] += appeared
+            else:
+                self._deletions[directory, name] = None
 
     def _lose(self) -> None:
         self.lost_events = self.wants_scan = self.is_urgent = True

@@ -114,6 +114,22 @@ def test_each_input_has_its_own_time(make_outlook: MakeOutlook) -> None:
     assert outlook.names == ["a.log", "a.txt"]
 
 
+def test_an_input_that_comes_later_is_scanned_together_with_the_others(tmp_path: Path, clock: ManualClock) -> None:
+    """Else thousands of inputs that came one after the other would each have a scan of its own."""
+    outlook = Outlook(tmp_path, clock, {"*.log": 10.0, "*.txt": 10.0}, once=False)
+    first, second = outlook.inputs.values()
+    outlook.survey.replace([first])
+    outlook.step()
+    outlook.survey.replace([first, second])
+    assert outlook.step(after=4)
+    outlook.write("a.log")
+    outlook.write("a.txt")
+    assert not outlook.step(after=5.9)
+    assert outlook.step(after=0.1)
+    assert outlook.names == ["a.log", "a.txt"]
+    assert outlook.survey.next_step == clock.monotonic() + 10
+
+
 def test_a_hint_makes_a_scan_of_all_inputs_before_their_time(make_outlook: MakeOutlook) -> None:
     outlook = make_outlook(log=10.0, txt=60.0)
     outlook.step()

@@ -311,7 +311,13 @@ def test_a_file_that_is_deleted_is_less_urgent_than_one_that_is_renamed(desk: De
     (tmp_path / "b.log").rename(tmp_path / "b.log.1")
     assert desk.until(lambda: desk.watcher.is_urgent)
     desk.watcher.scan_begins(full=False)
-    assert not desk.watcher.is_urgent
+    (tmp_path / "b.log.1").unlink()
+    tmp_path.rmdir()
+    assert desk.until(lambda: desk.watcher.unwatched([str(tmp_path)]) != [])
+    assert (desk.watcher.wants_scan, desk.watcher.is_urgent) == (True, False)
+    assert desk.watcher.scan_begins(full=False, deletions=False) == {}
+    assert desk.watcher.wants_scan
+    assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log.1"): 0, (str(tmp_path), ANY_NAME): 0}
 
 
 def test_another_name_in_a_watched_directory_asks_for_a_scan_and_takes_no_other_watch(

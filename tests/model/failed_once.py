@@ -362,4 +362,13 @@ FAILED_ONCE = [
             *[("copytruncate", "a.log"), ("write", "a.log", (2,)), ("copy", "a.log"), ("kill",), ("rotate", "a.log")],
         ],
     ),
+    Program(
+        "after a kill, no message is joined over a file that had been found before",
+        MULTILINE | {"growing": True},
+        [
+            *[("run", (0.005, 90, 3)), ("write", "b.log", (6, 1)), ("run", (0.001, 0.1)), ("gzip_dated", "b.log", ".")],
+            *[("write_partly", "b.log", 2), ("rotate_dated", "b.log", "sub"), ("write", "b.log", (3,))],
+            *[("run", (0.001,)), ("gzip_dated", "b.log", "."), ("kill",)],
+        ],
+    ),
 ]

@@ -158,7 +158,7 @@ class HarvesterStarter:
         if any(harvester.state.continues_in is not None for harvester in known):
             running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
             self._rotation_links.resume(known, running)
-        predecessors = self._rotation_links.on_new_files(fresh, others_wait=others_wait)
+        predecessors = self._rotation_links.on_new_files(fresh, known, others_wait=others_wait)
         for harvester in known:
             if harvester.is_proven:
                 self._registrar.note(harvester.state)

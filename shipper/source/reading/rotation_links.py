@@ -7,7 +7,7 @@ it is joined again.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from shipper.source.discovery.scanner import FileKey
@@ -28,7 +28,7 @@ class RotationLinks:
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
         self._continued: set[Harvester] = set()  # a message is continued behind their end, in their successor
-        self._unlinked: dict[Harvester, str] = {}  # rotated files that appeared, and follow none; of which log
+        self._unlinked: dict[Harvester, str] = {}  # rotated files that are not read, and follow none; of which log
         self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
     def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
@@ -47,10 +47,14 @@ class RotationLinks:
         if harvester.path_state is PathState.MOVED:
             self.renamed(harvester, harvester.state.path, harvester.state.path)
 
-    def on_new_files(self, fresh: list[Harvester], *, others_wait: bool = False) -> list[Harvester]:
+    def on_new_files(
+        self, fresh: list[Harvester], known: Sequence[Harvester] = (), *, others_wait: bool = False
+    ) -> list[Harvester]:
         """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,
-        whose state must be saved. `others_wait`: one of those that wait for their turn may have come between two."""
+        whose state must be saved. `known` were opened together with them, and `others_wait` for their turn: one of
+        these may have come between two."""
         changed: list[Harvester] = []
+        self._note_unlinked(known)
         if others_wait and fresh:
             self._by_previous_path.clear()
         for (previous_path, truncated), harvester in list(self._by_previous_path.items()):
@@ -70,12 +74,15 @@ class RotationLinks:
             if last.state.path != previous_path or last is harvester:
                 # What follows it has not appeared yet.
                 self._by_previous_path[previous_path, truncated if last is harvester else None] = last
-        for new in fresh:
-            if new.policy.multiline_timeout is not None and new not in self._predecessor:
-                log = log_of(new.state.path)
-                if name_of(new.state.path) != log:
-                    self._unlinked[new] = log
+        self._note_unlinked(fresh)
         return changed
+
+    def _note_unlinked(self, opened: Sequence[Harvester]) -> None:
+        for harvester in opened:
+            if harvester.policy.multiline_timeout is not None and harvester not in self._predecessor:
+                log = log_of(harvester.state.path)
+                if name_of(harvester.state.path) != log and not harvester.offset:
+                    self._unlinked[harvester] = log
 
     def _has_earlier_successor(self, harvester: Harvester, previous_path: str) -> bool:
         """True if a file that appeared before may have followed this one, which waited as a suspected copy meanwhile.

@@ -133,6 +133,12 @@ def test_a_file_that_waited_is_not_joined_over_one_that_was_opened_meanwhile(lin
     assert waited.state.continues_in is None
 
 
+def test_a_file_is_not_joined_over_one_that_an_earlier_process_had_found(line: Line) -> None:
+    before, between = line.rotated(to="app-20261121.log"), line.file("app-20261122.log")
+    assert line.rotation_links.on_new_files([line.file("app.log")], [between]) == []
+    assert before.state.continues_in is None
+
+
 def test_a_copy_is_followed_by_the_file_that_was_truncated(line: Line) -> None:
     truncated = line.file("app.log")
     copy = line.copy_of(truncated)

@@ -51,7 +51,7 @@ def make_source(
     of_files = [item for item in inputs if isinstance(item, Input)]
     if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
-        stdin = StdinSource(open_stdin(of_files[0]), stream, context, options.read_interval, options.pending_bytes)
+        stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
         return MadeSource(stdin, stdin, stdin.observe)
 
     def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:

@@ -4,6 +4,7 @@ import os
 import select
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 
 
 class Wake:
@@ -13,8 +14,8 @@ class Wake:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
-        self._alone = select.poll()
-        self._alone.register(self._fd, select.POLLIN)
+        self._poll_without_hints = select.poll()
+        self._poll_without_hints.register(self._fd, select.POLLIN)
         self._watched: dict[int, Callable[[], None]] = {}
 
     def set(self) -> None:
@@ -40,27 +41,32 @@ class Wake:
                 self._report(fd)
 
     def pause(self, timeout: float) -> None:
-        """Wait until it is set, or `timeout` seconds have passed, whatever the watched descriptors have meanwhile."""
-        self._alone.poll(timeout * 1000)
+        """As `wait`, but not for descriptors with hints."""
+        self._poll_without_hints.poll(timeout * 1000)
 
     def _report(self, fd: int) -> None:
         ready = self._watched[fd]
         self.unwatch(fd)
         ready()
 
-    def watch(self, fd: int, ready: Callable[[], None]) -> None:
+    def watch(self, fd: int, ready: Callable[[], None], *, hints: bool = False) -> None:
         """Call `ready`, once, from within `wait` or `clear`, when the descriptor has data, is at its end, or failed.
+        `hints`: what it has is kept for as long as a pause lasts.
 
         Once: otherwise data that has arrived and is not read yet (the queue has no room) would end every wait
         immediately, and the end of a pipe stays ready. The caller watches again when it has read all data."""
         self._watched[fd] = ready
         self._poll.register(fd, select.POLLIN)
+        if not hints:
+            self._poll_without_hints.register(fd, select.POLLIN)
 
     def unwatch(self, fd: int) -> None:
         """Stop watching; must be called before a watched descriptor is closed. Does nothing for one that is not
         watched."""
         if self._watched.pop(fd, None) is not None:
             self._poll.unregister(fd)
+            with suppress(KeyError):
+                self._poll_without_hints.unregister(fd)
 
     def close(self) -> None:
         os.close(self._fd)

@@ -32,6 +32,7 @@ from shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 
+READ_INTERVAL = 0.004  # seconds: a pipe has room for 64 KiB, and who writes to it waits
 PATH = "-"  # the log.file.path of Filebeat's stdin input
 NEVER = float("inf")
 
@@ -119,19 +120,14 @@ class StdinSource:
     """Used by the reading thread only."""
 
     def __init__(
-        self,
-        harvester: Harvester,
-        watcher: StreamWatcher,
-        context: SourceContext,
-        read_interval: float = 0.023,
-        pending_bytes: int = sys.maxsize,
+        self, harvester: Harvester, watcher: StreamWatcher, context: SourceContext, *, pending_bytes: int = sys.maxsize
     ) -> None:
         clock, metrics = context.clock, context.metrics
         self._harvester = harvester
         self._watcher = watcher
         self._metrics = metrics
         self._problems = Problems()
-        self._scheduler = Scheduler(watcher, clock, read_interval)
+        self._scheduler = Scheduler(watcher, clock, READ_INTERVAL)
         pending = PendingBytes(pending_bytes, metrics, clock)
         running = {harvester.key: harvester}
         hooks = ReadHooks(self._failed)

@@ -49,8 +49,8 @@ ADVICE = {
 class Descriptors(Protocol):
     """What the reading thread waits on (wake.py)."""
 
-    def watch(self, fd: int, ready: Callable[[], None]) -> None:
-        """Call `ready`, once, on the reading thread when the descriptor has data."""
+    def watch(self, fd: int, ready: Callable[[], None], *, hints: bool) -> None:
+        """Call `ready`, once, on the reading thread when the descriptor has data. `hints`: they may wait a little."""
 
     def unwatch(self, fd: int) -> None:
         """Stop watching; must be called before the descriptor is closed."""
@@ -142,7 +142,7 @@ class Watcher:
             self._inotify = None
             self._report(error)
         else:
-            descriptors.watch(self._inotify.fd, self._deliver)
+            descriptors.watch(self._inotify.fd, self._deliver, hints=True)
 
     @property
     def watches(self) -> int:
@@ -275,7 +275,7 @@ class Watcher:
     def _deliver(self) -> None:
         if self._inotify is not None:
             self._inotify.deliver()
-            self._descriptors.watch(self._inotify.fd, self._deliver)
+            self._descriptors.watch(self._inotify.fd, self._deliver, hints=True)
 
     def _hear(self, watch: _Watch, event: InotifyEvent | None) -> None:
         if watch.ended:

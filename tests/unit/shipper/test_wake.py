@@ -91,6 +91,24 @@ def test_data_in_a_watched_pipe_ends_the_wait_and_is_reported(wake: Wake, pipe: 
     assert calls == ["ready"]
 
 
+def test_in_a_pause_hints_wait_and_nothing_else_does(wake: Wake, pipe: tuple[int, int]) -> None:
+    calls: list[str] = []
+    wake.watch(pipe[0], lambda: calls.append("ready"), hints=True)
+    os.write(pipe[1], b"x")
+    began = time.monotonic()
+    wake.pause(0.02)
+    assert time.monotonic() - began >= 0.019
+    wake.clear()
+    assert calls == ["ready"]
+    wake.watch(pipe[0], lambda: calls.append("again"))
+    wake.pause(FOREVER)
+    wake.clear()
+    wake.set()
+    wake.pause(FOREVER)
+    assert calls == ["ready", "again"]
+    assert time.monotonic() - began < FOREVER / 2
+
+
 def test_unread_data_end_one_wait_only(wake: Wake, pipe: tuple[int, int]) -> None:
     calls: list[str] = []
     os.write(pipe[1], b"x")

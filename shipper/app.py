@@ -27,7 +27,7 @@ from shipper.ending import Ending, left
 from shipper.errors import StartError
 from shipper.inputs import Containers, InputFactory
 from shipper.loop import LONGEST_WAIT, Loop
-from shipper.memory import tune_interpreter
+from shipper.memory import FreedMemory, tune_interpreter
 from shipper.metrics import Metrics
 from shipper.output.base import CommitsPositions, Output
 from shipper.output_context import OutputContext, QueueParts
@@ -288,17 +288,16 @@ def run(
         tune_interpreter()
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
-        observed = Observed(app.metrics, app.source)
+        observed, freed = Observed(app.metrics, app.source), FreedMemory(app.metrics, clock)
+        looks = (app.reloader.step, app.containers.step, app.summary.step, progress.step, freed.step)
         looks_at = clock.monotonic()
         while not ending.is_due and not app.loop.finished:
             app.loop.step(wait=service.longest_wait(LOOK_INTERVAL if clock.monotonic() < looks_at else LONGEST_WAIT))
             if (now := clock.monotonic()) < looks_at:
                 continue
             looks_at = now + LOOK_INTERVAL
-            app.reloader.step()
-            app.containers.step()
-            app.summary.step()
-            progress.step()
+            for look in looks:
+                look()
             service.step(observed)
         progress.close()
         observed_by.stopping()

@@ -290,12 +290,13 @@ def run(
         stack.callback(progress.close)
         observed, freed = Observed(app.metrics, app.source), FreedMemory(app.metrics, clock)
         looks = (app.reloader.step, app.containers.step, app.summary.step, progress.step, freed.step)
-        looks_at = clock.monotonic()
+        looks_at, wait = clock.monotonic(), LONGEST_WAIT
         while not ending.is_due and not app.loop.finished:
-            app.loop.step(wait=service.longest_wait(LOOK_INTERVAL if clock.monotonic() < looks_at else LONGEST_WAIT))
+            app.loop.step(wait=service.longest_wait(wait))
             if (now := clock.monotonic()) < looks_at:
+                wait = LOOK_INTERVAL
                 continue
-            looks_at = now + LOOK_INTERVAL
+            looks_at, wait = now + LOOK_INTERVAL, LONGEST_WAIT
             for look in looks:
                 look()
             service.step(observed)

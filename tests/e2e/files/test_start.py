@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,20 @@ def test_records_for_a_standard_output_that_is_closed_are_not_delivered_to_nowhe
     console = ("-E", "output.file.enabled=false", "-E", "output.console.pretty=false")
     assert agent.once(*console, before=("sh", "-c", 'exec "$@" 1>&-', "sh")) == 1
     assert "standard output is closed" in agent.log
+
+
+def test_an_agent_with_nothing_to_do_wakes_every_two_seconds_only(agent: LocalAgent) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    status = Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/status")
+
+    def wake_ups() -> int:
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("voluntary_ctxt_switches"))
+        return int(line.split()[1])
+
+    time.sleep(1)  # what follows the line is over
+    before = wake_ups()
+    time.sleep(3)
+    assert wake_ups() - before < 8
+    assert agent.stop() == 0

@@ -371,4 +371,21 @@ FAILED_ONCE = [
             *[("run", (0.001,)), ("gzip_dated", "b.log", "."), ("kill",)],
         ],
     ),
+    Program(
+        "a file that was missing and comes back is not continued in one that came to its path later",
+        MULTILINE | {"present": True},
+        [
+            *[("write", "a.log", (1,)), ("run", (0.005,)), ("kill",), ("move_outside", "a.log", 0)],
+            *[("write", "a.log", (0,)), ("run", (90, 90, 3)), ("recreate", "a.log", (3,)), ("move_back", 1)],
+        ],
+    ),
+    Program(
+        "a file that was missing and comes back is not continued over one that was rotated meanwhile",
+        LINES | {"multiline": True, "disk": True},
+        [
+            *[("write", "a.log", (5,)), ("run", (11,)), ("write", "a.log", (0,)), ("stop",)],
+            *[("move_outside", "a.log", 0), ("write_partly", "a.log", 3), ("run", (0.005,)), ("rotate", "a.log")],
+            *[("write", "a.log", (2,)), ("move_back", 1)],
+        ],
+    ),
 ]

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from itertools import chain, islice
 
-from registry.state import TRUNCATED, FileState
+from registry.state import MISSING, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.base import SourceContext, each
 from shipper.source.discovery.scanner import FileKey, ScannedFile
@@ -197,7 +197,9 @@ class HarvesterStarter:
             not self._once
         ):  # a suspected copy may have been deleted while it waited: no event or survey shows that again
             self._open_files.look_for_removal(harvester)
-        if claim.previous_path is not None and claim.previous_path != state.path:
+        # What followed a file that was missing, and is back, was opened meanwhile.
+        is_back = was is not None and was.ended == MISSING and was.inode == state.inode
+        if claim.previous_path is not None and claim.previous_path != state.path and not is_back:
             truncated = (was.device, was.inode) if was is not None and was.ended == TRUNCATED else None
             self._rotation_links.renamed(harvester, claim.previous_path, state.path, truncated=truncated)
         return harvester

@@ -324,7 +324,9 @@ class Crawler:
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
-            waited = self._open_limits.waiting_files
+            waited = list(self._open_limits.waiting_files)
+            if any(file.key not in candidates for _, file in waited):
+                self._reading.rotation_links.missed()
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:

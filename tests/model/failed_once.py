@@ -388,4 +388,14 @@ FAILED_ONCE = [
             *[("write", "a.log", (2,)), ("move_back", 1)],
         ],
     ),
+    Program(
+        "no message is joined over a file that went before it could be opened",
+        MULTILINE | {"symlinks": True, "few": True, "links": True},
+        [
+            *[("write", "current.log", (4,)), ("run", (0.1, 0.05, 0.5)), ("relink", (0,)), ("run", (0.5,))],
+            *[("run", (0.1, 0.5)), ("rotate_target", 1, (0,)), ("run", (0.5, 0.03, 0.1, 0.1)), ("swap", 2)],
+            *[("rotate_target", 2, (3,)), ("run", (0.5, 0.03, 0.5, 0.03, 0.5, 0.05))],
+            ("run", (0.5, 0.03, 0.05, 0.5, 0.03, 0.05)),
+        ],
+    ),
 ]

@@ -264,3 +264,20 @@ def test_it_is_one_where_the_agent_sees_the_file_renamed_before_it_is_compressed
     lab.take_steps(40)
     lab.scan()
     assert lab.messages == ["one", "two\n +", "three"]
+
+
+@pytest.mark.parametrize("end", [stop, kill])
+def test_no_message_of_a_generation_is_joined_with_an_older_one_because_it_is_compressed(
+    joining: Lab, end: End
+) -> None:
+    lab = joining
+    lab.append("a.log.1", "one\ntwo\n")
+    lab.start()
+    wait_for(lab, "one")
+    end(lab)
+    compress(lab, "a.log.1")
+    lab.append("a.log.2", " +\nthree\n")
+    lab.start()
+    lab.take_steps(40)
+    lab.scan()
+    assert sorted(lab.messages) == [" +", "one", "three", "two"]

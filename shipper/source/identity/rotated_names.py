@@ -30,10 +30,12 @@ def is_of_same_log(path: str, original: str) -> bool:
     return name_of(path).startswith(name_of(original)) or log_of(path) == log_of(original)
 
 
-def is_shifted(path: str, original: str) -> bool:
-    """True if the path is that of an older generation of the same log: rotation has moved app.log.1 to app.log.2.gz."""
+def was_rotated_before(path: str, original: str) -> bool:
+    """True if the file was a generation of its log already: rotation has moved app.log.1 to app.log.2.gz, or compressed
+    it (app.log.1.gz)."""
     (log, added), (original_log, original_added) = _split(path), _split(original)
-    return log == original_log and _is_older(added, original_added)
+    is_compressed = name_of(path) == f"{name_of(original)}.gz" and GENERATION.fullmatch(name_of(original)) is not None
+    return is_compressed or (log == original_log and _is_older(added, original_added))
 
 
 def generation_of(path: str, log: str) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.rotated_names import is_shifted, log_of, name_of
+from shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.path_state import PathState
 from shipper.source.reading.succession import successors, was_written_before
@@ -38,7 +38,7 @@ class RotationLinks:
         is written to that one then: not by a file that comes to its path later."""
         is_free = harvester not in self._successor and harvester.state.continues_in is None
         may_continue = harvester.policy.multiline_timeout is not None
-        if may_continue and is_free and not is_shifted(path, previous_path):
+        if may_continue and is_free and not was_rotated_before(path, previous_path):
             self._by_previous_path[previous_path, truncated] = harvester
 
     def left_paths(self, harvester: Harvester) -> None:
@@ -46,6 +46,10 @@ class RotationLinks:
         no glob matches: so the kubelet rotates the log of a container."""
         if harvester.path_state is PathState.MOVED:
             self.renamed(harvester, harvester.state.path, harvester.state.path)
+
+    def missed(self) -> None:
+        """Note that a file may have come and gone unread: it may be the one that followed any of those noted."""
+        self._by_previous_path.clear()
 
     def on_new_files(
         self, fresh: list[Harvester], known: Sequence[Harvester] = (), *, others_wait: bool = False
@@ -56,7 +60,7 @@ class RotationLinks:
         changed: list[Harvester] = []
         self._note_unlinked(known)
         if others_wait and fresh:
-            self._by_previous_path.clear()
+            self.missed()
         for (previous_path, truncated), harvester in list(self._by_previous_path.items()):
             del self._by_previous_path[previous_path, truncated]
             if harvester in self._successor:

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from shipper.source.identity.rotated_names import is_named_after, is_of_same_log, is_shifted, possible_originals
+from shipper.source.identity.rotated_names import is_named_after, is_of_same_log, possible_originals, was_rotated_before
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,9 @@ def test_a_copy_and_its_original_have_names_of_the_same_log(path: str, original:
     [
         ("/l/app.log.2.gz", "/l/app.log.1", True),
         ("/l/app.log.10.gz", "/l/app.log.9", True),
-        ("/l/app.log.1.gz", "/l/app.log.1", False),
+        ("/l/app.log.1.gz", "/l/app.log.1", True),
+        ("/l/app.1.log.gz", "/l/app.1.log", True),
+        ("/l/app.log.gz", "/l/app.log", False),
         ("/l/app.log.1.gz", "/l/app.log.2", False),
         ("/l/web.log.2.gz", "/l/app.log.1", False),
         ("/l/app.log.20261122.gz", "/l/app.log.20261121", False),
@@ -134,8 +136,8 @@ def test_a_copy_and_its_original_have_names_of_the_same_log(path: str, original:
         ("/l/app-2026-11-22.log", "/l/app-2026-11-21.log", False),
     ],
 )
-def test_a_generation_becomes_an_older_one(path: str, original: str, expected: bool) -> None:
-    assert is_shifted(path, original) is expected
+def test_a_generation_becomes_an_older_one_or_is_compressed(path: str, original: str, expected: bool) -> None:
+    assert was_rotated_before(path, original) is expected
 
 
 def test_a_number_as_long_as_a_date_costs_no_more_than_a_short_one() -> None:

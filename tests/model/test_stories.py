@@ -210,7 +210,7 @@ def test_while_the_destination_is_unreachable_no_more_is_read_than_fits_into_the
     lab.destination.holding = True
     for _ in range(50):
         lab.step(READ_INTERVAL, wait=0.001)
-    assert 40_000 < lab.running.metrics.events_read < 60_000
+    assert 25_000 < lab.running.metrics.events_read < 40_000  # 20 MiB, with what an event takes beside its text
     lab.destination.holding = False
     lab.calm_down()
     assert lab.running.metrics.events_acked == lines

@@ -18,6 +18,7 @@ from spark_sink.platform.jars import spark_home
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
 BESIDE = {"pyspark", "py4j"}  # Spark brings them
+OF_A_NEWER_PYTHON = {"_sha2"}
 SEARCH = {"duckdb", "orjson"}  # of `spark-sink search`, which reads tables without a cluster
 SIGNER = {"aws_msk_iam_sasl_signer", "botocore"}  # an extra of its own
 
@@ -31,7 +32,7 @@ def imported() -> set[str]:
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 names.add(str(node.module).partition(".")[0])
-    return names - sys.stdlib_module_names - set(OURS)
+    return names - sys.stdlib_module_names - OF_A_NEWER_PYTHON - set(OURS)
 
 
 def test_the_archive_has_every_library_that_the_sink_imports() -> None:

@@ -325,7 +325,7 @@ class Crawler:
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
             waited = list(self._open_limits.waiting_files)
-            if any(file.key not in candidates for _, file in waited):
+            if not {file.key for _, file in waited} <= candidates.keys():
                 self._reading.rotation_links.missed()
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)

@@ -20,6 +20,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from log_shipper.config.text.units import parse_duration, parse_size
+
 from bench import (
     chart,
     churn,
@@ -37,7 +39,6 @@ from bench import (
 )
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
-from config.text.units import parse_duration, parse_size
 
 LINES = 1_000_000
 

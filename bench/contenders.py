@@ -164,7 +164,7 @@ RIVALS = (
 
 def shipper(job: ShippingJob) -> list[str]:
     config = _write(job, "shipper.yml", SHIPPER)
-    return [sys.executable, "-m", "shipper", "run", "-c", config]
+    return [sys.executable, "-m", "log_shipper.shipper", "run", "-c", config]
 
 
 def shipper_once(job: ShippingJob) -> list[str]:

@@ -115,7 +115,7 @@ def shipper(directory: Path, options: str) -> list[str]:
     config = directory / "shipper.yml"
     config.write_text(SHIPPER.format(options=options, directory=directory))
     config.chmod(0o600)
-    return [sys.executable, "-m", "shipper", "run", "-c", str(config)]
+    return [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(config)]
 
 
 def rsyslog(directory: Path, modules: str, listening: str) -> list[str]:

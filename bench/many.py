@@ -277,7 +277,16 @@ def _agent(directory: Path, output: str, descriptors: int = MOST_DESCRIPTORS) ->
     config.write_text(CONFIG.format(directory=directory, output=output))
     config.chmod(0o600)
     limit = min(descriptors, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    command = ["prlimit", f"--nofile={limit}:{limit}", sys.executable, "-m", "shipper", "run", "-c", str(config)]
+    command = [
+        "prlimit",
+        f"--nofile={limit}:{limit}",
+        sys.executable,
+        "-m",
+        "log_shipper.shipper",
+        "run",
+        "-c",
+        str(config),
+    ]
     child = Child(command, directory / "output.log")
     try:
         yield child

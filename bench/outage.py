@@ -132,7 +132,9 @@ class Outage:
         )
         config.chmod(0o600)
         with (self._directory / "log").open("wb") as log:
-            process = subprocess.Popen([sys.executable, "-m", "shipper", "run", "-c", str(config)], stderr=log)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(config)], stderr=log
+            )
         try:
             self._await_listening(process)
             yield process

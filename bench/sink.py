@@ -165,7 +165,7 @@ def command(contender: LandingContender, topic: FilledTopic, directory: Path) ->
 
 
 def sink(config: Path) -> list[str]:
-    return [sys.executable, "-m", "spark_sink", "run", "-c", str(config)]
+    return [sys.executable, "-m", "log_shipper.spark_sink", "run", "-c", str(config)]
 
 
 def configured(topic: FilledTopic, directory: Path, options: str) -> Path:

@@ -16,9 +16,8 @@ from pathlib import Path
 import pyarrow
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from deltalake import write_deltalake
-
-from config.sink.model import SinkConfig
-from config.yaml.load import load
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
 
 FETCHED = 10_000  # records that one call returns at most
 LAST_TIMEOUT = 1.0

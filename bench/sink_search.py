@@ -17,16 +17,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+from log_shipper.spark_sink.records.schema import LINES, names
+from log_shipper.spark_sink.rows.schema import arrow_schema
+from log_shipper.spark_sink.storage.creation import prepare
+from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.layout import Layout
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import compute
 
 from bench.runs import report
 from bench.table import show, spread
-from spark_sink.records.schema import LINES, names
-from spark_sink.rows.schema import arrow_schema
-from spark_sink.storage.creation import prepare
-from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
-from spark_sink.storage.layout import Layout
-from spark_sink.storage.locations import Location
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 SCHEMA = arrow_schema(LINES)
@@ -96,7 +96,7 @@ def measured(title: str, path: Path, rounds: int) -> str:
 
 
 def search(path: Path, arguments: list[str]) -> Timed:
-    command = [sys.executable, "-m", "spark_sink", "search", "--table", str(path), *arguments]
+    command = [sys.executable, "-m", "log_shipper.spark_sink", "search", "--table", str(path), *arguments]
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None

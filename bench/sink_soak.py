@@ -96,7 +96,7 @@ class MaintainRuns:
     """Runs `spark-sink maintain` every `every` seconds, never two at a time; `close` waits for the last one."""
 
     def __init__(self, config: Path, every: float) -> None:
-        self._command = [sys.executable, "-m", "spark_sink", "maintain", "-c", str(config)]
+        self._command = [sys.executable, "-m", "log_shipper.spark_sink", "maintain", "-c", str(config)]
         self._log = config.parent / "maintain.log"
         self._every = every
         self._due = time.monotonic() + every

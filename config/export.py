@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import yaml
-
-from config.text.secrets import MASK, hidden, masked
-from config.yaml.document import Overrides
-from config.yaml.errors import ConfigError
-from config.yaml.load import read
-from config.yaml.maps import RawMaps
-from config.yaml.report import LoadReport, Spot, dotted
-from config.yaml.schema import options
-from config.yaml.templates import kept
+from log_shipper.config.text.secrets import MASK, hidden, masked
+from log_shipper.config.yaml.document import Overrides
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import read
+from log_shipper.config.yaml.maps import RawMaps
+from log_shipper.config.yaml.report import LoadReport, Spot, dotted
+from log_shipper.config.yaml.schema import options
+from log_shipper.config.yaml.templates import kept
 
 __all__ = ["MASK", "export", "masked"]
 
@@ -35,7 +34,7 @@ def export(
     """
     if model is None:
         # Here, because it imports compiled libraries that the driver of a cluster does not have.
-        from config.shipper.model import ShipperConfig
+        from log_shipper.config.shipper.model import ShipperConfig
 
         model = ShipperConfig
     raw = read(files, model, overrides, env)

@@ -1,5 +1,5 @@
-"""The JSON schemas of shipper.yml and sink.yml, for editors: `python -m config.json_schema` writes
-docs/shipper.schema.json, `python -m config.json_schema sink` docs/sink.schema.json.
+"""The JSON schemas of shipper.yml and sink.yml, for editors: `python -m log_shipper.config.json_schema` writes
+docs/shipper.schema.json, `python -m log_shipper.config.json_schema sink` docs/sink.schema.json.
 
 The schema accepts whatever the loader accepts, but not the other way round: only the loader checks what needs more than
 one value (checks, units, options given twice). Keys may be written nested or dotted, so each level of a section has its
@@ -12,13 +12,13 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from config.shipper.model import ShipperConfig
-from config.sink.model import SinkConfig
-from config.sink.times import parse_span
-from config.text.secrets import Secret
-from config.text.units import parse_duration, parse_duration_or_never, parse_size
-from config.yaml.schema import Kinds, NamedItems, Option, options
-from config.yaml.templates import Template
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.times import parse_span
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import parse_duration, parse_duration_or_never, parse_size
+from log_shipper.config.yaml.schema import Kinds, NamedItems, Option, options
+from log_shipper.config.yaml.templates import Template
 
 Schema = dict[str, Any]
 _NAMES: dict[Any, str] = {str: "text", Secret: "text", int: "whole_number", float: "number", bool: "switch"}

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from config.shipper.input_ids import derived_id
-from config.shipper.old_names import DOCKER_FILES, RENAMED, RENAMED_OF_INPUT
-from config.yaml.composing import Composer
-from config.yaml.errors import ConfigError, Problem
-from config.yaml.files import read_bytes
+from log_shipper.config.shipper.input_ids import derived_id
+from log_shipper.config.shipper.old_names import DOCKER_FILES, RENAMED, RENAMED_OF_INPUT
+from log_shipper.config.yaml.composing import Composer
+from log_shipper.config.yaml.errors import ConfigError, Problem
+from log_shipper.config.yaml.files import read_bytes
 
 _INPUTS = ("filebeat.inputs", "filebeat.prospectors")
 _CONTAINERS = "containers"

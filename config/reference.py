@@ -1,5 +1,5 @@
-"""The pages of all options, generated from the models: `python -m config.reference` writes docs/configuration.md,
-`python -m config.reference sink` docs/sink-configuration.md.
+"""The pages of all options, generated from the models: `python -m log_shipper.config.reference` writes
+docs/configuration.md, `python -m log_shipper.config.reference sink` docs/sink-configuration.md.
 
 The class variable `since` of a model, or `since` of an option, is the release that brought it; the first release by
 default. The first paragraph of a processor's or parser's docstring is its introduction.
@@ -14,17 +14,17 @@ from dataclasses import is_dataclass
 from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from config.shipper.conditions import ConditionConfig
-from config.shipper.model import INPUT_KINDS, PROVIDERS, ShipperConfig
-from config.shipper.parsers import PARSERS
-from config.shipper.processors import PROCESSORS
-from config.shipper.processors.host_metadata import parse_ttl
-from config.sink.model import SinkConfig
-from config.sink.tables import BUILT_IN
-from config.sink.times import Span, parse_span, parse_timestamp, readable_span
-from config.text.encodings import parse_encoding
-from config.text.patterns import parse_pattern
-from config.text.units import (
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.model import INPUT_KINDS, PROVIDERS, ShipperConfig
+from log_shipper.config.shipper.parsers import PARSERS
+from log_shipper.config.shipper.processors import PROCESSORS
+from log_shipper.config.shipper.processors.host_metadata import parse_ttl
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.tables import BUILT_IN
+from log_shipper.config.sink.times import Span, parse_span, parse_timestamp, readable_span
+from log_shipper.config.text.encodings import parse_encoding
+from log_shipper.config.text.patterns import parse_pattern
+from log_shipper.config.text.units import (
     Size,
     Watermark,
     parse_ago,
@@ -35,11 +35,11 @@ from config.text.units import (
     parse_watermark,
     readable_watermark,
 )
-from config.yaml.composing import MAX_DEPTH, MAX_VALUES
-from config.yaml.files import MAX_BYTES
-from config.yaml.report import dotted
-from config.yaml.schema import Kinds, NamedItems, Option, options
-from config.yaml.variables import MAX_CHAIN, MAX_NESTED
+from log_shipper.config.yaml.composing import MAX_DEPTH, MAX_VALUES
+from log_shipper.config.yaml.files import MAX_BYTES
+from log_shipper.config.yaml.report import dotted
+from log_shipper.config.yaml.schema import Kinds, NamedItems, Option, options
+from log_shipper.config.yaml.variables import MAX_CHAIN, MAX_NESTED
 
 FIRST_RELEASE = "0.1"
 _TYPES: dict[Any, str] = {
@@ -62,7 +62,8 @@ Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since,
 _TITLE = "| option | type | default | unit | since | |\n|---|---|---|---|---|---|\n"
 _INTRODUCTION = """# Configuration
 
-All options, generated from the code (`python -m config.reference`). `a.b: 1` and `a: {b: 1}` mean the same everywhere.
+All options, generated from the code (`python -m log_shipper.config.reference`). `a.b: 1` and `a: {b: 1}` mean the same
+everywhere.
 A size is a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units
 (`100ms`, `1m30s`, `24h`); a pattern is a regular expression in RE2 syntax, as in Filebeat. A list of one text, number,
 parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are replaced by
@@ -71,13 +72,14 @@ variables of the environment, and `-E key=value` overrides an option. A JSON sch
 """
 _SINK_INTRODUCTION = """# Configuration of the sink
 
-All options of `sink.yml`, generated from the code (`python -m config.reference sink`). `a.b: 1` and `a: {{b: 1}}` mean
-the same everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration is a number of
-seconds or has units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO 8601
-(`2026-11-21T09:30:00Z`), in UTC unless it has a zone. A list of one item may be written without the list. `${{VAR}}`,
-`${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment, and `-E key=value` overrides an
-option. A JSON schema for editors is in `docs/sink.schema.json`. `spark-sink test config -c sink.yml` checks a file, and
-`spark-sink export config -c sink.yml` prints the configuration in effect, with secrets masked.
+All options of `sink.yml`, generated from the code (`python -m log_shipper.config.reference sink`). `a.b: 1` and
+`a: {{b: 1}}` mean the same everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration
+is a number of seconds or has units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO
+8601 (`2026-11-21T09:30:00Z`), in UTC unless it has a zone. A list of one item may be written without the list.
+`${{VAR}}`, `${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment, and `-E
+key=value` overrides an option. A JSON schema for editors is in `docs/sink.schema.json`. `spark-sink test config -c
+sink.yml` checks a file, and `spark-sink export config -c sink.yml` prints the configuration in effect, with secrets
+masked.
 
 Every table has the columns
 {columns};

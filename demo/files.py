@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from registry.state import FileState
+from log_shipper.registry.state import FileState
 
 CHUNK = 1 << 20
 Key = tuple[int, int]  # device, inode: identifies a file across renames

@@ -6,8 +6,8 @@ python -m demo.jars         fetches what is missing of the sink's jars and the b
 import os
 from pathlib import Path
 
-from spark_sink.platform.cache import cache_directory
-from spark_sink.platform.jars import JarSet, JarsMissing, install, spark_home
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing, install, spark_home
 
 BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
 # The broker's own log4j-core is 2.25.4, and it brings slf4j 1.7: the binding has to fit both.

@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from durable.disk import (
+from log_shipper.registry.errors import RegistryLocked, RegistryMisplaced
+from log_shipper.runtime.disk import (
     DiskFile,
     File,
     fsync_directory,
@@ -20,9 +21,8 @@ from durable.disk import (
     open_plain,
     refuse_dangling,
 )
-from durable.errors import DanglingLink, LinkedFile, Misplaced, NotDirectory, NotPlainFile
-from durable.locking import FileInUse, lock_exclusively
-from registry.errors import RegistryLocked, RegistryMisplaced
+from log_shipper.runtime.disk_errors import DanglingLink, LinkedFile, Misplaced, NotDirectory, NotPlainFile
+from log_shipper.runtime.locking import FileInUse, lock_exclusively
 
 _logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from registry import form
-from registry.errors import RegistryCorrupt, RegistryTooNew
-from registry.files import DiskFiles, Files
-from registry.state import FileState
+from log_shipper.registry import form
+from log_shipper.registry.errors import RegistryCorrupt, RegistryTooNew
+from log_shipper.registry.files import DiskFiles, Files
+from log_shipper.registry.state import FileState
 
 LOG = "log.ndjson"
 CHECKPOINT = "checkpoint.ndjson"

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from registry.state import FileState
+from log_shipper.registry.state import FileState
 
 
 class SaveTicket:

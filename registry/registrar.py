@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from durable.errors import advice_for
-from logs.folding import END
-from logs.throttle import Throttle
-from registry.errors import RegistryError
-from registry.pending import Pending, SaveTicket, Taken
-from registry.state import FileState
-from registry.store import Store, split
+from log_shipper.registry.errors import RegistryError
+from log_shipper.registry.pending import Pending, SaveTicket, Taken
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store, split
+from log_shipper.runtime.disk_errors import advice_for
+from log_shipper.runtime.logs.folding import END
+from log_shipper.runtime.logs.throttle import Throttle
 
 __all__ = ["Registrar", "SaveTicket"]
 

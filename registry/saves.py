@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from monitor.histogram import Histogram
+from log_shipper.runtime.monitor.histogram import Histogram
 
 # From a disk with a cache of its own to one that is in trouble.
 FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -44,13 +44,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
-from durable.disk import File, write_all
-from registry import form
-from registry.errors import RegistryLocked, RegistryReplaced
-from registry.files import LOCK, Files, Lock, translated
-from registry.load import CHECKPOINT, LOG, RECENT, Loaded, load, read
-from registry.saves import Saves
-from registry.state import FileState
+from log_shipper.registry import form
+from log_shipper.registry.errors import RegistryLocked, RegistryReplaced
+from log_shipper.registry.files import LOCK, Files, Lock, translated
+from log_shipper.registry.load import CHECKPOINT, LOG, RECENT, Loaded, load, read
+from log_shipper.registry.saves import Saves
+from log_shipper.registry.state import FileState
+from log_shipper.runtime.disk import File, write_all
 
 __all__ = ["Store", "read", "split"]
 

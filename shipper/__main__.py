@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 
-from shipper.signals import handle_early
+from log_shipper.shipper.signals import handle_early
 
 YOUNG_OBJECTS = 200_000  # how many are created before the collector looks at them
 
@@ -20,7 +20,7 @@ def main() -> int:
         handle_early(once="--once" in sys.argv)
     # Modules and options are created once and live to the end: there is nothing in them to collect.
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
-    from shipper import cli  # as late as that: see above
+    from log_shipper.shipper import cli  # as late as that: see above
 
     try:
         return cli.main()

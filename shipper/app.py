@@ -12,45 +12,45 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from config.shipper.model import ConsoleOutputConfig, ShipperConfig
-from logs.folding import EACH
-from logs.terminal import TerminalHandler
-from registry.files import DiskFiles
-from registry.registrar import Registrar
-from registry.store import Store
-from service.notify import Notifier
-from shipper.clock import Clock, SystemClock
-from shipper.codecs import fit_for
-from shipper.committed_positions import Stopped, resume
-from shipper.data_directory import DataDirectory
-from shipper.ending import Ending, left
-from shipper.errors import StartError
-from shipper.inputs import Containers, InputFactory
-from shipper.loop import LONGEST_WAIT, Loop
-from shipper.memory import FreedMemory, tune_interpreter
-from shipper.metrics import Metrics
-from shipper.output.base import CommitsPositions, Output
-from shipper.output_context import OutputContext, QueueParts
-from shipper.outputs import build_output, dead_letters, disk_stage
-from shipper.pipeline.pipeline import Pipeline
-from shipper.pipeline.processing import Processing
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.processor.base import ProcessorContext
-from shipper.processor.caches import Caches
-from shipper.processor.services import Services
-from shipper.progress import Progress
-from shipper.record import Agent
-from shipper.reload import ConfigSource, Reloader
-from shipper.service import Observed, Pulse, Service
-from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
-from shipper.source.crawler import CrawlerOptions
-from shipper.source.discovery.watch import Inotify
-from shipper.source.observation import Observation
-from shipper.source.reading.staging import Staging
-from shipper.sources import containers_of, make_source, watcher_of
-from shipper.summary import Summary
-from shipper.wake import Wake
+from log_shipper.config.shipper.model import ConsoleOutputConfig, ShipperConfig
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.store import Store
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.runtime.logs.terminal import TerminalHandler
+from log_shipper.runtime.systemd import Notifier
+from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.codecs import fit_for
+from log_shipper.shipper.committed_positions import Stopped, resume
+from log_shipper.shipper.data_directory import DataDirectory
+from log_shipper.shipper.ending import Ending, left
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs import Containers, InputFactory
+from log_shipper.shipper.loop import LONGEST_WAIT, Loop
+from log_shipper.shipper.memory import FreedMemory, tune_interpreter
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.base import CommitsPositions, Output
+from log_shipper.shipper.output_context import OutputContext, QueueParts
+from log_shipper.shipper.outputs import build_output, dead_letters, disk_stage
+from log_shipper.shipper.pipeline.pipeline import Pipeline
+from log_shipper.shipper.pipeline.processing import Processing
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.processor.services import Services
+from log_shipper.shipper.progress import Progress
+from log_shipper.shipper.record import Agent
+from log_shipper.shipper.reload import ConfigSource, Reloader
+from log_shipper.shipper.service import Observed, Pulse, Service
+from log_shipper.shipper.source.base import BatchSource, ReadsToEnd, SourceContext
+from log_shipper.shipper.source.crawler import CrawlerOptions
+from log_shipper.shipper.source.discovery.watch import Inotify
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.staging import Staging
+from log_shipper.shipper.sources import containers_of, make_source, watcher_of
+from log_shipper.shipper.summary import Summary
+from log_shipper.shipper.wake import Wake
 
 logger = logging.getLogger(__name__)
 

@@ -19,10 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import orjson
-
-from durable.disk import fsync_directory, make_directory
-from durable.errors import Misplaced
-from durable.locking import Lock, flock, lock_exclusively
+from log_shipper.runtime.disk import fsync_directory, make_directory
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.runtime.locking import Lock, flock, lock_exclusively
 
 logger = logging.getLogger(__name__)
 

@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from config.yaml.errors import ConfigError
-from logs.visible import visible
-from registry.errors import RegistryError
-from shipper.command_line import NotSupported, normalized
-from shipper.errors import StartError
-from shipper.version import VERSION
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.registry.errors import RegistryError
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.command_line import NotSupported, normalized
+from log_shipper.shipper.errors import StartError
+
+from log_shipper import VERSION
 
 FAILED = 1
 
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(text: str, keep: str = "") -> int:
-    from shipper import logs
+    from log_shipper.shipper import logs
 
     logs.log_end(text)
     print(visible(text, keep), file=sys.stderr)  # noqa: T201  # logging may not be set up yet, or have another level
@@ -70,55 +71,55 @@ def _without_options() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argu
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    from shipper.run_command import add_run_options
+    from log_shipper.shipper.run_command import add_run_options
 
     add_run_options(parser)
 
 
 def _add_tests(parser: argparse.ArgumentParser) -> None:
-    from shipper.config_commands import add_tests
+    from log_shipper.shipper.config_commands import add_tests
 
     add_tests(parser)
 
 
 def _add_exports(parser: argparse.ArgumentParser) -> None:
-    from shipper.config_commands import add_exports
+    from log_shipper.shipper.config_commands import add_exports
 
     add_exports(parser)
 
 
 def _add_migrate(parser: argparse.ArgumentParser) -> None:
-    from shipper.config_commands import add_migrate_options
+    from log_shipper.shipper.config_commands import add_migrate_options
 
     add_migrate_options(parser)
 
 
 def _add_registry(parser: argparse.ArgumentParser) -> None:
-    from shipper.positions.commands import add_registry_commands
+    from log_shipper.shipper.positions.commands import add_registry_commands
 
     add_registry_commands(parser)
 
 
 def _add_dead_letter(parser: argparse.ArgumentParser) -> None:
-    from shipper.dead_letter_commands import add_dead_letter_commands
+    from log_shipper.shipper.dead_letter_commands import add_dead_letter_commands
 
     add_dead_letter_commands(parser)
 
 
 def _add_top(parser: argparse.ArgumentParser) -> None:
-    from shipper.top.command import add_top_options
+    from log_shipper.shipper.top.command import add_top_options
 
     add_top_options(parser)
 
 
 def _add_tap(parser: argparse.ArgumentParser) -> None:
-    from shipper.tap_command import add_tap_options
+    from log_shipper.shipper.tap_command import add_tap_options
 
     add_tap_options(parser)
 
 
 def _add_keystore(parser: argparse.ArgumentParser) -> None:
-    from shipper.keystore_commands import add_keystore_commands
+    from log_shipper.shipper.keystore_commands import add_keystore_commands
 
     add_keystore_commands(parser)
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
-from config.shipper.codec import CodecConfig, JsonCodec
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.output.encode import Codec, Encoder
-from shipper.output.format_codec import FormatCodec
-from shipper.output.oversized import RefusingCodec, Room, Splitter
-from shipper.output.place_headers import PlaceHeaders
-from shipper.output.styled import StyledEncoder
-from shipper.pipeline.processing import leave
-from shipper.processor.formatting import Formatter
-from shipper.record_limit import UNLIMITED, record_limit
+from log_shipper.config.shipper.codec import CodecConfig, JsonCodec
+from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.encode import Codec, Encoder
+from log_shipper.shipper.output.format_codec import FormatCodec
+from log_shipper.shipper.output.oversized import RefusingCodec, Room, Splitter
+from log_shipper.shipper.output.place_headers import PlaceHeaders
+from log_shipper.shipper.output.styled import StyledEncoder
+from log_shipper.shipper.pipeline.processing import leave
+from log_shipper.shipper.processor.formatting import Formatter
+from log_shipper.shipper.record_limit import UNLIMITED, record_limit
 
 
 def make_codec(config: CodecConfig, max_bytes: int, places: PlaceHeaders | None = None) -> Codec:

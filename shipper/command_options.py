@@ -6,14 +6,14 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
-from config.yaml.document import Override
-from config.yaml.errors import ConfigError
-from config.yaml.files import check_permissions
-from config.yaml.load import load, read, variables_of
-from config.yaml.report import Examination
-from kafka_client import load_library
-from shipper.errors import StartError
+from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.config.yaml.document import Override
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.files import check_permissions
+from log_shipper.config.yaml.load import load, read, variables_of
+from log_shipper.config.yaml.report import Examination
+from log_shipper.runtime.kafka import load_library
+from log_shipper.shipper.errors import StartError
 
 DEFAULT = Path("shipper.yml")
 OF_FILEBEAT = Path("filebeat.yml")
@@ -166,6 +166,6 @@ def _examine(config: ShipperConfig) -> Examination:
     if not isinstance(kafka, KafkaOutputConfig):
         return Examination()
     load_library()  # which the others do without
-    from shipper.output.kafka_settings import examine
+    from log_shipper.shipper.output.kafka_settings import examine
 
     return examine(kafka)

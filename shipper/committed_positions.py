@@ -5,11 +5,11 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from registry import form
-from registry.registrar import Registrar
-from registry.state import FileState
-from shipper.errors import StartError
-from shipper.output.base import CommitsPositions
+from log_shipper.registry import form
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.output.base import CommitsPositions
 
 logger = logging.getLogger(__name__)
 

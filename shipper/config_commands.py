@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from config.shipper.model import ShipperConfig
-from shipper.command_options import add_shared, keystore_values, load_config, written
-from shipper.errors import StartError
-from shipper.static_fields import check_fields
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.shipper.command_options import add_shared, keystore_values, load_config, written
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.static_fields import check_fields
 
 HEALTH_TIMEOUT = 3.0  # seconds; those who probe wait for five, or less
 
@@ -54,7 +54,7 @@ def add_migrate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _migrate(options: argparse.Namespace) -> int:
-    from config.migration import migrate
+    from log_shipper.config.migration import migrate
 
     migrated = migrate(options.file)
     sys.stdout.write(migrated.text)
@@ -66,7 +66,7 @@ def _migrate(options: argparse.Namespace) -> int:
 def _test_config(options: argparse.Namespace) -> int:
     config = _checked(options, sys.stdout)
     if options.explain:
-        from shipper.explain import explain
+        from log_shipper.shipper.explain import explain
 
         for line in explain(config, keystore_values(options)):
             print(line)  # noqa: T201
@@ -78,12 +78,12 @@ def _test_config(options: argparse.Namespace) -> int:
 
 
 def _test_pipeline(options: argparse.Namespace) -> int:
-    from shipper.clock import SystemClock
-    from shipper.metrics import Metrics
-    from shipper.preview import Preview, chosen
-    from shipper.processor.base import ProcessorContext
-    from shipper.processor.caches import Caches
-    from shipper.record import Agent
+    from log_shipper.shipper.clock import SystemClock
+    from log_shipper.shipper.metrics import Metrics
+    from log_shipper.shipper.preview import Preview, chosen
+    from log_shipper.shipper.processor.base import ProcessorContext
+    from log_shipper.shipper.processor.caches import Caches
+    from log_shipper.shipper.record import Agent
 
     config = _checked(options, sys.stderr)
     name = config.name or socket.gethostname()
@@ -104,15 +104,15 @@ def _test_pipeline(options: argparse.Namespace) -> int:
 
 
 def _test_output(options: argparse.Namespace) -> int:
-    from shipper.output_check import check_output
+    from log_shipper.shipper.output_check import check_output
 
     return check_output(load_config(options).output.chosen)
 
 
 def _test_health(options: argparse.Namespace) -> int:
-    from monitor.client import get
-    from shipper.command_options import data_path, data_path_alone, files
-    from shipper.running_agent import errors_in_words, socket_of
+    from log_shipper.runtime.monitor.client import get
+    from log_shipper.shipper.command_options import data_path, data_path_alone, files
+    from log_shipper.shipper.running_agent import errors_in_words, socket_of
 
     # As in a container, whose working directory has the data, and the configuration is elsewhere.
     unnamed = not options.configs and not files(options)[0].exists()
@@ -124,7 +124,7 @@ def _test_health(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from config.export import export
+    from log_shipper.config.export import export
 
     files, overrides = written(options)
     sys.stdout.write(export(files, overrides))

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from durable.disk import make_directory, read_file, replace_file
-from durable.errors import Misplaced
-from shipper.errors import StartError
-from shipper.record import Agent
-from shipper.version import VERSION
+from log_shipper.runtime.disk import make_directory, read_file, replace_file
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.record import Agent
+
+from log_shipper import VERSION
 
 MAX_BYTES = 1024  # of each of these files
 

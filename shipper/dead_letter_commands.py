@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from config.shipper.model import ShipperConfig
-from config.text.units import parse_duration
-from logs.visible import visible
-from shipper.clock import SystemClock
-from shipper.command_options import add_shared, existing_data
-from shipper.errors import StartError
-from shipper.letter_box import LetterBox, Resending, StoredLetter
-from shipper.pipeline.dead_letter import DeadLetterFile
-from shipper.resend import Resent, resend
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.command_options import add_shared, existing_data
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.letter_box import LetterBox, Resending, StoredLetter
+from log_shipper.shipper.pipeline.dead_letter import DeadLetterFile
+from log_shipper.shipper.resend import Resent, resend
 
 FAILED = 1
 REFUSED = 3
@@ -87,7 +87,10 @@ def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
 
 
 def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
-    from shipper.resend_pipeline import for_resending, resend_pipeline  # Kafka's client, which the others do without
+    from log_shipper.shipper.resend_pipeline import (  # Kafka's client, which the others do without
+        for_resending,
+        resend_pipeline,
+    )
 
     if config is None:
         raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")

@@ -5,23 +5,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from config.shipper.model import ShipperConfig
-from config.shipper.queues import DiskQueueConfig
-from shipper.backoff import Backoff
-from shipper.committed_positions import Stopped
-from shipper.errors import StartError
-from shipper.output_context import QueueParts
-from shipper.pipeline.disk_queue.backlog import Backlog
-from shipper.pipeline.disk_queue.directory import open_directory, translated
-from shipper.pipeline.disk_queue.files import SegmentDisk
-from shipper.pipeline.disk_queue.options import QueueOptions
-from shipper.pipeline.disk_queue.queue import DiskQueue
-from shipper.pipeline.disk_queue.segments import LoadedSegments, load, nothing_more
-from shipper.pipeline.disk_queue.store import SegmentStore
-from shipper.pipeline.disk_queue.watermarks import Marks, Watermarks
-from shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
-from shipper.queue_entry import QueueEntry, report_others
-from shipper.queue_entry import has_undelivered as has_undelivered  # `outputs` has it from here
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.shipper.queues import DiskQueueConfig
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.committed_positions import Stopped
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.output_context import QueueParts
+from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
+from log_shipper.shipper.pipeline.disk_queue.directory import open_directory, translated
+from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
+from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
+from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
+from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, load, nothing_more
+from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
+from log_shipper.shipper.pipeline.disk_queue.watermarks import Marks, Watermarks
+from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
+from log_shipper.shipper.queue_entry import QueueEntry, report_others
+from log_shipper.shipper.queue_entry import has_undelivered as has_undelivered  # `outputs` has it from here
 
 logger = logging.getLogger(__name__)
 

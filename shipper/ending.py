@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from shipper.clock import Clock
-from shipper.source.base import SourceStatus
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.base import SourceStatus
 
 
 class Ending:

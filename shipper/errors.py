@@ -21,8 +21,8 @@
         └── Fenced              another shipper has the same transactional id (output/transactional)
 
 Errors of one file or event end where they are handled, and never stop the agent. Errors from outside are translated at
-the door: Kafka's in output/kafka_errors.py, the disk's (`durable.errors.Misplaced`, `durable.locking.FileInUse`) where
-the file is opened. Those of the registry have a tree of their own (registry/errors.py).
+the door: Kafka's in output/kafka_errors.py, the disk's (`runtime.disk_errors`, `runtime.locking.FileInUse`) where the
+file is opened. Those of the registry have a tree of their own (registry/errors.py).
 """
 
 

@@ -6,16 +6,22 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any, get_args
 
-from config.shipper.conditions import ConditionConfig, flat
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, InputConfig, KafkaOutputConfig, ShipperConfig
-from config.shipper.parsers import PARSERS
-from config.shipper.processors import AnyProcessor, Branch
-from config.text.secrets import hidden, without_passwords
-from config.text.units import Duration, readable_duration
-from config.yaml.schema import Option, options
-from logs.visible import visible
-from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
+from log_shipper.config.shipper.conditions import ConditionConfig, flat
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.model import (
+    ConsoleOutputConfig,
+    FileOutputConfig,
+    InputConfig,
+    KafkaOutputConfig,
+    ShipperConfig,
+)
+from log_shipper.config.shipper.parsers import PARSERS
+from log_shipper.config.shipper.processors import AnyProcessor, Branch
+from log_shipper.config.text.secrets import hidden, without_passwords
+from log_shipper.config.text.units import Duration, readable_duration
+from log_shipper.config.yaml.schema import Option, options
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 
 COLUMN = 12
 

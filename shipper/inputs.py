@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from config.shipper.feeds.base import AnyInput as AnyConfig
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.model import InputConfig, ShipperConfig
-from registry.registrar import Registrar
-from shipper.errors import StartError
-from shipper.event import Doc, InputCounts
-from shipper.metrics import ContainerCounts
-from shipper.processor import chain
-from shipper.processor.base import ProcessorContext
-from shipper.record import merged
-from shipper.record_limit import message_limit
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.feeds import AnyInput
-from shipper.source.reading.factory import Input
-from shipper.source.reading.file_reader import MakeStage
-from shipper.static_fields import static_fields
+from log_shipper.config.shipper.feeds.base import AnyInput as AnyConfig
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.model import InputConfig, ShipperConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Doc, InputCounts
+from log_shipper.shipper.metrics import ContainerCounts
+from log_shipper.shipper.processor import chain
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.record import merged
+from log_shipper.shipper.record_limit import message_limit
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.feeds import AnyInput
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.source.reading.file_reader import MakeStage
+from log_shipper.shipper.static_fields import static_fields
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ counts as absent."""
 from collections.abc import Iterator
 from typing import Any
 
-from shipper.event import Doc
+from log_shipper.shipper.event import Doc
 
 
 def object_of(value: Any) -> Doc:

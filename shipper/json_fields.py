@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
-
-from shipper.errors import ShipperError
-from shipper.event import Doc
-from shipper.times import rfc3339
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.times import rfc3339
 
 DEEPEST = 200
 SURELY_FLAT = 2 * DEEPEST  # so short a text cannot open and close more levels

@@ -3,21 +3,21 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from config.shipper.model import KafkaOutputConfig, MemQueue, ShipperConfig
-from shipper import partitioning
-from shipper.backoff import Backoff
-from shipper.codecs import kafka_codec
-from shipper.event import Batch, Topics
-from shipper.output.base import Output
-from shipper.output.encode import Codec
-from shipper.output.kafka import KafkaContext, KafkaOutput
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import Beside, RecordMaker
-from shipper.output.kafka_settings import make_producer, renewals
-from shipper.output.place_headers import PlaceHeaders
-from shipper.output.topic_shares import TopicShares
-from shipper.output_context import OutputContext
-from shipper.processor.topics import TopicChooser
+from log_shipper.config.shipper.model import KafkaOutputConfig, MemQueue, ShipperConfig
+from log_shipper.shipper import partitioning
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.codecs import kafka_codec
+from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.output.encode import Codec
+from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.kafka_settings import make_producer, renewals
+from log_shipper.shipper.output.place_headers import PlaceHeaders
+from log_shipper.shipper.output.topic_shares import TopicShares
+from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.processor.topics import TopicChooser
 
 
 def kafka_output(config: ShipperConfig, chosen: KafkaOutputConfig, context: OutputContext) -> Output:
@@ -25,7 +25,7 @@ def kafka_output(config: ShipperConfig, chosen: KafkaOutputConfig, context: Outp
     records, kafka = kafka_parts(chosen, context, config.queue.mem)
     if chosen.delivery == "at_least_once":
         return KafkaOutput(make_producer(chosen), records, context.publisher, kafka)
-    from shipper.transactional_output import transactional_output  # transactions, which few have
+    from log_shipper.shipper.transactional_output import transactional_output  # transactions, which few have
 
     return transactional_output(config, records, kafka, context)
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
-
-from shipper.event import DELETED, Batch, Constants, Doc, Messages, Rejection, Source
-from shipper.record import readable_path, timestamp
-from shipper.text import dumps
+from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, Rejection, Source
+from log_shipper.shipper.record import readable_path, timestamp
+from log_shipper.shipper.text import dumps
 
 HALF_A_MILLISECOND = 0.0005  # without it a number of seconds could round to the millisecond before
 

@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
-
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
-from config.shipper.transactions import TransactionConfig
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.kafka_outputs import kafka_parts
-from shipper.output.kafka_errors import advice
-from shipper.output.transaction_context import Limits, Positions, TransactionContext
-from shipper.output.transactional import TransactionalOutput
-from shipper.output.transactional_id import TransactionalId
-from shipper.output_context import OutputContext
-from shipper.transactional_output import identity_of, transactional_id
+from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.config.shipper.transactions import TransactionConfig
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.kafka_outputs import kafka_parts
+from log_shipper.shipper.output.kafka_errors import advice
+from log_shipper.shipper.output.transaction_context import Limits, Positions, TransactionContext
+from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transactional_id import TransactionalId
+from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.transactional_output import identity_of, transactional_id
 
 SUFFIX = "-dead-letters"  # of the transactional id: the agent, which has its own, may run meanwhile
 MOST_LETTERS = 100  # of a transaction

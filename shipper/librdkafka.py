@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaException
-
-from kafka_client import clients
-from kafka_client.security import AwsTokens, NoCredentials, Security
-from shipper.errors import StartError
+from log_shipper.runtime.kafka import clients
+from log_shipper.runtime.kafka.security import AwsTokens, NoCredentials, Security
+from log_shipper.shipper.errors import StartError
 
 logger = logging.getLogger(__name__)
 

@@ -5,26 +5,26 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from config.shipper.logs import LogFilesConfig, LoggingConfig
-from logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
-from logs.folding_handler import FoldingHandler
-from logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
-from logs.levels import LIBRDKAFKA, set_levels
-from logs.terminal import TerminalHandler
-from shipper.errors import StartError
+from log_shipper.config.shipper.logs import LogFilesConfig, LoggingConfig
+from log_shipper.runtime.logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
+from log_shipper.runtime.logs.folding_handler import FoldingHandler
+from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
+from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
+from log_shipper.runtime.logs.terminal import TerminalHandler
+from log_shipper.shipper.errors import StartError
 
 logger = logging.getLogger(__name__)
 
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
-    "source": ("shipper.source",),
-    "reader": ("shipper.reader",),
-    "processor": ("shipper.processor",),
-    "pipeline": ("shipper.pipeline",),
-    "output": ("shipper.output", "shipper.append_file", "kafka_client"),
-    "registry": ("registry",),
-    "reload": ("shipper.reload", "shipper.config_reader"),
-    "monitor": ("shipper.monitor", "monitor"),
+    "source": ("log_shipper.shipper.source",),
+    "reader": ("log_shipper.shipper.reader",),
+    "processor": ("log_shipper.shipper.processor",),
+    "pipeline": ("log_shipper.shipper.pipeline",),
+    "output": ("log_shipper.shipper.output", "log_shipper.shipper.append_file", "log_shipper.runtime.kafka"),
+    "registry": ("log_shipper.registry",),
+    "reload": ("log_shipper.shipper.reload", "log_shipper.shipper.config_reader"),
+    "monitor": ("log_shipper.shipper.monitor", "log_shipper.runtime.monitor"),
     "kafka": (LIBRDKAFKA,),
 }
 

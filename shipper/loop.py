@@ -8,10 +8,10 @@ A wake-up costs more than twenty lines. So there is a rhythm: after a step that 
 in flight, the next step begins an interval later, and takes what has come until then, lines and reports, together.
 """
 
-from shipper.event import TRUNCATED, Batch
-from shipper.pipeline.pipeline import Pipeline
-from shipper.source.base import BatchSource, SourceContext
-from shipper.wake import Wake
+from log_shipper.shipper.event import TRUNCATED, Batch
+from log_shipper.shipper.pipeline.pipeline import Pipeline
+from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024
 LONGEST_WAIT = 2.0

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from shipper.clock import Clock
-from shipper.metrics import Metrics
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
 
 # Of mallopt(3). Setting one of them ends the automatic choice of the other, so both are set.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3

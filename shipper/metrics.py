@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from monitor.histogram import Distribution
+from log_shipper.runtime.monitor.histogram import Distribution
 
 
 @dataclass(slots=True)

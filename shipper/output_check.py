@@ -14,18 +14,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ConfigResource,
     ResourceType,
 )
-
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
-from config.shipper.transactions import TransactionConfig
-from durable.disk import DiskFile, open_plain, refuse_dangling, write_all
-from durable.errors import Misplaced, NotDirectory
-from kafka_client.clients import client_settings
-from shipper.errors import StartError
-from shipper.output.file import advice as advice_for_file
-from shipper.output.kafka_errors import ADVICE, advice
-from shipper.output.kafka_settings import CLIENTS, clients, latest, settings
-from shipper.output.positions_topic import PositionsTopic
-from shipper.processor.topics import TopicChooser
+from log_shipper.config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
+from log_shipper.config.shipper.transactions import TransactionConfig
+from log_shipper.runtime.disk import DiskFile, open_plain, refuse_dangling, write_all
+from log_shipper.runtime.disk_errors import Misplaced, NotDirectory
+from log_shipper.runtime.kafka.clients import client_settings
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.output.file import advice as advice_for_file
+from log_shipper.shipper.output.kafka_errors import ADVICE, advice
+from log_shipper.shipper.output.kafka_settings import CLIENTS, clients, latest, settings
+from log_shipper.shipper.output.positions_topic import PositionsTopic
+from log_shipper.shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
 TRIED_BYTES = 16 * 1024  # that are written for `output.file`

@@ -1,13 +1,13 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from registry.registrar import Registrar
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.record import Agent
-from shipper.source.reading.staging import Staging
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.record import Agent
+from log_shipper.shipper.source.reading.staging import Staging
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
-from config.shipper.queues import DiskQueueConfig
-from registry.state import FileState
-from shipper.clock import Clock
-from shipper.codecs import make_codec
-from shipper.output.base import Output
-from shipper.output_context import QUEUE, OutputContext, QueueParts
-from shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
-from shipper.pipeline.pipeline import DiskOnDemand, DiskStage
-from shipper.record_limit import UNLIMITED
+from log_shipper.config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from log_shipper.config.shipper.queues import DiskQueueConfig
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.codecs import make_codec
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.output_context import QUEUE, OutputContext, QueueParts
+from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
+from log_shipper.shipper.pipeline.pipeline import DiskOnDemand, DiskStage
+from log_shipper.shipper.record_limit import UNLIMITED
 
 DIRECTORY = "diskqueue"  # below path.data
 
@@ -22,14 +22,14 @@ DIRECTORY = "diskqueue"  # below path.data
 def build_output(config: ShipperConfig, context: OutputContext) -> Output:
     chosen = config.output.chosen
     if isinstance(chosen, ConsoleOutputConfig):
-        from shipper.output.console import ConsoleOutput
+        from log_shipper.shipper.output.console import ConsoleOutput
 
         return ConsoleOutput(make_codec(chosen.codec, UNLIMITED), context.publisher)
     if isinstance(chosen, FileOutputConfig):
-        from shipper.output.file import FileOutput, output_file
+        from log_shipper.shipper.output.file import FileOutput, output_file
 
         return FileOutput(output_file(chosen), make_codec(chosen.codec, UNLIMITED), context.publisher, context.clock)
-    from shipper.kafka_outputs import kafka_output
+    from log_shipper.shipper.kafka_outputs import kafka_output
 
     return kafka_output(config, chosen, context)
 
@@ -40,8 +40,8 @@ def dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters
     output = config.output.chosen
     if config.dead_letter.kafka is None or not isinstance(output, KafkaOutputConfig):
         return file
-    from shipper.output.kafka_dead_letter import KafkaDeadLetter
-    from shipper.output.kafka_settings import make_producer
+    from log_shipper.shipper.output.kafka_dead_letter import KafkaDeadLetter
+    from log_shipper.shipper.output.kafka_settings import make_producer
 
     return KafkaDeadLetter(config.dead_letter.kafka.topic, make_producer(output), file, clock)
 
@@ -54,14 +54,14 @@ def disk_stage(config: ShipperConfig, environment: Any, parts: QueueParts) -> Di
     directory = _directory(section, environment.data, parts.registrar.states)
     is_on = section is not None and section.enabled
     if is_on or _is_left(directory, parts.registrar.states):
-        from shipper.disk_queues import DiskQueues
+        from log_shipper.shipper.disk_queues import DiskQueues
 
         return DiskQueues(config, environment, parts).make(directory, takes_all=is_on)
     if section is not None:
         return None
 
     def make() -> DiskStage | None:
-        from shipper.disk_queues import DiskQueues
+        from log_shipper.shipper.disk_queues import DiskQueues
 
         return DiskQueues(config, environment, parts).make_later(directory)
 
@@ -75,7 +75,7 @@ def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:
     used = [state for state in states.values() if state.kind == QUEUE]
     if not used:
         return False
-    from shipper.disk_queues import has_undelivered
+    from log_shipper.shipper.disk_queues import has_undelivered
 
     return any(map(has_undelivered, used))
 

@@ -4,18 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
-
-from config.shipper.kafka_records import PartitionConfig
-from config.shipper.model import KafkaOutputConfig
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.output.encode import NOTHING_REFUSED
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_settings import clients, latest
-from shipper.output.partitions import ByHash, Choice, InGroups, Partitions
-from shipper.processor.field_hashes import FieldHashes, fnv1a
-from shipper.processor.keys import Keys
+from log_shipper.config.shipper.kafka_records import PartitionConfig
+from log_shipper.config.shipper.model import KafkaOutputConfig
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.encode import NOTHING_REFUSED
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_settings import clients, latest
+from log_shipper.shipper.output.partitions import ByHash, Choice, InGroups, Partitions
+from log_shipper.shipper.processor.field_hashes import FieldHashes, fnv1a
+from log_shipper.shipper.processor.keys import Keys
 
 LOOKUP_TIMEOUT = 10.0  # seconds
 

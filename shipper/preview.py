@@ -16,26 +16,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import orjson
-
-from config.shipper.model import InputConfig, ShipperConfig
-from config.shipper.processors import AnyProcessor, Branch
-from config.text.globs import matches, parse
-from logs.visible import visible
-from registry.state import FileState
-from shipper.errors import StartError
-from shipper.event import Batch, Messages
-from shipper.explain import name_of
-from shipper.output.encode import Encoder
-from shipper.pipeline.processing import Processing
-from shipper.pipeline.queue import MemoryQueue
-from shipper.processor import chain
-from shipper.processor.base import ProcessorContext
-from shipper.reader import line
-from shipper.reader.log_file import LogFile
-from shipper.record_limit import UNLIMITED, message_limit
-from shipper.source.identity.content import Plain
-from shipper.source.reading.factory import Input
-from shipper.static_fields import static_fields
+from log_shipper.config.shipper.model import InputConfig, ShipperConfig
+from log_shipper.config.shipper.processors import AnyProcessor, Branch
+from log_shipper.config.text.globs import matches, parse
+from log_shipper.registry.state import FileState
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.explain import name_of
+from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.pipeline.processing import Processing
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.processor import chain
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.reader import line
+from log_shipper.shipper.reader.log_file import LogFile
+from log_shipper.shipper.record_limit import UNLIMITED, message_limit
+from log_shipper.shipper.source.identity.content import Plain
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.static_fields import static_fields
 
 # The same for every event of the file, so they show nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")

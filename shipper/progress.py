@@ -6,10 +6,10 @@
 from collections import deque
 from dataclasses import dataclass
 
-from logs.terminal import TerminalHandler
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.source.base import BatchSource
+from log_shipper.runtime.logs.terminal import TerminalHandler
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import BatchSource
 
 INTERVAL = 0.2  # seconds between two updates
 RATE_WINDOW = 5.0  # seconds over which rates are computed

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from registry.registrar import Registrar
-from registry.state import FileState
-from shipper.clock import Clock
-from shipper.committed_positions import Stopped
-from shipper.output_context import QUEUE
-from shipper.pipeline.disk_queue.content import Decoder, expanded
-from shipper.pipeline.disk_queue.frames import Frame
-from shipper.pipeline.disk_queue.options import Positions, Progress
-from shipper.pipeline.disk_queue.repeats import Repeats
-from shipper.source.reading.staging import Staging
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.committed_positions import Stopped
+from log_shipper.shipper.output_context import QUEUE
+from log_shipper.shipper.pipeline.disk_queue.content import Decoder, expanded
+from log_shipper.shipper.pipeline.disk_queue.frames import Frame
+from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress
+from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
+from log_shipper.shipper.source.reading.staging import Staging
 
 logger = logging.getLogger(__name__)
 

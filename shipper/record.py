@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
-
-from shipper.errors import StartError
-from shipper.event import Doc
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Doc
 
 ECS_VERSION = "8.17.0"
 # Members of a file's records that are not of the configuration alone.

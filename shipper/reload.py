@@ -9,16 +9,16 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from config.shipper.model import ShipperConfig
-from config.yaml.schema import options
-from logs.folding import EACH
-from shipper.clock import Clock
-from shipper.config_reader import ConfigReader, ReadResult, Start, on_new_thread
-from shipper.errors import StartError
-from shipper.inputs import DiscoveredInput, InputFactory
-from shipper.memory import long_lived
-from shipper.source.feeds.feeds import AnyInput
-from shipper.source.layers import LayerChanged
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.schema import options
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.config_reader import ConfigReader, ReadResult, Start, on_new_thread
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs import DiscoveredInput, InputFactory
+from log_shipper.shipper.memory import long_lived
+from log_shipper.shipper.source.feeds.feeds import AnyInput
+from log_shipper.shipper.source.layers import LayerChanged
 
 logger = logging.getLogger(__name__)
 

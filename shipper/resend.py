@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from shipper import letter
-from shipper.clock import Clock
-from shipper.event import Batch, Rejection
-from shipper.letter_box import Resending, StoredLetter
-from shipper.output.base import Output
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper import letter
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.letter_box import Resending, StoredLetter
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 Fit = Callable[[Batch], None]
 

@@ -5,21 +5,21 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
-from shipper.clock import SystemClock
-from shipper.codecs import fit_for
-from shipper.data_directory import DataDirectory
-from shipper.errors import StartError
-from shipper.letter_box import Resending
-from shipper.letters_output import MOST_BYTES, MOST_LETTERS, letters_output
-from shipper.metrics import Metrics
-from shipper.output.base import Output
-from shipper.output_context import OutputContext
-from shipper.outputs import build_output
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.resend import LettersInFlight, ResendPipeline, noted
-from shipper.source.reading.staging import Staging
+from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.codecs import fit_for
+from log_shipper.shipper.data_directory import DataDirectory
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.letter_box import Resending
+from log_shipper.shipper.letters_output import MOST_BYTES, MOST_LETTERS, letters_output
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.outputs import build_output
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.resend import LettersInFlight, ResendPipeline, noted
+from log_shipper.shipper.source.reading.staging import Staging
 
 
 @contextmanager

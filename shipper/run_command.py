@@ -8,18 +8,18 @@ import sys
 from contextlib import closing
 from functools import partial
 
-from config.shipper.model import ShipperConfig
-from config.text.units import parse_duration
-from service.notify import Notifier
-from shipper import app, logs
-from shipper.app import MakeObserver
-from shipper.clock import SystemClock
-from shipper.command_options import add_shared, data_path, files, load_config, written
-from shipper.reload import ConfigSource, log_findings
-from shipper.service import Service
-from shipper.signals import Signals
-from shipper.static_fields import check_fields
-from shipper.wake import Wake
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.systemd import Notifier
+from log_shipper.shipper import app, logs
+from log_shipper.shipper.app import MakeObserver
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.command_options import add_shared, data_path, files, load_config, written
+from log_shipper.shipper.reload import ConfigSource, log_findings
+from log_shipper.shipper.service import Service
+from log_shipper.shipper.signals import Signals
+from log_shipper.shipper.static_fields import check_fields
+from log_shipper.shipper.wake import Wake
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +84,9 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> MakeObserve
     http = config.http
     if not http.enabled and (options.once or not http.socket):
         return app.not_observed
-    from shipper.monitor.composition import Monitor, MonitorSettings
-    from shipper.monitor.configured import ConfigText
-    from shipper.tap_records import records_of
+    from log_shipper.shipper.monitor.composition import Monitor, MonitorSettings
+    from log_shipper.shipper.monitor.configured import ConfigText
+    from log_shipper.shipper.tap_records import records_of
 
     configured = ConfigText(lambda: _exported(options), files(options))
     name = config.name or socket.gethostname()
@@ -104,7 +104,7 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> MakeObserve
 
 
 def _exported(options: argparse.Namespace) -> str:
-    from config.export import export  # as few ask for it
+    from log_shipper.config.export import export  # as few ask for it
 
     return export(*written(options))
 

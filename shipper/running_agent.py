@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from monitor.client import Address, NotHttp, Place, Refused, UnixSocket
-from shipper.agent_socket import ADVICE_FOR_LENGTH, socket_path
-from shipper.errors import StartError
+from log_shipper.runtime.monitor.client import Address, NotHttp, Place, Refused, UnixSocket
+from log_shipper.shipper.agent_socket import ADVICE_FOR_LENGTH, socket_path
+from log_shipper.shipper.errors import StartError
 
 
 def socket_of(data: Path) -> UnixSocket:

@@ -7,11 +7,11 @@ happens here in an agent that no service manager has started.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.notify import MICROSECONDS, Notifier
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.progress import size
-from shipper.source.base import BatchSource
+from log_shipper.runtime.systemd import MICROSECONDS, Notifier
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.progress import size
+from log_shipper.shipper.source.base import BatchSource
 
 NEVER = float("inf")
 STATUS_INTERVAL = 5.0

@@ -7,19 +7,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config.shipper.model import ShipperConfig
-from registry.state import FileState
-from shipper.inputs import Containers, NoContainers
-from shipper.reload import ReplaceInputs
-from shipper.source.base import BatchSource, SourceContext
-from shipper.source.crawler import Crawler, CrawlerOptions
-from shipper.source.discovery.watch import Inotify, Watcher
-from shipper.source.feeds.feeds import AnyInput, Feeds, MakeFeed
-from shipper.source.layers import Crawlers
-from shipper.source.observation import Observation
-from shipper.source.reading.factory import Input
-from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
-from shipper.wake import Wake
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.inputs import Containers, NoContainers
+from log_shipper.shipper.reload import ReplaceInputs
+from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.source.crawler import Crawler, CrawlerOptions
+from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
+from log_shipper.shipper.source.feeds.feeds import AnyInput, Feeds, MakeFeed
+from log_shipper.shipper.source.layers import Crawlers
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
+from log_shipper.shipper.wake import Wake
 
 RESERVED_DESCRIPTORS = 200
 OPEN_WITH_ONCE = 256
@@ -60,7 +60,7 @@ def make_source(
         return Crawler(layer, watcher(), context, own, states)
 
     def maker() -> MakeFeed:
-        from shipper.source.feeds.factory import maker  # few have an input that reads no files
+        from log_shipper.shipper.source.feeds.factory import maker  # few have an input that reads no files
 
         return maker(context, wake.from_outside())
 
@@ -80,6 +80,6 @@ def containers_of(config: ShipperConfig, environment: Any, stack: ExitStack) -> 
     """Return the containers of a configuration's providers, which `stack` closes. Raises StartError."""
     if not config.autodiscover.providers:
         return NoContainers()
-    from shipper.autodiscover.start import start  # few have containers
+    from log_shipper.shipper.autodiscover.start import start  # few have containers
 
     return start(config, environment, stack)

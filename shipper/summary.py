@@ -13,10 +13,10 @@ For people it is one line, counters that are 0 left out; the JSON line has these
 import logging
 from dataclasses import asdict, replace
 
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.progress import size
-from shipper.source.base import BatchSource, SourceStatus
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.progress import size
+from log_shipper.shipper.source.base import BatchSource, SourceStatus
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from config.shipper.parsers import SyslogFormat
-from shipper import times
-from shipper.errors import ShipperError
-from shipper.event import Doc
+from log_shipper.config.shipper.parsers import SyslogFormat
+from log_shipper.shipper import times
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.event import Doc
 
 _SEVERITIES = ("Emergency", "Alert", "Critical", "Error", "Warning", "Notice", "Informational", "Debug")
 _FACILITIES = (

@@ -17,10 +17,10 @@ from random import Random
 from threading import Lock
 from typing import Protocol
 
-from config.text.globs import PathPattern, matches, parse
-from shipper.clock import Clock
-from shipper.errors import TooManyTaps
-from shipper.event import Batch
+from log_shipper.config.text.globs import PathPattern, matches, parse
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import TooManyTaps
+from log_shipper.shipper.event import Batch
 
 MOST_TAPS = 4
 MOST_RATE = 100.0  # events a second

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TextIO
 from urllib.parse import urlencode
 
-from config.text.units import parse_duration
-from logs.visible import visible
-from monitor.client import NotHttp, Place, Refused, get, opened
-from shipper.command_options import add_shared, data_path_alone
-from shipper.errors import StartError
-from shipper.running_agent import errors_in_words, socket_of
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.runtime.monitor.client import NotHttp, Place, Refused, get, opened
+from log_shipper.shipper.command_options import add_shared, data_path_alone
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.running_agent import errors_in_words, socket_of
 
 MOST_RATE = 100.0
 SILENCE = 10.0  # seconds without any line, after which the agent counts as hanging: it writes one each second

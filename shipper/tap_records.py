@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
-from config.text.secrets import MASK, Secret
-from shipper.codecs import make_codec
-from shipper.event import Batch
-from shipper.output.encode import Codec, sendable
-from shipper.record_limit import UNLIMITED
-from shipper.tap import Records, Sample
+from log_shipper.config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from log_shipper.config.text.secrets import MASK, Secret
+from log_shipper.shipper.codecs import make_codec
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.encode import Codec, sendable
+from log_shipper.shipper.record_limit import UNLIMITED
+from log_shipper.shipper.tap import Records, Sample
 
 
 def records_of(config: ShipperConfig) -> Records:
@@ -28,8 +28,8 @@ def _of_codec(codec: Codec) -> Records:
 
 
 def _of_kafka(config: KafkaOutputConfig) -> Records:
-    from shipper.kafka_outputs import record_parts
-    from shipper.processor.topics import TopicChooser
+    from log_shipper.shipper.kafka_outputs import record_parts
+    from log_shipper.shipper.processor.topics import TopicChooser
 
     headers = tuple(replace(header, value=Secret(MASK)) for header in config.headers)
     maker, topics_of = record_parts(replace(config, headers=headers), TopicChooser(config.topic, config.topics))

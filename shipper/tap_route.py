@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Self
 
-from monitor.server import Handler, Request, Response
-from shipper.clock import Clock
-from shipper.errors import TooManyTaps
-from shipper.tap import MOST_RATE, Subscription, Tap, Wanted
+from log_shipper.runtime.monitor.server import Handler, Request, Response
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import TooManyTaps
+from log_shipper.shipper.tap import MOST_RATE, Subscription, Tap, Wanted
 
 COUNTS_INTERVAL = 1.0  # seconds
 WAIT = 0.25  # seconds after which the server looks whether the client has left

@@ -6,21 +6,21 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
-from config.shipper.transactions import TransactionConfig
-from kafka_client.renewal import never
-from shipper.clock import Clock
-from shipper.output.kafka import KafkaContext
-from shipper.output.kafka_records import RecordMaker
-from shipper.output.kafka_settings import clients, latest, producers, transactional
-from shipper.output.positions_topic import Owner, PositionsTopic
-from shipper.output.transaction_context import Limits, TransactionContext
-from shipper.output.transactional import TransactionalOutput
-from shipper.output.transactional_id import TransactionalId
-from shipper.output_context import OutputContext
-from shipper.record import timestamp
-from shipper.source.reading.staging import Staging
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.config.shipper.transactions import TransactionConfig
+from log_shipper.runtime.kafka.renewal import never
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka_records import RecordMaker
+from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
+from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic
+from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
+from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transactional_id import TransactionalId
+from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.record import timestamp
+from log_shipper.shipper.source.reading.staging import Staging
 
 
 def transactional_output(

@@ -1,4 +1,4 @@
-"""The command `spark-sink`, also `python -m spark_sink`.
+"""The command `spark-sink`, also `python -m log_shipper.spark_sink`.
 
 Exit codes: 0 the command is done, or a signal stopped it; 1 the configuration is wrong, or the job could not continue
 (the last line on stderr has the reason); 2 the command line is wrong; 130 interrupted from the keyboard.
@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from config.yaml.errors import ConfigError
-from spark_sink import commands
-from spark_sink.search.arguments import add_parser as add_search
-from spark_sink.version import release
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.spark_sink import commands
+from log_shipper.spark_sink.search.arguments import add_parser as add_search
+
+from log_shipper import VERSION
 
 INTERRUPTED = 130  # as a shell reports it
 Command = Callable[[argparse.Namespace], int]
@@ -121,7 +122,7 @@ def _reason(text: str) -> str:
 
 
 def _version(_: argparse.Namespace) -> int:
-    print(f"spark-sink {release()}")  # noqa: T201
+    print(f"spark-sink {VERSION}")  # noqa: T201
     return 0
 
 

@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from config.export import export
-from config.sink.model import SinkConfig
-from config.yaml.document import Override
-from config.yaml.load import load
-from spark_sink import logs
-from spark_sink.version import release
+from log_shipper.config.export import export
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.document import Override
+from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink import logs
+
+from log_shipper import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -28,18 +29,18 @@ Work = Callable[[SinkConfig], int]
 
 def run(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
-        from spark_sink import job
-        from spark_sink.monitor.document import Program
+        from log_shipper.spark_sink import job
+        from log_shipper.spark_sink.monitor.document import Program
 
         shown = _exported(options) if config.http.enabled else ""
-        return job.run(config, Program(release(), socket.gethostname(), shown))
+        return job.run(config, Program(VERSION, socket.gethostname(), shown))
 
     return _with_spark(options, work)
 
 
 def maintain(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
-        from spark_sink.maintenance import maintain
+        from log_shipper.spark_sink.maintenance import maintain
 
         return maintain.run(config, options.dry_run)
 
@@ -48,7 +49,7 @@ def maintain(options: argparse.Namespace) -> int:
 
 def status(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
-        from spark_sink.maintenance import status
+        from log_shipper.spark_sink.maintenance import status
 
         return status.run(config, options.json)
 
@@ -62,14 +63,14 @@ def search(options: argparse.Namespace) -> int:
         text = f"not installed: {', '.join(missing)}; pip install '.[search]' in the project's directory"
         print(text, file=sys.stderr)  # noqa: T201
         return 2
-    from spark_sink.search import command
+    from log_shipper.spark_sink.search import command
 
     return command.run(options, time.sleep)
 
 
 def repair(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
-        from spark_sink.maintenance import repair
+        from log_shipper.spark_sink.maintenance import repair
 
         return repair.run(config, options.reason, options.from_kafka, options.dry_run)
 
@@ -78,7 +79,7 @@ def repair(options: argparse.Namespace) -> int:
 
 def migrate(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
-        from spark_sink.maintenance import migrate
+        from log_shipper.spark_sink.maintenance import migrate
 
         return migrate.run(config, options.dry_run)
 
@@ -121,9 +122,9 @@ def _with_spark(options: argparse.Namespace, work: Work) -> int:
     if importlib.util.find_spec("pyspark") is None:
         print("pyspark is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
         return 1
-    from spark_sink.errors import SinkError
-    from spark_sink.platform.jars import JarsMissing
-    from spark_sink.platform.java import NoJava
+    from log_shipper.spark_sink.errors import SinkError
+    from log_shipper.spark_sink.platform.jars import JarsMissing
+    from log_shipper.spark_sink.platform.java import NoJava
 
     text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
     logs.set_up(text, config.logging)

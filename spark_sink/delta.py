@@ -25,13 +25,12 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
+from log_shipper.spark_sink.platform import versions
+from log_shipper.spark_sink.platform.jvm import java_class, scala_list, scala_none
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
-
-from spark_sink.errors import SPARK_ERRORS, SinkError
-from spark_sink.platform import versions
-from spark_sink.platform.jvm import java_class, scala_list, scala_none
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,8 +76,8 @@ def _advice(needed: str) -> str:
     package = f"{versions.DELTA.rpartition(':')[0]}:{needed}"
     return (
         f"Under spark-submit use --packages {package} and remove every other Delta jar from the cluster's class path "
-        "(docs/cluster.md). Elsewhere run python -m spark_sink.platform.jars, and take other Delta jars out of "
-        "spark.jars, spark.jars.packages and spark.driver.extraClassPath"
+        "(docs/cluster.md). Elsewhere run python -m log_shipper.spark_sink.platform.jars, and take other Delta jars "
+        "out of spark.jars, spark.jars.packages and spark.driver.extraClassPath"
     )
 
 

@@ -27,7 +27,7 @@ class Refused(SinkError):
 
 # An error of ours in a batch comes back as Spark's text, with Python's trace in it: the message is on the line of its
 # class.
-OURS = re.compile(r"^spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTILINE)
+OURS = re.compile(r"^log_shipper\.spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTILINE)
 
 # What Spark's text contains -> what it means. The first match counts, so the specific ones come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
@@ -51,8 +51,8 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"JAVA_GATEWAY_EXITED|Java gateway process exited",
         "Java did not start, and the lines above say why. Unresolved dependencies are jars that could not be fetched: "
-        "fill SHIPPER_CACHE where there is a network (python -m spark_sink.platform.jars), and copy it here. Else look "
-        "at spark.driver.memory and spark.driver.extraJavaOptions",
+        "fill SHIPPER_CACHE where there is a network (python -m log_shipper.spark_sink.platform.jars), and copy it "
+        "here. Else look at spark.driver.memory and spark.driver.extraJavaOptions",
     ),
     (
         r"Python worker exited unexpectedly",

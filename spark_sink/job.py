@@ -16,39 +16,38 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.runtime.systemd import Notifier
+from log_shipper.spark_sink.delta import NO_BATCH
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.kafka import bounds, client, planned_source, planning, start, topics
+from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.kafka.bounds import Bounds
+from log_shipper.spark_sink.kafka.group import MonitoringGroup
+from log_shipper.spark_sink.kafka.offsets import Offsets, describe_partitions
+from log_shipper.spark_sink.kafka.planner_options import PlannerOptions
+from log_shipper.spark_sink.landing import deleted_topics, guard, marks
+from log_shipper.spark_sink.landing.batch_handler import BatchHandler
+from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
+from log_shipper.spark_sink.landing.kafka_reader import OpenReader
+from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.monitor.document import Program
+from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
+from log_shipper.spark_sink.monitor.liveness import Liveness
+from log_shipper.spark_sink.monitor.progress import QUERY, BatchProgress
+from log_shipper.spark_sink.monitor.table_sizes import TableSizes
+from log_shipper.spark_sink.platform.running_tasks import RunningTasks
+from log_shipper.spark_sink.platform.stop_signals import StopSignals
+from log_shipper.spark_sink.service import Service
+from log_shipper.spark_sink.spark_session import sink_session
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.paths import check_shared
+from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table
+from log_shipper.spark_sink.views.views import Views
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it ships no types
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-
-from config.sink.model import SinkConfig
-from service.notify import Notifier
-from spark_sink.delta import NO_BATCH
-from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.kafka import bounds, client, planned_source, planning, start, topics
-from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.bounds import Bounds
-from spark_sink.kafka.group import MonitoringGroup
-from spark_sink.kafka.offsets import Offsets, describe_partitions
-from spark_sink.kafka.planner_options import PlannerOptions
-from spark_sink.landing import deleted_topics, guard, marks
-from spark_sink.landing.batch_handler import BatchHandler
-from spark_sink.landing.batch_writer import BatchResult, BatchWriter
-from spark_sink.landing.deleted_topics import DeletedTopics
-from spark_sink.landing.kafka_reader import OpenReader
-from spark_sink.landing.startup import KafkaTopics, Startup
-from spark_sink.monitor.document import Program
-from spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
-from spark_sink.monitor.liveness import Liveness
-from spark_sink.monitor.progress import QUERY, BatchProgress
-from spark_sink.monitor.table_sizes import TableSizes
-from spark_sink.platform.running_tasks import RunningTasks
-from spark_sink.platform.stop_signals import StopSignals
-from spark_sink.service import Service
-from spark_sink.spark_session import sink_session
-from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.paths import check_shared
-from spark_sink.storage.power_cuts import mend_checkpoint, mend_table
-from spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
 

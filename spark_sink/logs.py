@@ -8,23 +8,23 @@ import logging
 import sys
 from typing import TextIO
 
-from config.sink.parts import SinkLoggingConfig
-from logs.folding_handler import FoldingHandler
-from logs.formatters import STATUS_LINE, JsonFormatter
-from logs.levels import LIBRDKAFKA, set_levels
-from logs.terminal import TerminalHandler
-from logs.visible import visible
+from log_shipper.config.sink.parts import SinkLoggingConfig
+from log_shipper.runtime.logs.folding_handler import FoldingHandler
+from log_shipper.runtime.logs.formatters import STATUS_LINE, JsonFormatter
+from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
+from log_shipper.runtime.logs.terminal import TerminalHandler
+from log_shipper.runtime.logs.visible import visible
 
 # Not the root: py4j and others log to it.
-LOGGERS = ("spark_sink", "kafka_client", "monitor", LIBRDKAFKA)
+LOGGERS = ("log_shipper.spark_sink", "log_shipper.runtime", LIBRDKAFKA)
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
-    "landing": ("spark_sink.landing", "spark_sink.rows"),
-    "storage": ("spark_sink.storage", "spark_sink.delta"),
-    "views": ("spark_sink.views",),
-    "maintenance": ("spark_sink.maintenance",),
-    "monitor": ("spark_sink.monitor", "monitor"),
-    "kafka": ("spark_sink.kafka", "kafka_client", LIBRDKAFKA),
+    "landing": ("log_shipper.spark_sink.landing", "log_shipper.spark_sink.rows"),
+    "storage": ("log_shipper.spark_sink.storage", "log_shipper.spark_sink.delta"),
+    "views": ("log_shipper.spark_sink.views",),
+    "maintenance": ("log_shipper.spark_sink.maintenance",),
+    "monitor": ("log_shipper.spark_sink.monitor", "log_shipper.runtime.monitor"),
+    "kafka": ("log_shipper.spark_sink.kafka", "log_shipper.runtime.kafka", LIBRDKAFKA),
 }
 
 
@@ -55,11 +55,9 @@ def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | No
             previous.close()
         logger.addHandler(folding)
         logger.propagate = False
-    logging.getLogger("spark_sink").setLevel(config.level.upper())
+    for name in LOGGERS[:2]:
+        logging.getLogger(name).setLevel(config.level.upper())
     set_levels(COMPONENTS, config.levels)
-    for component, name in (("kafka", "kafka_client"), ("monitor", "monitor")):
-        if component not in config.levels:  # it is not below spark_sink
-            logging.getLogger(name).setLevel(config.level.upper())
 
 
 def status(line: str, **fields: object) -> dict[str, object]:

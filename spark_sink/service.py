@@ -7,7 +7,7 @@ one that does not. Nothing happens here in a sink that no service manager has st
 import time
 from collections.abc import Callable
 
-from service.notify import Notifier
+from log_shipper.runtime.systemd import Notifier
 
 NEVER = float("inf")
 INTERVAL = 5.0  # seconds between two reports

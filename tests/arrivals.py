@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from shipper.event import Batch
-from shipper.output.base import Deliveries
-from shipper.output.encode import Encoder
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.base import Deliveries
+from log_shipper.shipper.output.encode import Encoder
+
 from tests.fakes import MemoryOutput
 
 

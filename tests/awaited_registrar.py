@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 
-from registry.registrar import Registrar, SaveTicket
-from registry.state import FileState
-from registry.store import Store
+from log_shipper.registry.registrar import Registrar, SaveTicket
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
 
 
 class AwaitedRegistrar(Registrar):

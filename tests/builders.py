@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
-from shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
-from shipper.output.encode import Encoder
-from shipper.record import Agent, file_member, members
-from shipper.source.base import SourceStatus
+from log_shipper.config.shipper.model import InputConfig, MultilineConfig, ParserConfig
+from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
+from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.record import Agent, file_member, members
+from log_shipper.shipper.source.base import SourceStatus
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
 

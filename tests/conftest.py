@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
+from log_shipper.shipper import logs
+from log_shipper.spark_sink import logs as sink_logs
+from log_shipper.spark_sink.delta import forget_logs
+from log_shipper.spark_sink.platform.jvm import Garbage
+from log_shipper.spark_sink.platform.session import open_session
 from pyspark.sql import SparkSession
 
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
 from demo.broker import Broker
 from demo.jars import broker_set
-from shipper import logs
-from spark_sink import logs as sink_logs
-from spark_sink.delta import forget_logs
-from spark_sink.platform.jvm import Garbage
-from spark_sink.platform.session import open_session
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab

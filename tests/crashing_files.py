@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
 
-from registry.errors import RegistryLocked
+from log_shipper.registry.errors import RegistryLocked
 
 
 class Crash(BaseException):

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
-
-from shipper.output.kafka_records import Report
-from shipper.output.positions_topic import Committed, Owner
+from log_shipper.shipper.output.kafka_records import Report
+from log_shipper.shipper.output.positions_topic import Committed, Owner
 
 POSITIONS = "positions"
 

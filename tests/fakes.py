@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
-
-from shipper.event import Batch, Rejection
-from shipper.output.base import Deliveries, OnePlace
-from shipper.output.encode import Encoder
-from shipper.output.kafka_records import Report
-from shipper.output.place_headers import Headers
+from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.output.base import Deliveries, OnePlace
+from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.output.kafka_records import Report
+from log_shipper.shipper.output.place_headers import Headers
 
 
 class ManualClock:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shipper.event import Messages
+from log_shipper.shipper.event import Messages
+
 from tests.builders import messages
 
 

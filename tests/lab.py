@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from config.shipper.model import (
+from log_shipper.config.shipper.model import (
     CloseConfig,
     ConsoleOutputConfig,
     InputConfig,
@@ -27,15 +27,16 @@ from config.shipper.model import (
     ShipperConfig,
     StateChangeConfig,
 )
-from config.shipper.queues import DiskQueueConfig
-from shipper.app import App, Environment, Threads, build
-from shipper.output.encode import Encoder
-from shipper.output_context import OutputContext
-from shipper.source.base import ReadsToEnd
-from shipper.source.crawler import Crawler
-from shipper.source.feeds.feeds import Feeds
-from shipper.source.layers import Crawlers
-from shipper.wake import Wake
+from log_shipper.config.shipper.queues import DiskQueueConfig
+from log_shipper.shipper.app import App, Environment, Threads, build
+from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.source.base import ReadsToEnd
+from log_shipper.shipper.source.crawler import Crawler
+from log_shipper.shipper.source.feeds.feeds import Feeds
+from log_shipper.shipper.source.layers import Crawlers
+from log_shipper.shipper.wake import Wake
+
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar
 from tests.descriptors import open_files

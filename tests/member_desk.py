@@ -4,17 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.pipeline.acks import Stage
-from shipper.source.base import SourceContext
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.partition import Partition
-from shipper.source.feeds.kafka.problems import Problems
-from shipper.source.feeds.kafka.reading import PartitionReading
-from shipper.source.feeds.kafka.session import Session
-from shipper.source.feeds.kafka.starts import Start
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.pipeline.acks import Stage
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.partition import Partition
+from log_shipper.shipper.source.feeds.kafka.problems import Problems
+from log_shipper.shipper.source.feeds.kafka.reading import PartitionReading
+from log_shipper.shipper.source.feeds.kafka.session import Session
+from log_shipper.shipper.source.feeds.kafka.starts import Start
+
 from tests.builders import source
 from tests.fakes import ManualClock
 from tests.memory_topics import FakeConsumer, MemoryTopics

@@ -12,9 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
-
-from shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions, Topic
-from shipper.source.feeds.kafka.partition import Place
+from log_shipper.shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions, Topic
+from log_shipper.shipper.source.feeds.kafka.partition import Place
 
 CREATE_TIME = 1
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shipper.event import Batch, Doc
-from shipper.metrics import Metrics
-from shipper.processor.base import Processor, ProcessorContext
-from shipper.processor.caches import Caches
-from shipper.processor.chain import Chain
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.base import Processor, ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.processor.chain import Chain
+
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import dns.message
 import dns.rcode
 import dns.rrset
-
-from config.shipper.processors.dns import DnsConfig
-from shipper.processor.base import ProcessorContext
-from shipper.processor.metadata.dns import Dns
-from shipper.processor.metadata.lookups import Lookups
-from shipper.processor.metadata.resolver import FAILURE, Answer
+from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.metadata.dns import Dns
+from log_shipper.shipper.processor.metadata.lookups import Lookups
+from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer
 
 
 @dataclass

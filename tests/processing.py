@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.shipper.processors import PROCESSORS, AnyProcessor
-from config.yaml.load import load
-from shipper.clock import Clock
-from shipper.event import Batch, Doc
-from shipper.json_fields import copied
-from shipper.metrics import Metrics
-from shipper.processor import chain
-from shipper.processor.base import ProcessorContext
-from shipper.processor.caches import Caches
+from log_shipper.config.shipper.processors import PROCESSORS, AnyProcessor
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor import chain
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 

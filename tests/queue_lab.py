@@ -6,15 +6,16 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from shipper.event import Batch
-from shipper.pipeline.disk_queue.backlog import Backlog
-from shipper.pipeline.disk_queue.files import SegmentDisk
-from shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions
-from shipper.pipeline.disk_queue.queue import DiskQueue
-from shipper.pipeline.disk_queue.segments import load
-from shipper.pipeline.disk_queue.store import SegmentStore
-from shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
+from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
+from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions
+from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
+from log_shipper.shipper.pipeline.disk_queue.segments import load
+from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
+from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 

@@ -8,27 +8,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from registry.pending import SaveTicket
-from registry.registrar import Registrar
-from registry.state import FileState
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.source.base import SourceContext
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate
-from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.birth import born
-from shipper.source.identity.content import content_for, part_of
-from shipper.source.identity.entries import EntryMatch, RegistryEntries
-from shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.prefix import Prefix
-from shipper.source.lifecycle.cleaning import Cleaning
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.reading.factory import ActiveInputs, Input
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import Scheduler
+from log_shipper.registry.pending import SaveTicket
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.watch import Watcher
+from log_shipper.shipper.source.identity.birth import born
+from log_shipper.shipper.source.identity.content import content_for, part_of
+from log_shipper.shipper.source.identity.entries import EntryMatch, RegistryEntries
+from log_shipper.shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.prefix import Prefix
+from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.scheduler import Scheduler
+
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
 from tests.watches import Watches

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from shipper.reader.log_file import LogFile
+from log_shipper.shipper.reader.log_file import LogFile
 
 
 class ShortReads:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from monitor.histogram import Distribution
-from shipper.metrics import ContainerCounts, DiskQueueFigures, Metrics
-from shipper.monitor.snapshot import (
+from log_shipper.runtime.monitor.histogram import Distribution
+from log_shipper.shipper.metrics import ContainerCounts, DiskQueueFigures, Metrics
+from log_shipper.shipper.monitor.snapshot import (
     DiskSpace,
     FileLag,
     InputFigures,

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from registry.registrar import Registrar
-from shipper.app import Threads
-from shipper.source.discovery.watch import Inotify
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.app import Threads
+from log_shipper.shipper.source.discovery.watch import Inotify
+
 from tests.lab import Lab
 
 # The kernel takes some 10 ms to close an inotify instance, a fourth of a program's time.

@@ -12,20 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = [
-    "config",
-    "durable",
-    "kafka_client",
-    "logs",
-    "monitor",
-    "registry",
-    "service",
-    "shipper",
-    "spark_sink",
-    "demo",
-    "bench",
-    "deploy",
-]
+SHIPPED = ["config", "registry", "runtime", "shipper", "spark_sink"]  # the packages of log_shipper
+PRODUCT = [*SHIPPED, "demo", "bench", "deploy"]
 
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
@@ -42,17 +30,24 @@ IMPORT_EVERYTHING = {
     "spark_sink/job.py",
 }
 
-# Whom a package may import, of ours. What is not named here may import anything.
-MAY_IMPORT = {
+# What a package may import, of ours; names are those below log_shipper. What is not named here may import anything.
+MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
-    "durable": set(),
+    "runtime": {"config"},
+    "registry": {"runtime.disk", "runtime.disk_errors", "runtime.locking", "runtime.logs", "runtime.monitor"},
+    "shipper": {"config", "registry", "runtime"},
+    "spark_sink": {"config", "runtime"},
+}
+
+# Within the shared room: only Kafka's clients know options.
+MAY_IMPORT_WITHIN_RUNTIME: dict[str, set[str]] = {
+    "disk_errors": set(),
+    "disk": {"disk_errors"},
+    "locking": {"disk", "disk_errors"},
     "logs": set(),
-    "service": set(),
-    "kafka_client": {"config"},
-    "registry": {"durable", "logs", "monitor"},
-    "monitor": {"durable", "logs"},
-    "shipper": {"config", "durable", "kafka_client", "logs", "monitor", "registry", "service"},
-    "spark_sink": {"config", "durable", "kafka_client", "logs", "monitor", "service"},
+    "systemd": set(),
+    "monitor": {"disk", "disk_errors", "logs"},
+    "kafka": set(),
 }
 
 # The same within the shipper, for the packages of the pipeline: the data flows to the right, and no import to the left.
@@ -76,7 +71,6 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "syslog_format": {"errors", "event", "times"},
     "wake": set(),
     "append_file": set(),
-    "version": set(),
     "tls_sockets": set(),
     "tls_texts": set(),
     "librdkafka": {"errors"},
@@ -85,7 +79,7 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "docker": {"backoff", "clock", "errors", "json_documents", "tls_texts"},
     "kubernetes": {
         *("backoff", "clock", "errors", "event", "json_documents", "json_fields"),
-        *("tls_sockets", "tls_texts", "version"),
+        *("tls_sockets", "tls_texts"),
     },
     "reader": VALUES,
     "output": VALUES | {"append_file", "librdkafka"},
@@ -110,7 +104,6 @@ MAY_IMPORT_WITHIN_SINK = {
     "errors": set(),
     "logs": set(),
     "service": set(),
-    "version": set(),
     "platform": {"errors"},
     "delta": {"errors", "platform"},
     "spark_session": {"errors", "platform", "delta", "storage"},
@@ -154,11 +147,11 @@ MAY_IMPORT_WITHIN_SOURCE: dict[str, set[str]] = {
 # Outermost frames: an error that gets here was not foreseen, and must be reported.
 BROAD_EXCEPTS = {
     (
-        "logs/recent.py",
+        "runtime/logs/recent.py",
         "emit",
     ): "the handler's call: a message that cannot be made into text is reported, and must not raise where it is logged",
     (
-        "logs/folding_handler.py",
+        "runtime/logs/folding_handler.py",
         "_is_repeated",
     ): "the same: the arguments of a message are any objects, and the handlers behind this one report what they raise",
     (
@@ -178,7 +171,7 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the writer's thread: what waits to be written would wait without a word",
     (
-        "monitor/connection.py",
+        "runtime/monitor/connection.py",
         "_respond",
     ): "the thread of a client: an answer that cannot be made is reported, and answered as such",
     (
@@ -224,14 +217,18 @@ def name_of(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules that are imported, with the names taken from them: `from shipper.output import base` counts as
-    shipper.output.base."""
+    """The modules that are imported, with the names taken from them: `from log_shipper.shipper.output import base`
+    counts as shipper.output.base."""
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{name_of(path)}: a relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        assert {name.partition(".")[0] for name in names}.isdisjoint(SHIPPED), f"{name_of(path)}: {names}"
+        yield from (name.removeprefix("log_shipper.") for name in names)
 
 
 def covers(allowed: str, module: str) -> bool:
@@ -240,14 +237,22 @@ def covers(allowed: str, module: str) -> bool:
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_from_lower_ranks(package: str) -> None:
-    others = {*PRODUCT, "tests"} - {package} - MAY_IMPORT[package]
     wrong = [
         f"{name_of(path)} imports {module}"
         for path in modules(package)
         for module in imports(path)
-        if module.partition(".")[0] in others
+        if module.partition(".")[0] in {*PRODUCT, "tests"}
+        if not any(covers(allowed, module) for allowed in (package, *MAY_IMPORT[package]))
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_RUNTIME)
+def test_within_the_shared_room_imports_point_to_lower_ranks(part: str) -> None:
+    files = modules(f"runtime/{part}") or [ROOT / "runtime" / f"{part}.py"]
+    options = [name_of(path) for path in files for module in imports(path) if covers("config", module)]
+    assert imports_of_higher_ranks("runtime", part, MAY_IMPORT_WITHIN_RUNTIME[part]) == []
+    assert options == [] or part == "kafka"
 
 
 def imports_of_higher_ranks(package: str, part: str, may_import: set[str]) -> list[str]:
@@ -281,7 +286,7 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("package", ["config", "kafka_client", "monitor", "registry", "shipper", "spark_sink"])
+@pytest.mark.parametrize("package", SHIPPED)
 def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
     paths = {module_name(path): path for path in modules(package)}
     graph = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from shipper.source.discovery.symlinks import FileKey, Place
+from log_shipper.shipper.source.discovery.symlinks import FileKey, Place
 
 
 class Watches:

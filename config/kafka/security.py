@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
-from config.text.checks import Finding, not_blank
-from config.text.secrets import Secret
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
 
 PasswordMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 PASSWORD_MECHANISMS: tuple[PasswordMechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

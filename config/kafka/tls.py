@@ -1,4 +1,4 @@
-"""`ssl`: TLS with Filebeat's options. What is in the files that they name is checked by `kafka_client/tls.py`."""
+"""`ssl`: TLS with Filebeat's options. What is in the files that they name is checked by `runtime/kafka/tls.py`."""
 
 import base64
 import binascii
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal, Self
 
-from config.text.checks import Finding, not_blank
-from config.text.secrets import Secret
-from config.text.units import Duration
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import Duration
 
 # Filebeat's names of the suites up to TLS 1.2 -> OpenSSL's, which are accepted too.
 SUITES = {

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from config.shipper import filebeat
-from config.shipper.included import node_at
-from config.yaml.deferred import Deferred
-from config.yaml.schema import Kinds
-from config.yaml.tree import Section
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.included import node_at
+from log_shipper.config.yaml.deferred import Deferred
+from log_shipper.config.yaml.schema import Kinds
+from log_shipper.config.yaml.tree import Section
 
 PROVIDERS = Kinds(
     "type",
-    Deferred("config.shipper", {"kubernetes": "providers:KubernetesProvider", "docker": "providers:DockerProvider"}),
+    Deferred(__package__, {"kubernetes": "providers:KubernetesProvider", "docker": "providers:DockerProvider"}),
     filebeat.PROVIDERS_NOT_YET,
 )
 

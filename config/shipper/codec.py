@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from config.text.checks import Finding
-from config.text.format_strings import parse_format
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.format_strings import parse_format
 
 
 def format_string(text: str) -> Iterator[Finding]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from config.text.checks import Finding
-from config.text.patterns import parse_pattern
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.patterns import parse_pattern
 
 BOUNDS = ("lt", "lte", "gt", "gte")
 NETWORKS = (

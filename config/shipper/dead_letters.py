@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.shipper.kafka import topic_name
-from config.text.units import Size
+from log_shipper.config.shipper.kafka import topic_name
+from log_shipper.config.text.units import Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from config.text.checks import Finding, not_blank
-from config.text.secrets import Secret
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 HOST: dict[str, Any] = {

@@ -4,9 +4,9 @@ show which records are there."""
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from config.shipper.feeds.base import AnyInput, feeds_of
-from config.shipper.processors import Branch
-from config.text.checks import Finding
+from log_shipper.config.shipper.feeds.base import AnyInput, feeds_of
+from log_shipper.config.shipper.processors import Branch
+from log_shipper.config.text.checks import Finding
 
 _OR = "or set output.kafka.delivery: at_least_once"
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper import filebeat
-from config.shipper.identity import FileIdentityConfig, FileIdentitySection
-from config.shipper.input_ids import derived_id
-from config.shipper.inputs import (
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.identity import FileIdentityConfig, FileIdentitySection
+from log_shipper.config.shipper.input_ids import derived_id
+from log_shipper.config.shipper.inputs import (
     CLEAN_INACTIVE,
     CLEAN_REMOVED,
     CLOSE_AFTER,
@@ -34,13 +34,13 @@ from config.shipper.inputs import (
     StateChangeConfig,
     check_clean_inactive,
 )
-from config.shipper.multiline import MultilineConfig
-from config.shipper.ndjson import JsonSection, NdjsonConfig
-from config.shipper.parsers import ContainerConfig, ContainerStream, ParserConfig, dropped_stream
-from config.text.checks import Finding, not_blank
-from config.text.encodings import check_terminator
-from config.text.patterns import Pattern
-from config.text.units import Duration, DurationOrNever, Size
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.ndjson import JsonSection, NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig, ContainerStream, ParserConfig, dropped_stream
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.encodings import check_terminator
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration, DurationOrNever, Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import ClassVar
 
-from config.shipper import filebeat
-from config.text.checks import Finding, not_blank
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.text.checks import Finding, not_blank
 
 SOCKET = "unix://"
 HTTP = "http://"  # may stand before the name, as in Filebeat

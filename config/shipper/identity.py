@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.text.checks import Finding, not_blank
+from log_shipper.config.text.checks import Finding, not_blank
 
 IdentityName = Literal["default", "native", "fingerprint", "path", "inode_marker"]
 

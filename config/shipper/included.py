@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
-from config.text.checks import Finding, not_blank
-from config.text.digests import blake2
-from config.text.units import Duration
-from config.yaml import document
-from config.yaml.composing import Budget
-from config.yaml.errors import ConfigError, Problem
-from config.yaml.files import read_bytes
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.digests import blake2
+from log_shipper.config.text.units import Duration
+from log_shipper.config.yaml import document
+from log_shipper.config.yaml.composing import Budget
+from log_shipper.config.yaml.errors import ConfigError, Problem
+from log_shipper.config.yaml.files import read_bytes
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
 
 SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")
 INPUTS = ("filebeat.inputs", "shipper.inputs")

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from config.text.checks import Finding, not_blank
-from config.text.digests import sha256
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.digests import sha256
 
 WITHOUT_ID = ".global"  # the name of inputs without an id in Filebeat's registry
 

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from config.shipper import filebeat
-from config.shipper.codec import format_string
-from config.shipper.identity import FileIdentityConfig, FileIdentitySection
-from config.shipper.input_ids import derived_id, own_id
-from config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
-from config.shipper.processors import PROCESSORS, AnyProcessor
-from config.shipper.read_until_eof import ReadUntilEofConfig
-from config.text.checks import Finding, without_blanks
-from config.text.encodings import Encoding, LineTerminator, check_terminator
-from config.text.glob_overlap import PathSets, overlap, path_sets
-from config.text.patterns import Pattern
-from config.text.units import Duration, DurationOrNever, Size, readable_duration
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.codec import format_string
+from log_shipper.config.shipper.identity import FileIdentityConfig, FileIdentitySection
+from log_shipper.config.shipper.input_ids import derived_id, own_id
+from log_shipper.config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
+from log_shipper.config.shipper.processors import PROCESSORS, AnyProcessor
+from log_shipper.config.shipper.read_until_eof import ReadUntilEofConfig
+from log_shipper.config.text.checks import Finding, without_blanks
+from log_shipper.config.text.encodings import Encoding, LineTerminator, check_terminator
+from log_shipper.config.text.glob_overlap import PathSets, overlap, path_sets
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration, DurationOrNever, Size, readable_duration
 
 InputType = Literal["filestream", "log", "container", "stdin"]
 Compression = Literal["none", "gzip", "auto"]
@@ -100,7 +100,7 @@ class EveryInput:
         """Return the processors of the input's events, in order."""
         if not self.index:
             return self.processors
-        from config.shipper.processors.adding import AddFormattedIndexConfig
+        from log_shipper.config.shipper.processors.adding import AddFormattedIndexConfig
 
         return (AddFormattedIndexConfig(index=self.index), *self.processors)
 

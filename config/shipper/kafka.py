@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
-from config.kafka.tls import SslConfig
-from config.shipper import filebeat
-from config.shipper.codec import CodecConfig, format_string
-from config.shipper.conditions import ConditionConfig
-from config.shipper.kafka_records import HeaderConfig, PartitionConfig
-from config.shipper.queues import QueueConfig
-from config.shipper.transactions import TransactionConfig, shorter_than_a_transaction
-from config.text.checks import Finding, addresses
-from config.text.format_strings import parse_format
-from config.text.secrets import Secret
-from config.text.units import Duration, Size
+from log_shipper.config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.codec import CodecConfig, format_string
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.kafka_records import HeaderConfig, PartitionConfig
+from log_shipper.config.shipper.queues import QueueConfig
+from log_shipper.config.shipper.transactions import TransactionConfig, shorter_than_a_transaction
+from log_shipper.config.text.checks import Finding, addresses
+from log_shipper.config.text.format_strings import parse_format
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import Duration, Size
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
 

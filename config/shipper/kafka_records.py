@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from config.text.checks import Finding, not_blank
-from config.text.secrets import Secret
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
 
 # The headers of records whose payload is a text: what the sink lands them by (spark_sink/records/headers.py).
 PLACE_HEADERS = (

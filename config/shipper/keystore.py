@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from config.text.checks import Finding
-from config.yaml.errors import ConfigError, Problem
-from config.yaml.files import read_bytes
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.yaml.errors import ConfigError, Problem
+from log_shipper.config.yaml.files import read_bytes
 
 FILE = "shipper.keystore"  # in path.data
 VERSION = 1

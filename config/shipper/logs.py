@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
-from config.shipper import filebeat
-from config.text.checks import Finding, file_mode, not_blank
-from config.text.units import Duration, Size
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.text.checks import Finding, file_mode, not_blank
+from log_shipper.config.text.units import Duration, Size
 
 COMPONENTS = ("source", "reader", "processor", "pipeline", "output", "registry", "reload", "monitor", "kafka")
 
@@ -112,7 +112,7 @@ class LogLinesConfig:
     def cautions(self) -> Iterator[Finding]:
         if not self.selectors:
             return
-        from config.shipper.selectors import without_component  # few configurations have them
+        from log_shipper.config.shipper.selectors import without_component  # few configurations have them
 
         for selector in without_component(self.selectors, self.components):
             yield (
@@ -126,7 +126,7 @@ class LogLinesConfig:
         level: Level = self.level
         levels = {name: given.lower() for name, given in self.levels.items()}
         if level == "debug" and self.selectors:
-            from config.shipper.selectors import ALL, selected
+            from log_shipper.config.shipper.selectors import ALL, selected
 
             chosen = selected(self.selectors, self.components)
             level = "debug" if ALL in self.selectors else "info"

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from config.kafka.security import SaslConfig
-from config.kafka.tls import SslConfig
-from config.shipper import filebeat, included, modules, old_names
-from config.shipper.autodiscover import PROVIDERS as PROVIDERS
-from config.shipper.autodiscover import AutodiscoverConfig, has_providers
-from config.shipper.dead_letters import LettersConfig
-from config.shipper.exactly_once import conflicts
-from config.shipper.feeds.base import AnyInput, files_of
-from config.shipper.http import HttpConfig
-from config.shipper.identity import FileIdentityConfig
-from config.shipper.included import ConfigInputs
-from config.shipper.input_ids import has_derived_id, kept_by_order, with_distinct_ids
-from config.shipper.inputs import (
+from log_shipper.config.kafka.security import SaslConfig
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.shipper import filebeat, included, modules, old_names, own_output
+from log_shipper.config.shipper.autodiscover import PROVIDERS as PROVIDERS
+from log_shipper.config.shipper.autodiscover import AutodiscoverConfig, has_providers
+from log_shipper.config.shipper.dead_letters import LettersConfig
+from log_shipper.config.shipper.exactly_once import conflicts
+from log_shipper.config.shipper.feeds.base import AnyInput, files_of
+from log_shipper.config.shipper.http import HttpConfig
+from log_shipper.config.shipper.identity import FileIdentityConfig
+from log_shipper.config.shipper.included import ConfigInputs
+from log_shipper.config.shipper.input_ids import has_derived_id, kept_by_order, with_distinct_ids
+from log_shipper.config.shipper.inputs import (
     CloseConfig,
     DeleteConfig,
     InputConfig,
@@ -29,23 +29,22 @@ from config.shipper.inputs import (
     ScannerFingerprintConfig,
     StateChangeConfig,
 )
-from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
-from config.shipper.keystore import KeystoreConfig, secrets_of
-from config.shipper.logs import LoggingConfig
-from config.shipper.multiline import MultilineConfig
-from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
-from config.shipper.own_output import DATA_FILES, REGISTRY_FILES, reads_own_log, reads_own_output, reads_own_topic
-from config.shipper.parsers import ParserConfig
-from config.shipper.processors import PROCESSORS, AnyProcessor
-from config.shipper.queues import MemQueue, QueueConfig
-from config.shipper.rooted_fields import left_out, refused, rooted
-from config.shipper.unset_fields import Steps, Tested, remarks_on_steps, tested_by, tests_of_unset_fields
-from config.text.checks import Finding, file_mode, not_blank
-from config.text.units import Duration
-from config.yaml.deferred import Deferred
-from config.yaml.load import RawConfig
-from config.yaml.schema import Kinds
-from config.yaml.tree import Section
+from log_shipper.config.shipper.kafka import BackoffConfig, KafkaOutputConfig
+from log_shipper.config.shipper.keystore import KeystoreConfig, secrets_of
+from log_shipper.config.shipper.logs import LoggingConfig
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
+from log_shipper.config.shipper.parsers import ParserConfig
+from log_shipper.config.shipper.processors import PROCESSORS, AnyProcessor
+from log_shipper.config.shipper.queues import MemQueue, QueueConfig
+from log_shipper.config.shipper.rooted_fields import left_out, refused, rooted
+from log_shipper.config.shipper.unset_fields import Steps, Tested, remarks_on_steps, tested_by, tests_of_unset_fields
+from log_shipper.config.text.checks import Finding, file_mode, not_blank
+from log_shipper.config.text.units import Duration
+from log_shipper.config.yaml.deferred import Deferred
+from log_shipper.config.yaml.load import RawConfig
+from log_shipper.config.yaml.schema import Kinds
+from log_shipper.config.yaml.tree import Section
 
 __all__ = [
     "BackoffConfig",
@@ -144,7 +143,7 @@ def check_inputs(inputs: tuple[AnyInput, ...]) -> Iterator[Finding]:
 INPUT_KINDS = Kinds(
     "type",
     Deferred(
-        "config.shipper",
+        __package__,
         {
             "filestream": "inputs:InputConfig",
             "log": "flat_inputs:LogInput",
@@ -279,7 +278,9 @@ class ShipperConfig:
         yield from rooted(self, self.inputs, refused)
         if not self.autodiscover.providers:  # they set what is known of a container
             yield from tests_of_unset_fields(self._tested(), self._steps)
-        yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
+        yield from (
+            (f"inputs{below}", message) for below, message in own_output.reads_own_output(self.inputs, self.written())
+        )
 
         output = self.output.chosen
         if self.dead_letter.kafka is not None and not isinstance(output, KafkaOutputConfig):
@@ -291,7 +292,7 @@ class ShipperConfig:
             topics = output.fixed_topics
             if self.dead_letter.kafka is not None:
                 topics |= {self.dead_letter.kafka.topic}
-            own = reads_own_topic(self.inputs, output.hosts, sorted(topics))
+            own = own_output.reads_own_topic(self.inputs, output.hosts, sorted(topics))
             yield from ((f"inputs{below}", message) for below, message in own)
 
     def remarks(self) -> Iterator[Finding]:
@@ -301,7 +302,7 @@ class ShipperConfig:
             yield "config_inputs.path", f"no input is enabled in {self.config_inputs.path}; SIGHUP reads new files"
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
-        yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
+        yield from ((f"inputs{below}", message) for below, message in own_output.reads_own_log(self.inputs, log))
         yield from self.queue.remarks_on(item.type for item in self.inputs if item.enabled)
 
     @property
@@ -334,8 +335,8 @@ class ShipperConfig:
     def written(self) -> dict[str, str]:
         """Return every file that the shipper itself writes -> the option that names it."""
         registry = os.path.join(self.path.data, self.registry.path)
-        files = {os.path.join(self.path.data, name): "path.data" for name in DATA_FILES}
-        files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
+        files = {os.path.join(self.path.data, name): "path.data" for name in own_output.DATA_FILES}
+        files |= {os.path.join(registry, name): "the registry in path.data" for name in own_output.REGISTRY_FILES}
         queue = (self.queue.disk and self.queue.disk.path) or os.path.join(self.path.data, "diskqueue")
         files |= {os.path.join(queue, name): "the queue on disk" for name in ("id", "lock", "*.seg")}
         if self.keystore.path is not None:

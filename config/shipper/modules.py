@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config.shipper import included
-from config.yaml import document
-from config.yaml.composing import Budget
-from config.yaml.errors import ConfigError, Place, Problem
-from config.yaml.load import RawConfig
-from config.yaml.scalars import is_false
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
+from log_shipper.config.shipper import included
+from log_shipper.config.yaml import document
+from log_shipper.config.yaml.composing import Budget
+from log_shipper.config.yaml.errors import ConfigError, Place, Problem
+from log_shipper.config.yaml.load import RawConfig
+from log_shipper.config.yaml.scalars import is_false
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 
 LISTED = "filebeat.modules"
 IN_FILES = "filebeat.config.modules"

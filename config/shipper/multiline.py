@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from config.text.checks import Finding
-from config.text.patterns import Pattern
-from config.text.units import Duration
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration
 
 MultilineType = Literal["pattern", "count", "while_pattern"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.shipper import filebeat
-from config.text.checks import Finding, not_empty
-from config.text.patterns import Pattern
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.text.checks import Finding, not_empty
+from log_shipper.config.text.patterns import Pattern
 
 _TAKEN = ("@timestamp", "@metadata", "message")
 

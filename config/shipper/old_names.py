@@ -7,9 +7,9 @@ Filebeat's, and an error in one with `shipper.*` names.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from config.yaml.errors import Problem
-from config.yaml.report import dotted
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
+from log_shipper.config.yaml.errors import Problem
+from log_shipper.config.yaml.report import dotted
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
 
 RENAMED = {
     "filebeat.prospectors": "filebeat.inputs",

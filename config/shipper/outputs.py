@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from config.shipper import filebeat
-from config.shipper.codec import CodecConfig, JsonCodec
-from config.shipper.kafka import KafkaOutputConfig
-from config.text.checks import Finding, file_mode, not_blank
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.codec import CodecConfig, JsonCodec
+from log_shipper.config.shipper.kafka import KafkaOutputConfig
+from log_shipper.config.text.checks import Finding, file_mode, not_blank
 
 ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
 _CODEC: dict[str, Any] = {"doc": "How records are written."}

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from config.shipper.feeds.base import AnyInput, feeds_of, files_of
-from config.shipper.inputs import ScannerConfig
-from config.shipper.keystore import FILE as KEYSTORE
-from config.text import globs
-from config.text.checks import Finding
-from config.text.patterns import searcher
+from log_shipper.config.shipper.feeds.base import AnyInput, feeds_of, files_of
+from log_shipper.config.shipper.inputs import ScannerConfig
+from log_shipper.config.shipper.keystore import FILE as KEYSTORE
+from log_shipper.config.text import globs
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.patterns import searcher
 
 # Below path.data,
 DATA_FILES = (

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper.multiline import MultilineConfig
-from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.text.checks import Finding
-from config.text.timezones import LOCAL, Timezone
-from config.yaml.schema import NamedItems
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.timezones import LOCAL, Timezone
+from log_shipper.config.yaml.schema import NamedItems
 
 ContainerFormat = Literal["auto", "docker", "json-file", "cri"]
 ContainerStream = Literal["all", "stdout", "stderr"]

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
-from config.shipper import filebeat
-from config.shipper.conditions import ConditionConfig
-from config.shipper.docker import DEFAULT_HOST, HOST, SSL, DockerTlsConfig, check_access
-from config.shipper.kubernetes import AddResourceMetadataConfig, KubeClientOptions, LabelsConfig
-from config.shipper.model import INPUT_KINDS
-from config.shipper.old_names import with_todays_options
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration
-from config.yaml.errors import Place, Problem
-from config.yaml.schema import Kinds
-from config.yaml.templates import Template, has_late_variable
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.docker import DEFAULT_HOST, HOST, SSL, DockerTlsConfig, check_access
+from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, KubeClientOptions, LabelsConfig
+from log_shipper.config.shipper.model import INPUT_KINDS
+from log_shipper.config.shipper.old_names import with_todays_options
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration
+from log_shipper.config.yaml.errors import Place, Problem
+from log_shipper.config.yaml.schema import Kinds
+from log_shipper.config.yaml.templates import Template, has_late_variable
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 
 BUILT_IN = Place("the default of hints.default_config")
 _PROMISE = "what is known of containers: ${data.kubernetes.container.id} and others"

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper import filebeat
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration, Size, Watermark
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration, Size, Watermark
 
 MIB = 1024**2
 # Types of inputs of which nothing can be read again.

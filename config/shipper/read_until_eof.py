@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.text.units import Duration
+from log_shipper.config.text.units import Duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ that every record has, except over those by which the sink recognises a record."
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from config.text.checks import Finding
+from log_shipper.config.text.checks import Finding
 
 Findings = Callable[[Mapping[str, Any]], Iterator[Finding]]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal, Self
 
-from config.kafka.tls import (
+from log_shipper.config.kafka.tls import (
     TLS_1_3_SUITES,
     CertificateReload,
     Protocol,
@@ -13,8 +13,8 @@ from config.kafka.tls import (
     parse_suite,
     pins,
 )
-from config.text.checks import Finding, not_blank
-from config.text.secrets import Secret
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
 
 ClientAuthentication = Literal["none", "optional", "required"]
 ServerCurve = Literal["P-256", "P-384", "P-521", "X25519"]

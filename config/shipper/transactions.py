@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.text.checks import Finding
-from config.text.units import Duration
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import Duration
 
 
 def transactional_id(text: str) -> Iterator[Finding]:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config.shipper import conditions
-from config.shipper.conditions import ConditionConfig
-from config.shipper.feeds.base import AnyInput, files_of
-from config.shipper.ndjson import NdjsonConfig
-from config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
-from config.text.checks import Finding
+from log_shipper.config.shipper import conditions
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.feeds.base import AnyInput, files_of
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
+from log_shipper.config.text.checks import Finding
 
 _DOCKER = "var/lib/docker/containers"
 _OF_DOCKER = ("kubernetes.labels", "kubernetes.annotations")  # Docker keeps them as labels of the sandbox
@@ -154,9 +154,9 @@ def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
 def _may_set(step: object, root: str) -> bool:
     """True if a processor, a parser or custom fields could set a field below this name."""
     # Imported here: hardly any configuration has such a condition.
-    from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
-    from config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
-    from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
+    from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
+    from log_shipper.config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
+    from log_shipper.config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
 
     match step:
         case DecodeXmlConfig():

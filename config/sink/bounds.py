@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
-from config.sink.kafka import KafkaSource
-from config.text.checks import Finding
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.text.checks import Finding
 
 Start = Literal["earliest", "latest", "timestamp", "offsets", "committed", "table"]
 Stop = Literal["never", "available-now", "offsets", "timestamp"]

@@ -5,7 +5,7 @@ Where librdkafka has the same setting, it is taken over. The others are refused,
 
 from collections.abc import Iterator, Mapping
 
-from config.text.checks import Finding
+from log_shipper.config.text.checks import Finding
 
 Raw = dict[str, str | int | float | bool]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
-from config.kafka.tls import SslConfig
-from config.sink.java_options import Raw, findings, librdkafka_name, taken_over
-from config.text.checks import Finding, addresses
-from config.text.secrets import Secret
-from config.text.units import Duration
+from log_shipper.config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.sink.java_options import Raw, findings, librdkafka_name, taken_over
+from log_shipper.config.text.checks import Finding, addresses
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import Duration
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _NO_GROUP = "has no effect, for the sink joins no group: remove it"

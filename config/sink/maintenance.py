@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.sink.times import DAY, HOUR, Span, readable_span
-from config.text.checks import Finding
-from config.text.units import Size
+from log_shipper.config.sink.times import DAY, HOUR, Span, readable_span
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import Size
 
 _SAFE = 7 * DAY  # required by Delta itself
 

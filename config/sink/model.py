@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from config.sink.bounds import (
+from log_shipper.config.sink.bounds import (
     Offsets,
     Start,
     Stop,
@@ -15,10 +15,10 @@ from config.sink.bounds import (
     start_offsets,
     stop_offsets,
 )
-from config.sink.java_options import Raw
-from config.sink.kafka import KafkaSource
-from config.sink.maintenance import MaintenanceConfig
-from config.sink.parts import (
+from log_shipper.config.sink.java_options import Raw
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.maintenance import MaintenanceConfig
+from log_shipper.config.sink.parts import (
     CheckpointConfig,
     DeadLetterConfig,
     DedupeConfig,
@@ -30,12 +30,12 @@ from config.sink.parts import (
     spark_key,
     texts,
 )
-from config.sink.paths import SinkDirectory, base_is_fixed, collisions, normal, normal_pattern
-from config.sink.tables import ColumnConfig, TableConfig, check_columns
-from config.sink.times import Timestamp
-from config.sink.views import ViewConfig, check_views
-from config.text.checks import Finding
-from config.text.units import Duration
+from log_shipper.config.sink.paths import SinkDirectory, base_is_fixed, collisions, normal, normal_pattern
+from log_shipper.config.sink.tables import ColumnConfig, TableConfig, check_columns
+from log_shipper.config.sink.times import Timestamp
+from log_shipper.config.sink.views import ViewConfig, check_views
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import Duration
 
 _MAX_DELAY = 900.0
 

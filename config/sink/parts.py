@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper import filebeat
-from config.shipper.logs import LogLinesConfig
-from config.sink.java_options import Raw
-from config.sink.tables import fixed_path
-from config.sink.times import DAY, HOUR, Span
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.logs import LogLinesConfig
+from log_shipper.config.sink.java_options import Raw
+from log_shipper.config.sink.tables import fixed_path
+from log_shipper.config.sink.times import DAY, HOUR, Span
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration
 
 LostOffsets = Literal["fail", "continue"]
 

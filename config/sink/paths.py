@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from config.sink.template import Template
-from config.text.checks import Finding
+from log_shipper.config.sink.template import Template
+from log_shipper.config.text.checks import Finding
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
 

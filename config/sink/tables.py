@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.sink.java_options import Raw
-from config.sink.template import Template, parse_template
-from config.text.checks import Finding, not_blank
+from log_shipper.config.sink.java_options import Raw
+from log_shipper.config.sink.template import Template, parse_template
+from log_shipper.config.text.checks import Finding, not_blank
 
 # The columns of every table of lines (spark_sink.records.schema.LINES; a test compares the two).
 BUILT_IN = (

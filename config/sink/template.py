@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
+from log_shipper.config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
 
 TOPIC = "topic"
 _EXAMPLE = "%{[topic]}"

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated
 
-from config.text.units import parse_duration, readable_duration
+from log_shipper.config.text.units import parse_duration, readable_duration
 
 HOUR = 3600.0
 DAY = 24 * HOUR

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.sink.tables import fixed_path, identifier, identifiers
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration
+from log_shipper.config.sink.tables import fixed_path, identifier, identifiers
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

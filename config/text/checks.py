@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from config.text.secrets import Secret
+from log_shipper.config.text.secrets import Secret
 
 Finding = tuple[str, str]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Literal
 
-from config.text.checks import Finding
+from log_shipper.config.text.checks import Finding
 
 # Python's codec -> its names.
 OF_CODEC = {

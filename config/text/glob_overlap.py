@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Token, parse, tokens
+from log_shipper.config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Token, parse, tokens
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.text.grok_patterns import PATTERNS
-from config.text.patterns import parse_pattern
-from config.text.tokenizer import clashing
+from log_shipper.config.text.grok_patterns import PATTERNS
+from log_shipper.config.text.patterns import parse_pattern
+from log_shipper.config.text.tokenizer import clashing
 
 TYPES = ("int", "integer", "long", "float", "double", "boolean", "string")
 # Definitions that use each other twice double at every step; no sensible expression has this size.

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
 
-from config.text.go_layouts import MONTHS, compile_layout
+from log_shipper.config.text.go_layouts import MONTHS, compile_layout
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_CACHED = 100  # of cached times: with blanks, one may be as long as a line

@@ -14,7 +14,7 @@ from functools import cache
 from re import escape
 from typing import Annotated, Any
 
-from config.text.pattern_prefix import MOST_CHARACTERS, PrefixCache, deciding_characters
+from log_shipper.config.text.pattern_prefix import MOST_CHARACTERS, PrefixCache, deciding_characters
 
 Span = tuple[int, int]
 Groups = tuple[str | None, ...]

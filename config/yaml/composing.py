@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
-
-from config.yaml import scalars
-from config.yaml.errors import ConfigError, Place, Problem
-from config.yaml.report import dotted, given_twice
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
+from log_shipper.config.yaml import scalars
+from log_shipper.config.yaml.errors import ConfigError, Place, Problem
+from log_shipper.config.yaml.report import dotted, given_twice
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 
 MAX_DEPTH = 64
 MAX_VALUES = 250_000

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from config.yaml.composing import Budget, Composer
-from config.yaml.errors import ConfigError, Place, Problem
-from config.yaml.files import read_bytes
-from config.yaml.tree import Entry, ListNode, Scalar, Section, is_null
+from log_shipper.config.yaml.composing import Budget, Composer
+from log_shipper.config.yaml.errors import ConfigError, Place, Problem
+from log_shipper.config.yaml.files import read_bytes
+from log_shipper.config.yaml.tree import Entry, ListNode, Scalar, Section, is_null
 
 _NAME = re.compile(r"[\w.\[\]-]*")
 _INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id

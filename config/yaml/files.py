@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-from config.yaml.errors import ConfigError, Problem
+from log_shipper.config.yaml.errors import ConfigError, Problem
 
 MAX_BYTES = 4 * 1024**2
 _KINDS = (

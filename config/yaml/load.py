@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from config.yaml import document
-from config.yaml.composing import is_option
-from config.yaml.document import Overrides
-from config.yaml.errors import ConfigError, Problem
-from config.yaml.report import FAILED, Examination, LoadReport, Spot
-from config.yaml.tree import Node, Section
-from config.yaml.variables import Variables
-from config.yaml.walk import Walk
+from log_shipper.config.yaml import document
+from log_shipper.config.yaml.composing import is_option
+from log_shipper.config.yaml.document import Overrides
+from log_shipper.config.yaml.errors import ConfigError, Problem
+from log_shipper.config.yaml.report import FAILED, Examination, LoadReport, Spot
+from log_shipper.config.yaml.tree import Node, Section
+from log_shipper.config.yaml.variables import Variables
+from log_shipper.config.yaml.walk import Walk
 
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ def _without_secrets(raw: RawConfig, root: Section) -> Callable[[list[Problem]],
     def shown(problems: list[Problem]) -> list[Problem]:
         if not problems:
             return []
-        from config.yaml.secrets import without_secrets  # a configuration without a problem does without it
+        from log_shipper.config.yaml.secrets import without_secrets  # a configuration without a problem does without it
 
         return without_secrets(problems, root, raw.env, raw.secrets)
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_origin
 
-from config.yaml import scalars
-from config.yaml.report import FAILED, LoadReport, Spot
-from config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
+from log_shipper.config.yaml import scalars
+from log_shipper.config.yaml.report import FAILED, LoadReport, Spot
+from log_shipper.config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
 
 
 @dataclass(frozen=True, slots=True)

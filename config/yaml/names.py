@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from config.yaml.schema import Kinds, Option, ends, leaves, options
+from log_shipper.config.yaml.schema import Kinds, Option, ends, leaves, options
 
 MOST_LISTED = 15  # names of options that a message may list
 

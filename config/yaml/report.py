@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from config.yaml.errors import Place, Problem
-from config.yaml.tree import Clash, Node, Section
+from log_shipper.config.yaml.errors import Place, Problem
+from log_shipper.config.yaml.tree import Clash, Node, Section
 
 FAILED: Final = object()  # a value with a problem, and everything that contains it
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
-
-from config.text.secrets import Secret
-from config.yaml.tree import ListNode, Scalar
-from config.yaml.variables import expand
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.yaml.tree import ListNode, Scalar
+from log_shipper.config.yaml.variables import expand
 
 _BOOLS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _RESOLVER: Any = yaml.resolver.Resolver()  # Any: its methods have no types

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from config.text.secrets import has_secrets, hidden, is_secret, without_passwords
-from config.yaml import scalars
-from config.yaml.errors import Problem
-from config.yaml.report import dotted
-from config.yaml.tree import ListNode, Node, Section
+from log_shipper.config.text.secrets import has_secrets, hidden, is_secret, without_passwords
+from log_shipper.config.yaml import scalars
+from log_shipper.config.yaml.errors import Problem
+from log_shipper.config.yaml.report import dotted
+from log_shipper.config.yaml.tree import ListNode, Node, Section
 
 
 def without_secrets(

@@ -7,7 +7,7 @@ so that a mistake is reported with all others. What depends on a placeholder is 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from config.yaml.tree import ListNode, Node, Scalar, Section
+from log_shipper.config.yaml.tree import ListNode, Node, Scalar, Section
 
 LATER = "data."  # how the names of variables begin that have no value yet
 PLACEHOLDER = "placeholder"

@@ -11,7 +11,7 @@ The items of a list have their indices as names, so that an override can name on
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from config.yaml.errors import Place
+from log_shipper.config.yaml.errors import Place
 
 
 @dataclass(frozen=True, slots=True)

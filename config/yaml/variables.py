@@ -12,7 +12,7 @@ expanded once: if each of them named the next one twice, the last would otherwis
 import re
 from collections.abc import Iterator, Mapping
 
-from config.yaml.tree import Scalar, Section, is_null
+from log_shipper.config.yaml.tree import Scalar, Section, is_null
 
 MAX_NESTED = 8  # each level is another pass over the text; people write one or two
 MAX_EXPANDED = 1024**2  # characters: the values of its variables may be far longer than the text

@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args, get_origin
 
-from config.yaml import scalars
-from config.yaml.errors import Place
-from config.yaml.maps import RawMaps, TopicMaps, is_by_topic
-from config.yaml.names import Names
-from config.yaml.report import FAILED, LEFT_OUT, LoadReport, Spot, dotted
-from config.yaml.schema import Kinds, NamedItems, Option, beginning, options
-from config.yaml.templates import Template, placeholders, undecided
-from config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
-from config.yaml.variables import is_variable
+from log_shipper.config.yaml import scalars
+from log_shipper.config.yaml.errors import Place
+from log_shipper.config.yaml.maps import RawMaps, TopicMaps, is_by_topic
+from log_shipper.config.yaml.names import Names
+from log_shipper.config.yaml.report import FAILED, LEFT_OUT, LoadReport, Spot, dotted
+from log_shipper.config.yaml.schema import Kinds, NamedItems, Option, beginning, options
+from log_shipper.config.yaml.templates import Template, placeholders, undecided
+from log_shipper.config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
+from log_shipper.config.yaml.variables import is_variable
 
 Read = Callable[[Any, Spot, LoadReport], Any]  # model, spot, report -> the value of an empty section
 

@@ -11,7 +11,7 @@ from deploy.debian.__main__ import report, source_date
 from deploy.debian.archive import architecture
 from deploy.debian.contents import ROOT
 from deploy.debian.errors import PackagingFailed
-from shipper.version import VERSION
+from log_shipper import VERSION
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def build(output: Path, mirror: str) -> Path:
         blobs = Blobs(layout, epoch)
         layers = [
             blobs.add_layer(scratch / "base", f"debootstrap --variant=minbase {base.SUITE}"),
-            blobs.add_layer(scratch / "ours", f"log-shipper {VERSION}"),
+            blobs.add_layer(scratch / "ours", f"kafka-log-shipper {VERSION}"),
         ]
         write_layout(layout, blobs, Image(contents.NAME, VERSION, machine, contents.START, layers), epoch)
         pack(layout, destination, epoch)

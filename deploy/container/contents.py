@@ -7,10 +7,10 @@ from typing import Any
 
 from deploy.debian import environment
 from deploy.debian.contents import SHIPPER
-from shipper.version import VERSION
+from log_shipper import VERSION
 
 HERE = Path(__file__).parent
-NAME = "log-shipper"
+NAME = "kafka-log-shipper"
 DATA = "/var/lib/shipper"
 CONFIG = "/etc/shipper/shipper.yml"
 HOME = "/usr/share/filebeat"  # the working directory: a filebeat.yml is found there, and data below it

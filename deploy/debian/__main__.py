@@ -16,7 +16,7 @@ from deploy.debian.bill import write_bill
 from deploy.debian.contents import PACKAGES, ROOT, Package
 from deploy.debian.errors import PackagingFailed
 from deploy.debian.tree import lay_out
-from shipper.version import VERSION
+from log_shipper import VERSION
 
 
 def main() -> int:

@@ -49,7 +49,7 @@ def control(package: Package, version: str, machine: str, size: int) -> str:
         "Package": package.name,
         "Version": version,
         "Architecture": machine,
-        "Maintainer": "log-shipper <root@localhost>",
+        "Maintainer": "kafka-log-shipper <root@localhost>",
         "Installed-Size": str(size),
         "Depends": ", ".join(package.depends),
         "Recommends": "ca-certificates",

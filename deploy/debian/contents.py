@@ -49,25 +49,25 @@ class Package:
 
 
 def _shipper_parser() -> argparse.ArgumentParser:
-    from shipper.cli import whole_parser
+    from log_shipper.shipper.cli import whole_parser
 
     return whole_parser()
 
 
 def _shipper_options() -> str:
-    from config.reference import page
+    from log_shipper.config.reference import page
 
     return page()
 
 
 def _sink_parser() -> argparse.ArgumentParser:
-    from spark_sink.__main__ import whole_parser
+    from log_shipper.spark_sink.__main__ import whole_parser
 
     return whole_parser()
 
 
 def _sink_options() -> str:
-    from config.reference import sink_page
+    from log_shipper.config.reference import sink_page
 
     return sink_page()
 
@@ -76,7 +76,7 @@ def _sink_options() -> str:
 EVERY = ("python3.11", "passwd", "init-system-helpers", "libc6", "libgcc-s1", "libstdc++6")
 
 SHIPPER = Package(
-    name="log-shipper",
+    name="kafka-log-shipper",
     command="shipper",
     summary="ships log files to Kafka with acknowledged positions",
     description="It reads a filebeat.yml, follows files over rotations, and sends each line until Kafka has it.",
@@ -92,7 +92,7 @@ SHIPPER = Package(
     options=_shipper_options,
 )
 SINK = Package(
-    name="log-shipper-sink",
+    name="kafka-log-shipper-sink",
     command="spark-sink",
     summary="lands Kafka topics of log lines in Delta tables, each line once",
     description="Needs Java 17 or newer. The first start fetches the jars of Delta, 8 MB.",

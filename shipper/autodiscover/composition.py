@@ -6,17 +6,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
-from config.shipper.exactly_once import conflicts
-from config.shipper.inputs import InputConfig
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
-from config.shipper.own_output import reads_own_output
-from config.shipper.rooted_fields import refused
-from shipper.autodiscover.configuring import Configurer
-from shipper.autodiscover.discoveries import Discoveries
-from shipper.autodiscover.reporter import Reporter
-from shipper.clock import Clock
-from shipper.inputs import DiscoveredInput
-from shipper.metrics import ContainerCounts
+from log_shipper.config.shipper.exactly_once import conflicts
+from log_shipper.config.shipper.inputs import InputConfig
+from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.config.shipper.own_output import reads_own_output
+from log_shipper.config.shipper.rooted_fields import refused
+from log_shipper.shipper.autodiscover.configuring import Configurer
+from log_shipper.shipper.autodiscover.discoveries import Discoveries
+from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs import DiscoveredInput
+from log_shipper.shipper.metrics import ContainerCounts
 
 logger = logging.getLogger(__name__)
 

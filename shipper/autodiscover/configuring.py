@@ -7,21 +7,21 @@ container, and of others, are as they would be without it.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from config.shipper.conditions import ConditionConfig
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.model import INPUT_KINDS, InputConfig
-from config.shipper.old_names import with_todays_options
-from config.shipper.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider
-from config.yaml.report import LoadReport, Spot
-from config.yaml.secrets import without_secrets
-from config.yaml.templates import LateVariables, Template
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
-from config.yaml.walk import Walk
-from shipper.autodiscover.allowed_hints import allowed_input
-from shipper.autodiscover.containers import Container
-from shipper.autodiscover.hints import Hint, HintNodes, HintSet, hints_of
-from shipper.processor import conditions
-from shipper.processor.base import Condition
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.model import INPUT_KINDS, InputConfig
+from log_shipper.config.shipper.old_names import with_todays_options
+from log_shipper.config.shipper.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider
+from log_shipper.config.yaml.report import LoadReport, Spot
+from log_shipper.config.yaml.secrets import without_secrets
+from log_shipper.config.yaml.templates import LateVariables, Template
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
+from log_shipper.config.yaml.walk import Walk
+from log_shipper.shipper.autodiscover.allowed_hints import allowed_input
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.hints import Hint, HintNodes, HintSet, hints_of
+from log_shipper.shipper.processor import conditions
+from log_shipper.shipper.processor.base import Condition
 
 _RUNTIME_FILES = ("/var/log/containers/", "/var/log/pods/", "/var/lib/docker/containers/")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shipper.event import Doc
+from log_shipper.shipper.event import Doc
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from config.shipper.inputs import InputConfig
-from shipper.autodiscover.configuring import Configured
-from shipper.autodiscover.containers import Container
-from shipper.clock import Clock
-from shipper.inputs import DiscoveredInput
-from shipper.metrics import ContainerCounts
+from log_shipper.config.shipper.inputs import InputConfig
+from log_shipper.shipper.autodiscover.configuring import Configured
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs import DiscoveredInput
+from log_shipper.shipper.metrics import ContainerCounts
 
 logger = logging.getLogger(__name__)
 

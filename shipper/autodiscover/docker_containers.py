@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from shipper.autodiscover.containers import Container
-from shipper.autodiscover.reporter import Reporter
-from shipper.docker.containers import SHORT_ID, DockerContainer
-from shipper.docker.watcher import Listener, Watcher
-from shipper.event import Doc
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.docker.containers import SHORT_ID, DockerContainer
+from log_shipper.shipper.docker.watcher import Listener, Watcher
+from log_shipper.shipper.event import Doc
 
 
 def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], Doc]) -> Container:

@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import orjson
-
-from config.shipper.parsers import PARSERS
-from config.shipper.processors import PROCESSORS
-from config.yaml.composing import MAX_DEPTH
-from config.yaml.errors import Place
-from config.yaml.schema import NamedItems
-from config.yaml.templates import LateVariables
-from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
-from config.yaml.variables import expand
-from shipper.autodiscover.allowed_hints import refusal_of
+from log_shipper.config.shipper.parsers import PARSERS
+from log_shipper.config.shipper.processors import PROCESSORS
+from log_shipper.config.yaml.composing import MAX_DEPTH
+from log_shipper.config.yaml.errors import Place
+from log_shipper.config.yaml.schema import NamedItems
+from log_shipper.config.yaml.templates import LateVariables
+from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
+from log_shipper.config.yaml.variables import expand
+from log_shipper.shipper.autodiscover.allowed_hints import refusal_of
 
 MOST_DIGITS = 9  # of the number of a set, or of a processor
 _TRUE = ("1", "t", "true")

@@ -4,13 +4,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from shipper.autodiscover.containers import Container
-from shipper.autodiscover.reporter import Reporter
-from shipper.event import Doc
-from shipper.kubernetes import objects
-from shipper.kubernetes.cache import Change
-from shipper.kubernetes.objects import Named, Node, Pod
-from shipper.kubernetes.watcher import ClusterWatcher
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.kubernetes import objects
+from log_shipper.shipper.kubernetes.cache import Change
+from log_shipper.shipper.kubernetes.objects import Named, Node, Pod
+from log_shipper.shipper.kubernetes.watcher import ClusterWatcher
 
 FieldsOf = Callable[[Pod, Named | None, Node | None], Doc]  # the members of `kubernetes`
 

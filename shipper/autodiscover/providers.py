@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from config.shipper.providers import DockerProvider, KubernetesProvider
-from shipper.autodiscover.composition import ProviderContext, RunningProvider
-from shipper.errors import StartError
+from log_shipper.config.shipper.providers import DockerProvider, KubernetesProvider
+from log_shipper.shipper.autodiscover.composition import ProviderContext, RunningProvider
+from log_shipper.shipper.errors import StartError
 
 
 def make_provider(provider: object, context: ProviderContext) -> RunningProvider:
@@ -18,11 +18,11 @@ def make_provider(provider: object, context: ProviderContext) -> RunningProvider
 
 
 def _pods(provider: KubernetesProvider, context: ProviderContext) -> RunningProvider:
-    from shipper.autodiscover.kubernetes_pods import PodProvider
-    from shipper.kubernetes.access import NoAccess
-    from shipper.kubernetes.account import find_access
-    from shipper.kubernetes.fields import PodFields
-    from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+    from log_shipper.shipper.autodiscover.kubernetes_pods import PodProvider
+    from log_shipper.shipper.kubernetes.access import NoAccess
+    from log_shipper.shipper.kubernetes.account import find_access
+    from log_shipper.shipper.kubernetes.fields import PodFields
+    from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 
     try:
         access = find_access(provider.kube_config or "")
@@ -43,11 +43,11 @@ def _pods(provider: KubernetesProvider, context: ProviderContext) -> RunningProv
 
 
 def _docker(provider: DockerProvider, context: ProviderContext) -> RunningProvider:
-    from shipper.autodiscover.docker_containers import DockerContainers
-    from shipper.docker.client import DockerClient
-    from shipper.docker.place import place_of
-    from shipper.docker.watcher import Watcher
-    from shipper.json_fields import labelled
+    from log_shipper.shipper.autodiscover.docker_containers import DockerContainers
+    from log_shipper.shipper.docker.client import DockerClient
+    from log_shipper.shipper.docker.place import place_of
+    from log_shipper.shipper.docker.watcher import Watcher
+    from log_shipper.shipper.json_fields import labelled
 
     client = DockerClient(place_of(provider.host, provider.ssl), context.clock)
     return DockerContainers(

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shipper.autodiscover.configuring import Configured, Configurer
-from shipper.autodiscover.containers import Container
-from shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.configuring import Configured, Configurer
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.discoveries import Report
 
 logger = logging.getLogger(__name__)
 

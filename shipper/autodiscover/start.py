@@ -4,12 +4,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Protocol
 
-from config.shipper.model import ShipperConfig
-from shipper.autodiscover.composition import Autodiscover, MakeProvider
-from shipper.autodiscover.providers import make_provider
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.wake import Wake
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.shipper.autodiscover.composition import Autodiscover, MakeProvider
+from log_shipper.shipper.autodiscover.providers import make_provider
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.wake import Wake
 
 
 class Surroundings(Protocol):

@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from config.text.units import readable_duration
-from shipper.clock import Clock
-from shipper.cloud.providers import Provider
-from shipper.cloud.service import NoMetadata, Service
-from shipper.event import Doc
+from log_shipper.config.text.units import readable_duration
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.cloud.providers import Provider
+from log_shipper.shipper.cloud.service import NoMetadata, Service
+from log_shipper.shipper.event import Doc
 
 logger = logging.getLogger(__name__)
 

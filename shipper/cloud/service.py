@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
 import orjson
-
-from shipper.clock import Clock
-from shipper.errors import ShipperError
-from shipper.event import Doc
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.event import Doc
 
 LINK_LOCAL = "169.254.169.254"
 MOST_BYTES = 1024**2  # a machine of Google Cloud may have 512 kB of metadata

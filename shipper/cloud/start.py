@@ -3,15 +3,15 @@
 import ssl
 from collections.abc import Collection
 
-from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
-from config.yaml.files import read_text
-from shipper.clock import Clock
-from shipper.cloud.providers import PROVIDERS, Provider
-from shipper.cloud.search import MakeService
-from shipper.cloud.service import NoMetadata, Service
-from shipper.errors import StartError
-from shipper.tls_sockets import TlsSocket
-from shipper.tls_texts import trust
+from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
+from log_shipper.config.yaml.files import read_text
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.cloud.providers import PROVIDERS, Provider
+from log_shipper.shipper.cloud.search import MakeService
+from log_shipper.shipper.cloud.service import NoMetadata, Service
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.tls_sockets import TlsSocket
+from log_shipper.shipper.tls_texts import trust
 
 
 def wanted(names: Collection[str]) -> list[Provider]:

@@ -15,10 +15,10 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import urlencode
 
-from monitor.client import Place
-from shipper.clock import Clock
-from shipper.docker.containers import ContainerEvent, DockerContainer, event_of, listed
-from shipper.errors import ShipperError
+from log_shipper.runtime.monitor.client import Place
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, event_of, listed
+from log_shipper.shipper.errors import ShipperError
 
 ANSWER_SECONDS = 10.0  # for a whole answer
 # A daemon whose machine is switched off closes no connection: after so long without an event it is asked again.

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 
-from config.shipper.docker import DockerTlsConfig, docker_host
-from config.text.secrets import without_passwords
-from config.yaml.files import read_text
-from monitor.client import Address, Place, UnixSocket
-from shipper.errors import StartError
-from shipper.tls_texts import client_context, load_pair
+from log_shipper.config.shipper.docker import DockerTlsConfig, docker_host
+from log_shipper.config.text.secrets import without_passwords
+from log_shipper.config.yaml.files import read_text
+from log_shipper.runtime.monitor.client import Address, Place, UnixSocket
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.tls_texts import client_context, load_pair
 
 
 def place_of(host: str, tls: DockerTlsConfig | None) -> Place:

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from shipper.backoff import Backoff
-from shipper.clock import Clock
-from shipper.docker.client import DockerClient, DockerError, EventStream
-from shipper.docker.containers import SHORT_ID, ContainerEvent, DockerContainer
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.docker.client import DockerClient, DockerError, EventStream
+from log_shipper.shipper.docker.containers import SHORT_ID, ContainerEvent, DockerContainer
 
 logger = logging.getLogger(__name__)
 

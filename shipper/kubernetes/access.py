@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from config.yaml.files import read_text
-from shipper.errors import ShipperError
+from log_shipper.config.yaml.files import read_text
+from log_shipper.shipper.errors import ShipperError
 
 
 class NoAccess(ShipperError):

@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from config.yaml.files import read_text
-from shipper.kubernetes.access import Access, NoAccess, Pem
+from log_shipper.config.yaml.files import read_text
+from log_shipper.shipper.kubernetes.access import Access, NoAccess, Pem
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -17,7 +17,7 @@ def find_access(
     and StartError for a kubeconfig that cannot be used."""
     kube_config = kube_config or _named(environment)
     if kube_config:
-        from shipper.kubernetes.kubeconfig import read_kubeconfig  # a pod never needs it
+        from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig  # a pod never needs it
 
         return read_kubeconfig(Path(kube_config).expanduser())
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "443")

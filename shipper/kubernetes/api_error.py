@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from shipper.errors import ShipperError
+from log_shipper.shipper.errors import ShipperError
 
 Kind = Literal[
     "connection",  # no connection, or it broke off

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Generic, Literal, TypeVar
 
-from shipper.clock import Clock
-from shipper.kubernetes.objects import Named, Pod
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.kubernetes.objects import Named, Pod
 
 Kept = TypeVar("Kept", bound=Named)
 

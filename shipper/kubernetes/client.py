@@ -15,13 +15,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.api_error import ApiError, Kind
+from log_shipper.shipper.kubernetes.tls import tls_context
 
-from shipper.clock import Clock
-from shipper.event import Doc
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.api_error import ApiError, Kind
-from shipper.kubernetes.tls import tls_context
-from shipper.version import VERSION
+from log_shipper import VERSION
 
 MOST_WORDS = 500  # characters of the server's own message
 BLOCK = 64 * 1024
@@ -117,7 +117,7 @@ class Client:
 
     def _sent(self, path: str, parameters: Mapping[str, str], accept: str, token: str, timeout: float) -> HTTPResponse:
         connection = self._connected()
-        headers = {"Accept": accept, "User-Agent": f"log-shipper/{VERSION}"}
+        headers = {"Accept": accept, "User-Agent": f"kafka-log-shipper/{VERSION}"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         query = f"?{urlencode(parameters)}" if parameters else ""

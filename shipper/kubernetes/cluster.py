@@ -7,11 +7,11 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shipper.clock import Clock
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.objects import Named, Node, Pod
-from shipper.kubernetes.resource_watch import WatchCounts
-from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.objects import Named, Node, Pod
+from log_shipper.shipper.kubernetes.resource_watch import WatchCounts
+from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 
 
 @dataclass(slots=True)

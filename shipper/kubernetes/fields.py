@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from config.shipper.kubernetes import AddResourceMetadataConfig, LabelOptions
-from shipper.event import Doc
-from shipper.json_fields import labelled
-from shipper.kubernetes.objects import Container, Named, Node, Pod
+from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelOptions
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import labelled
+from log_shipper.shipper.kubernetes.objects import Container, Named, Node, Pod
 
 OWNERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")
 # A Deployment names its ReplicaSets by its own name and this label of theirs, which their pods have, too.

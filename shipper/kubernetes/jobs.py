@@ -4,12 +4,12 @@ import logging
 from dataclasses import replace
 from urllib.parse import quote
 
-from logs.throttle import Throttle
-from shipper.clock import Clock
-from shipper.event import Doc
-from shipper.kubernetes.api_error import ApiError
-from shipper.kubernetes.client import METADATA_ONLY, Client
-from shipper.kubernetes.objects import Pod, owner_of, pod_of
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.kubernetes.api_error import ApiError
+from log_shipper.shipper.kubernetes.client import METADATA_ONLY, Client
+from log_shipper.shipper.kubernetes.objects import Pod, owner_of, pod_of
 
 logger = logging.getLogger(__name__)
 

@@ -12,12 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
-
-from config.text.secrets import without_passwords
-from config.yaml.files import read_plain
-from shipper.errors import StartError
-from shipper.json_documents import object_of, objects_of
-from shipper.kubernetes.access import Access, Pem
+from log_shipper.config.text.secrets import without_passwords
+from log_shipper.config.yaml.files import read_plain
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.json_documents import object_of, objects_of
+from log_shipper.shipper.kubernetes.access import Access, Pem
 
 _REFUSED_OF_USER = {
     "exec": "logs in by a plug-in (exec), which is not supported",

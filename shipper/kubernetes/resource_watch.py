@@ -13,16 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from config.text.units import readable_duration
-from logs.folding import END
-from logs.throttle import Throttle
-from shipper.backoff import Backoff
-from shipper.clock import Clock
-from shipper.event import Doc
-from shipper.json_documents import object_of, objects_of
-from shipper.kubernetes.api_error import ApiError
-from shipper.kubernetes.client import Client, refusal_of
-from shipper.kubernetes.objects import Named
+from log_shipper.config.text.units import readable_duration
+from log_shipper.runtime.logs.folding import END
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_documents import object_of, objects_of
+from log_shipper.shipper.kubernetes.api_error import ApiError
+from log_shipper.shipper.kubernetes.client import Client, refusal_of
+from log_shipper.shipper.kubernetes.objects import Named
 
 logger = logging.getLogger(__name__)
 

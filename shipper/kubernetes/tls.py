@@ -2,9 +2,9 @@
 
 import ssl
 
-from shipper.kubernetes.access import Access
-from shipper.tls_sockets import TlsSocket
-from shipper.tls_texts import client_context, load_pair
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.tls_sockets import TlsSocket
+from log_shipper.shipper.tls_texts import client_context, load_pair
 
 
 def tls_context(access: Access) -> ssl.SSLContext:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from shipper.clock import Clock
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.api_error import ApiError
-from shipper.kubernetes.cache import Listener, Objects, Pods
-from shipper.kubernetes.client import Client, Limits
-from shipper.kubernetes.jobs import CronJobs
-from shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
-from shipper.kubernetes.resource_watch import Copying, Resource, ResourceWatch, WatchCounts, everything
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.api_error import ApiError
+from log_shipper.shipper.kubernetes.cache import Listener, Objects, Pods
+from log_shipper.shipper.kubernetes.client import Client, Limits
+from log_shipper.shipper.kubernetes.jobs import CronJobs
+from log_shipper.shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
+from log_shipper.shipper.kubernetes.resource_watch import Copying, Resource, ResourceWatch, WatchCounts, everything
 
 logger = logging.getLogger(__name__)
 

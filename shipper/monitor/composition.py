@@ -11,28 +11,29 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from config.shipper.feeds.base import AnyInput
-from config.shipper.http import HttpConfig
-from config.shipper.inputs import InputConfig
-from monitor.server import Handler
-from shipper.agent_socket import socket_path
-from shipper.app import App
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.monitor.errors_log import errors_log
-from shipper.monitor.free_space import FreeSpace
-from shipper.monitor.health import StartProgress
-from shipper.monitor.observing import take_snapshot
-from shipper.monitor.output_probe import OutputProbe
-from shipper.monitor.routes import Sources, routes
-from shipper.monitor.sampler import Sampler
-from shipper.monitor.serving import Serving
-from shipper.monitor.snapshot import Snapshot
-from shipper.monitor.status import AgentIdentity
-from shipper.output.base import Remote
-from shipper.tap import Records, Tap
-from shipper.tap_route import Tappable, no_tap, sources_route, tap_route
-from shipper.version import VERSION
+from log_shipper.config.shipper.feeds.base import AnyInput
+from log_shipper.config.shipper.http import HttpConfig
+from log_shipper.config.shipper.inputs import InputConfig
+from log_shipper.runtime.monitor.server import Handler
+from log_shipper.shipper.agent_socket import socket_path
+from log_shipper.shipper.app import App
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.monitor.errors_log import errors_log
+from log_shipper.shipper.monitor.free_space import FreeSpace
+from log_shipper.shipper.monitor.health import StartProgress
+from log_shipper.shipper.monitor.observing import take_snapshot
+from log_shipper.shipper.monitor.output_probe import OutputProbe
+from log_shipper.shipper.monitor.routes import Sources, routes
+from log_shipper.shipper.monitor.sampler import Sampler
+from log_shipper.shipper.monitor.serving import Serving
+from log_shipper.shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.status import AgentIdentity
+from log_shipper.shipper.output.base import Remote
+from log_shipper.shipper.tap import Records, Tap
+from log_shipper.shipper.tap_route import Tappable, no_tap, sources_route, tap_route
+
+from log_shipper import VERSION
 
 logger = logging.getLogger(__name__)
 

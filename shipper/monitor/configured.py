@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from config.yaml.errors import ConfigError
+from log_shipper.config.yaml.errors import ConfigError
 
 Stamps = list[tuple[int, int] | None]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from logs.recent import RecentMessages
+from log_shipper.runtime.logs.recent import RecentMessages
 
 NUMBER = re.compile(r"\d+")
 LONGEST = 1000  # characters

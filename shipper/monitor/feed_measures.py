@@ -1,7 +1,7 @@
 """The metrics of inputs that read no files."""
 
-from shipper.monitor.measure import Measure, Samples
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.measure import Measure, Samples
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 SOCKET_PROBLEMS = (
     *("datagrams_dropped", "connections_refused", "handshakes_failed"),

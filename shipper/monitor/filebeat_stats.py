@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shipper.monitor.snapshot import Snapshot
-from shipper.monitor.status import AgentIdentity
+from log_shipper.shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.status import AgentIdentity
 
 TICKS = 10  # milliseconds of one
 PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")

@@ -5,7 +5,7 @@ import logging
 import os
 from pathlib import Path
 
-from shipper.monitor.snapshot import DiskSpace
+from log_shipper.shipper.monitor.snapshot import DiskSpace
 
 logger = logging.getLogger(__name__)
 

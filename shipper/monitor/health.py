@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shipper.metrics import DiskQueueFigures
-from shipper.monitor.free_space import readable
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.metrics import DiskQueueFigures
+from log_shipper.shipper.monitor.free_space import readable
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 MOST_SILENT = 30.0  # seconds that a step of the loop may take: each is bounded, and far shorter
 MOST_REASONS = 3

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from monitor.histogram import Distribution
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.runtime.monitor.histogram import Distribution
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 PREFIX = "shipper_"
 

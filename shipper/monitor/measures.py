@@ -3,18 +3,18 @@ Prometheus without `shipper_`, and of a counter without `_total`.
 
 docs/shipper-metrics.md lists them; this prints its table:
 
-    python -m shipper.monitor.measures
+    python -m log_shipper.shipper.monitor.measures
 """
 
 from collections import Counter
 from collections.abc import Callable
 
-from shipper.metrics import ContainerCounts, Metrics
-from shipper.monitor.feed_measures import FEED_MEASURES
-from shipper.monitor.measure import PREFIX, Labels, Measure, Samples, Times, one
-from shipper.monitor.queue_measures import QUEUE_MEASURES
-from shipper.monitor.snapshot import KubernetesFigures, Snapshot
-from shipper.record import readable_path
+from log_shipper.shipper.metrics import ContainerCounts, Metrics
+from log_shipper.shipper.monitor.feed_measures import FEED_MEASURES
+from log_shipper.shipper.monitor.measure import PREFIX, Labels, Measure, Samples, Times, one
+from log_shipper.shipper.monitor.queue_measures import QUEUE_MEASURES
+from log_shipper.shipper.monitor.snapshot import KubernetesFigures, Snapshot
+from log_shipper.shipper.record import readable_path
 
 
 def _counter(name: str, text: str, value: Callable[[Metrics], int]) -> Measure:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from heapq import nlargest
 from itertools import chain
 
-from shipper.app import App
-from shipper.clock import Clock
-from shipper.monitor.snapshot import (
+from log_shipper.shipper.app import App
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.monitor.snapshot import (
     DiskSpace,
     FileLag,
     InputFigures,
@@ -23,10 +23,10 @@ from shipper.monitor.snapshot import (
     RegistryFigures,
     Snapshot,
 )
-from shipper.output.base import OnePlace, Remote
-from shipper.pipeline.queue import MemoryQueue
-from shipper.source.observation import Observation
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.output.base import OnePlace, Remote
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 MOST_FILES = 20
 

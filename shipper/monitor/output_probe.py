@@ -5,7 +5,7 @@ it is over."""
 import threading
 from collections.abc import Callable
 
-from shipper.output.base import Remote
+from log_shipper.shipper.output.base import Remote
 
 TIMEOUT = 0.8  # seconds of one question; a stop waits for it
 RETRY = 1.0

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from shipper.metrics import DiskQueueFigures
-from shipper.monitor.measure import Measure, Samples, Times, one
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.metrics import DiskQueueFigures
+from log_shipper.shipper.monitor.measure import Measure, Samples, Times, one
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 
 def _of_disk_queue(value: Callable[[DiskQueueFigures], float]) -> Callable[[Snapshot], Samples]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.document import Document
-from monitor.pages import page, page_routes, wants_page
-from monitor.server import Handler, Request, Response
-from shipper.monitor import filebeat_stats, health
-from shipper.monitor.sampler import Sampler
-from shipper.monitor.snapshot import Snapshot
-from shipper.monitor.status import AgentIdentity, status
+from log_shipper.runtime.monitor.document import Document
+from log_shipper.runtime.monitor.pages import page, page_routes, wants_page
+from log_shipper.runtime.monitor.server import Handler, Request, Response
+from log_shipper.shipper.monitor import filebeat_stats, health
+from log_shipper.shipper.monitor.sampler import Sampler
+from log_shipper.shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.status import AgentIdentity, status
 
 JSON = "application/json; charset=utf-8"
 
@@ -85,7 +85,7 @@ class MetricsText:
         self._made: tuple[Snapshot | None, Response] | None = None
 
     def __call__(self, request: Request) -> Response:
-        from shipper.monitor.exposition import CONTENT_TYPE_LATEST, exposition  # few have a Prometheus
+        from log_shipper.shipper.monitor.exposition import CONTENT_TYPE_LATEST, exposition  # few have a Prometheus
 
         snapshot, made = self._sources.snapshot, self._made
         if made is None or made[0] is not snapshot:

@@ -5,9 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from logs.throttle import Throttle
-from shipper.monitor.series import Rates, Series
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.monitor.series import Rates, Series
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
 

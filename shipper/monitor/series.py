@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 POINTS = 300
 STEP = 2.0  # seconds

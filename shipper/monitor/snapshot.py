@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monitor.histogram import Distribution
-from shipper.metrics import ContainerCounts, DiskQueueFigures, Metrics
-from shipper.pipeline.letter_counts import LetterCount
+from log_shipper.runtime.monitor.histogram import Distribution
+from log_shipper.shipper.metrics import ContainerCounts, DiskQueueFigures, Metrics
+from log_shipper.shipper.pipeline.letter_counts import LetterCount
 
 
 @dataclass(frozen=True, slots=True)

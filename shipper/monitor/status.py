@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from logs.recent import RecentMessage
-from monitor.document import Document, chart, table
-from shipper.monitor.health import Health
-from shipper.monitor.sampler import Sampler
-from shipper.monitor.series import CHARTS, STEP, Rates, Series
-from shipper.monitor.snapshot import InputFigures, Snapshot
+from log_shipper.runtime.logs.recent import RecentMessage
+from log_shipper.runtime.monitor.document import Document, chart, table
+from log_shipper.shipper.monitor.health import Health
+from log_shipper.shipper.monitor.sampler import Sampler
+from log_shipper.shipper.monitor.series import CHARTS, STEP, Rates, Series
+from log_shipper.shipper.monitor.snapshot import InputFigures, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from shipper.event import Batch, Rejection, Source
+from log_shipper.shipper.event import Batch, Rejection, Source
 
 
 class Deliveries(Protocol):

@@ -14,11 +14,11 @@ import termios
 from collections import deque
 from typing import BinaryIO
 
-from shipper.clock import Clock, SystemClock
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.output.base import Deliveries, OnePlace
-from shipper.output.encode import Codec, rejections, sendable
+from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.base import Deliveries, OnePlace
+from log_shipper.shipper.output.encode import Codec, rejections, sendable
 
 # How long `poll` waits for a full pipe, even if its timeout is less: everything else waits for the destination then,
 # and the loop polls it only once a round.

@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from config.shipper.outputs import FileOutputConfig
-from durable.locking import FileInUse, Lock, flock
-from logs.folding import END
-from logs.throttle import Throttle
-from shipper.append_file import AppendFile
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.output.base import Deliveries, OnePlace
-from shipper.output.encode import Codec, rejections, sendable
-from shipper.output.rotation import OutputFile, Rotation
+from log_shipper.config.shipper.outputs import FileOutputConfig
+from log_shipper.runtime.locking import FileInUse, Lock, flock
+from log_shipper.runtime.logs.folding import END
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.append_file import AppendFile
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.base import Deliveries, OnePlace
+from log_shipper.shipper.output.encode import Codec, rejections, sendable
+from log_shipper.shipper.output.rotation import OutputFile, Rotation
 
 logger = logging.getLogger(__name__)
 

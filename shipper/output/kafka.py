@@ -11,20 +11,19 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
-
-from kafka_client.renewal import never
-from shipper.backoff import Backoff
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.event import Batch, Source, Topics
-from shipper.metrics import Metrics
-from shipper.output.base import Deliveries
-from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, ErrorReporter
-from shipper.output.kafka_records import Producer, RecordMaker, Report, answers, produce
-from shipper.output.lane import Flight, Lane
-from shipper.output.partitions import Partitions
-from shipper.output.topic_shares import TopicShares
-from shipper.output.unanswered import Unanswered
+from log_shipper.runtime.kafka.renewal import never
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Source, Topics
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.base import Deliveries
+from log_shipper.shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, ErrorReporter
+from log_shipper.shipper.output.kafka_records import Producer, RecordMaker, Report, answers, produce
+from log_shipper.shipper.output.lane import Flight, Lane
+from log_shipper.shipper.output.partitions import Partitions
+from log_shipper.shipper.output.topic_shares import TopicShares
+from log_shipper.shipper.output.unanswered import Unanswered
 
 logger = logging.getLogger(__name__)
 

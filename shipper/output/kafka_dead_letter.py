@@ -14,13 +14,12 @@ from functools import partial
 from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
-
-from shipper import letter
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.event import Batch, Rejection
-from shipper.output.kafka_errors import POISON
-from shipper.output.kafka_records import Producer
+from log_shipper.shipper import letter
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.output.kafka_errors import POISON
+from log_shipper.shipper.output.kafka_records import Producer
 
 logger = logging.getLogger(__name__)
 

@@ -10,11 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from confluent_kafka import KafkaError
-
-from logs.folding import END
-from logs.throttle import Throttle
-from shipper.clock import Clock
-from shipper.event import Topics
+from log_shipper.runtime.logs.folding import END
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Topics
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
-
-from shipper.event import Batch
-from shipper.output.encode import Codec
-from shipper.output.place_headers import Headers, PlaceHeaders
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.encode import Codec
+from log_shipper.shipper.output.place_headers import Headers, PlaceHeaders
 
 ONE_BY_ONE = ("headers", "timestamp")
 

@@ -6,19 +6,18 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError
 from confluent_kafka import Producer as ConfluentProducer
 from confluent_kafka.admin import AdminClient
-
-from config.shipper.model import KafkaOutputConfig
-from config.text.checks import Finding
-from config.yaml.report import Examination
-from kafka_client import renewal
-from kafka_client.clients import client_settings
-from kafka_client.security import Security
-from shipper import librdkafka
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.librdkafka import ClientMaker
-from shipper.output.kafka_records import Producer
-from shipper.output.positions_topic import Clients
+from log_shipper.config.shipper.model import KafkaOutputConfig
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.yaml.report import Examination
+from log_shipper.runtime.kafka import renewal
+from log_shipper.runtime.kafka.clients import client_settings
+from log_shipper.runtime.kafka.security import Security
+from log_shipper.shipper import librdkafka
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.librdkafka import ClientMaker
+from log_shipper.shipper.output.kafka_records import Producer
+from log_shipper.shipper.output.positions_topic import Clients
 
 Setting = str | int | float | bool
 

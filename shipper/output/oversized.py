@@ -4,10 +4,10 @@ numbered parts."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shipper.event import SPLIT, Batch, Doc, Messages, add_flag
-from shipper.metrics import Metrics
-from shipper.output.encode import Codec
-from shipper.output.format_codec import nothing
+from log_shipper.shipper.event import SPLIT, Batch, Doc, Messages, add_flag
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.encode import Codec
+from log_shipper.shipper.output.format_codec import nothing
 
 # A payload may have so many times the bytes of the text, beside the members that all events of the file share; where
 # events have members of their own, all are measured.

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
-
-from shipper.clock import Clock
-from shipper.event import Topics
-from shipper.output.background import Background
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Topics
+from log_shipper.shipper.output.background import Background
 
 REFRESH = 60.0  # seconds
 RETRY = 1.0

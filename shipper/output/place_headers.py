@@ -9,9 +9,9 @@ log.part                               of an event that was split: 2/3 is the se
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from shipper.event import DELETED, SPLIT, Batch, Constants, Doc
-from shipper.record import timestamp
-from shipper.text import dumps, without_surrogates
+from log_shipper.shipper.event import DELETED, SPLIT, Batch, Constants, Doc
+from log_shipper.shipper.record import timestamp
+from log_shipper.shipper.text import dumps, without_surrogates
 
 Headers = list[tuple[str, str]]
 

@@ -25,8 +25,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     TopicMetadata,
 )
 from confluent_kafka.cimpl import NewTopic
-
-from shipper.errors import StartError
+from log_shipper.shipper.errors import StartError
 
 TIMEOUT = 5.0  # seconds of one request
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between questions after a topic that was just created

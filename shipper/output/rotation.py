@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from durable.disk import fsync_directory
+from log_shipper.runtime.disk import fsync_directory
 
 
 @dataclass(frozen=True, slots=True)

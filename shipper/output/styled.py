@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 import orjson
-
-from shipper.event import Batch
-from shipper.output.encode import Encoder
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.encode import Encoder
 
 # As Go's encoder does it: within a page of HTML, the record is a text. Outside of texts, JSON has none of these.
 _ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})

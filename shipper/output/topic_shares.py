@@ -3,8 +3,8 @@ must not fill the queue, or it would hold up the files of all others."""
 
 from dataclasses import dataclass
 
-from shipper.clock import Clock
-from shipper.event import Batch, Source, Topics
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Source, Topics
 
 # Of the queue's events and bytes. A topic that works needs room for what is sent until the first report comes. One that
 # never worked gets little: a missing right or a wrong name concerns many topics at once.

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shipper.event import Batch
-from shipper.output.kafka import KafkaContext
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.kafka import KafkaContext
 
 
 class Positions(Protocol):

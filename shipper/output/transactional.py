@@ -24,18 +24,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
-
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.output.background import Background
-from shipper.output.base import OnePlace, TransactionDeliveries
-from shipper.output.kafka import by_topic
-from shipper.output.kafka_errors import POISON, PURGED
-from shipper.output.kafka_records import RecordMaker, produce
-from shipper.output.sending import Sending
-from shipper.output.silent_topics import SilentTopics
-from shipper.output.transaction_context import TransactionContext
-from shipper.output.transactional_id import TransactionalId, TransactionalProducer
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.background import Background
+from log_shipper.shipper.output.base import OnePlace, TransactionDeliveries
+from log_shipper.shipper.output.kafka import by_topic
+from log_shipper.shipper.output.kafka_errors import POISON, PURGED
+from log_shipper.shipper.output.kafka_records import RecordMaker, produce
+from log_shipper.shipper.output.sending import Sending
+from log_shipper.shipper.output.silent_topics import SilentTopics
+from log_shipper.shipper.output.transaction_context import TransactionContext
+from log_shipper.shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)
 

@@ -5,12 +5,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
-
-from shipper.backoff import Backoff
-from shipper.errors import Fenced
-from shipper.output.background import Background
-from shipper.output.kafka_records import Producer
-from shipper.output.positions_topic import Committed, Owner, PositionStore
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.errors import Fenced
+from log_shipper.shipper.output.background import Background
+from log_shipper.shipper.output.kafka_records import Producer
+from log_shipper.shipper.output.positions_topic import Committed, Owner, PositionStore
 
 TIMEOUT = 5.0  # seconds of one attempt to get it
 # Of the offsets of groups, in seconds; longer after each time that they were not taken. With several brokers the

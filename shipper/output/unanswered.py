@@ -6,9 +6,9 @@ long that takes, while those of other partitions are delivered.
 
 from collections.abc import Iterable
 
-from shipper.clock import Clock
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.lane import Flight, Lane
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.lane import Flight, Lane
 
 LONG = 30.0  # seconds, in which a leader is elected, or a broker restarted
 INTERVAL = 5.0  # seconds between looks

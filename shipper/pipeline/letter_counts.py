@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
-from shipper.event import Batch, Rejection
+from log_shipper.shipper.event import Batch, Rejection
 
 MOST_REASONS = 50
 OTHERS = "other reasons"

@@ -4,7 +4,7 @@ thousand times as large, so one batch could take gigabytes, and minutes in which
 from sys import getsizeof
 from typing import Any
 
-from shipper.event import Batch, Growth, Messages, together
+from log_shipper.shipper.event import Batch, Growth, Messages, together
 
 # The most bytes that a piece may grow to, unless a single event may grow to more.
 PIECE_BYTES = 8 * 1024**2

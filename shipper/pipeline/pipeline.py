@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from shipper.event import Batch, Source
-from shipper.metrics import DiskQueueFigures
-from shipper.output.base import Output
-from shipper.pipeline.processing import Processing
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.metrics import DiskQueueFigures
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.pipeline.processing import Processing
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 NEVER = float("inf")
 MAKE_AGAIN = 5.0

@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shipper.event import Batch, Growth, Part, Source
-from shipper.pipeline.pieces import PIECE_BYTES, size_of, split_batch
-from shipper.pipeline.queue import MemoryQueue, Reservation
+from log_shipper.shipper.event import Batch, Growth, Part, Source
+from log_shipper.shipper.pipeline.pieces import PIECE_BYTES, size_of, split_batch
+from log_shipper.shipper.pipeline.queue import MemoryQueue, Reservation
 
 NEVER = float("inf")
 NOW = 0.0

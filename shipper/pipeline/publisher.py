@@ -4,14 +4,14 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from monitor.histogram import Histogram
-from shipper.clock import Clock
-from shipper.event import Batch, Rejection
-from shipper.metrics import Metrics
-from shipper.output.base import Output
-from shipper.pipeline.dead_letter import DeadLetters
-from shipper.pipeline.letter_counts import LetterCounts
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.runtime.monitor.histogram import Histogram
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.pipeline.dead_letter import DeadLetters
+from log_shipper.shipper.pipeline.letter_counts import LetterCounts
+from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ put. One thread does all of this, so there is no lock; back-pressure is that not
 from collections import deque
 from typing import NamedTuple
 
-from shipper.event import Batch
+from log_shipper.shipper.event import Batch
 
 
 class Reservation(NamedTuple):

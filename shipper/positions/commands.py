@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from config.shipper.model import ShipperConfig
-from registry.files import DiskFiles
-from shipper.command_options import add_shared, context, existing_data
-from shipper.positions.heads import Fingerprinting
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.registry.files import DiskFiles
+from log_shipper.shipper.command_options import add_shared, context, existing_data
+from log_shipper.shipper.positions.heads import Fingerprinting
 
 FAILED = 1
 
@@ -60,21 +60,21 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from shipper.positions.view import list_registry
+    from log_shipper.shipper.positions.view import list_registry
 
     list_registry(_directory(*existing_data(options)), as_json=options.json)
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
-    from shipper.positions.view import show_entry
+    from log_shipper.shipper.positions.view import show_entry
 
     show_entry(_directory(*existing_data(options)), options.name, as_json=options.json)
     return 0
 
 
 def _forget(options: argparse.Namespace) -> int:
-    from shipper.positions.forget import confirm_at_terminal, forget
+    from log_shipper.shipper.positions.forget import confirm_at_terminal, forget
 
     config, data = existing_data(options)
     confirm = (lambda question: True) if options.yes else confirm_at_terminal
@@ -82,7 +82,7 @@ def _forget(options: argparse.Namespace) -> int:
 
 
 def _import_filebeat(options: argparse.Namespace) -> int:
-    from shipper.positions.take_over import take_over
+    from log_shipper.shipper.positions.take_over import take_over
 
     config, data = context(options)
     fingerprinting = Fingerprinting(options.fingerprint_offset, options.fingerprint_length)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shipper.errors import StartError
-from shipper.positions.heads import PositionRefused, opened
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.positions.heads import PositionRefused, opened
 
 REMOVED = 0  # an entry's ttl: removed, and not cleaned up yet
 UNUSED = -2  # ttl of a state of the log input: no input has used it since Filebeat started

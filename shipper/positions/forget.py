@@ -4,15 +4,15 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from logs.visible import visible
-from registry.errors import RegistryLocked
-from registry.files import DiskFiles
-from registry.load import read
-from registry.state import FileState
-from registry.store import Store
-from shipper.errors import StartError
-from shipper.positions.view import entries_of
-from shipper.record import readable_path
+from log_shipper.registry.errors import RegistryLocked
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.load import read
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.positions.view import entries_of
+from log_shipper.shipper.record import readable_path
 
 Confirm = Callable[[str], bool]
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from shipper.errors import ShipperError
-from shipper.reader.gzip_file import head, is_gzip
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.reader.gzip_file import head, is_gzip
 
 SHA256_HEX = 64
 

@@ -10,22 +10,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from config.shipper.model import InputConfig
-from config.text.encodings import padding_unit
-from durable.locking import FileInUse, lock_exclusively
-from logs.visible import visible
-from registry.files import DiskFiles
-from registry.state import FileState
-from registry.store import Store
-from shipper.errors import StartError
-from shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
-from shipper.positions.forget import open_alone
-from shipper.positions.heads import Fingerprinting, PositionRefused, opened
-from shipper.positions.locate import Locator
-from shipper.record import readable_path
-from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
-from shipper.source.identity.content import content_of, part_of
-from shipper.source.identity.fingerprint import name_of_file
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.config.text.encodings import padding_unit
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
+from log_shipper.runtime.locking import FileInUse, lock_exclusively
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
+from log_shipper.shipper.positions.forget import open_alone
+from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
+from log_shipper.shipper.positions.locate import Locator
+from log_shipper.shipper.record import readable_path
+from log_shipper.shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
+from log_shipper.shipper.source.identity.content import content_of, part_of
+from log_shipper.shipper.source.identity.fingerprint import name_of_file
 
 ALL_TAKEN = 0
 NOTHING_READ = 1

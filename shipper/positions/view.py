@@ -8,13 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import orjson
-
-from logs.visible import visible
-from registry.load import read
-from registry.state import FileState
-from shipper.errors import StartError
-from shipper.record import readable_path
-from shipper.source.identity.opened_file import opened_plain
+from log_shipper.registry.load import read
+from log_shipper.registry.state import FileState
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.record import readable_path
+from log_shipper.shipper.source.identity.opened_file import opened_plain
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from durable.disk import make_directory, read_file, replace_file
-from durable.errors import Misplaced
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.processor.fields import MISSING
+from log_shipper.runtime.disk import make_directory, read_file, replace_file
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.processor.fields import MISSING
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from types import ModuleType
 
-from config.shipper.processors import AnyProcessor, Branch
-from shipper.event import Batch, Growth
-from shipper.metrics import Metrics
-from shipper.processor import conditions
-from shipper.processor.base import (
+from log_shipper.config.shipper.processors import AnyProcessor, Branch
+from log_shipper.shipper.event import Batch, Growth
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor import conditions
+from log_shipper.shipper.processor.base import (
     Awaiting,
     Condition,
     EventProcessor,
@@ -21,9 +21,9 @@ from shipper.processor.base import (
     ProcessorError,
     Storing,
 )
-from shipper.processor.events import Event, Events, all_of
-from shipper.processor.growth import growth_of
-from shipper.processor.waiting import AsyncStep, WaitingChain
+from log_shipper.shipper.processor.events import Event, Events, all_of
+from log_shipper.shipper.processor.growth import growth_of
+from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
 
 logger = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ def _in_turn(outer: Sequence[Outer], stores: Sequence[Sequence[object]]) -> list
 
 def _factory() -> ModuleType:
     # Imported here: the processors and their libraries are a third of the agent's start, and it may have none of them.
-    from shipper.processor import factory
+    from log_shipper.shipper.processor import factory
 
     return factory
 

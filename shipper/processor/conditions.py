@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.shipper.conditions import ConditionConfig, flat, number_of
-from config.text.patterns import column_searcher, searcher
-from shipper.processor.base import Condition
-from shipper.processor.events import Events
-from shipper.processor.fields import MISSING, Path, path_of, roots
-from shipper.processor.networks import within
+from log_shipper.config.shipper.conditions import ConditionConfig, flat, number_of
+from log_shipper.config.text.patterns import column_searcher, searcher
+from log_shipper.shipper.processor.base import Condition
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import MISSING, Path, path_of, roots
+from log_shipper.shipper.processor.networks import within
 
 MESSAGE = ("message",)
 Texts = list[str]

@@ -13,8 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
-
-from shipper.processor.fields import ProcessorError
+from log_shipper.shipper.processor.fields import ProcessorError
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX](?:_?[0-9a-fA-F])+")

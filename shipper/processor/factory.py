@@ -4,53 +4,68 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from config.shipper.processors import adding, decoding, moving, parsing, values
-from config.shipper.processors.caching import CacheConfig
-from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
-from config.shipper.processors.dns import DnsConfig
-from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
-from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
-from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
-from shipper.processor.base import EventProcessor, Processor, ProcessorContext
-from shipper.processor.changing.add import AddFields, AddFormattedIndex, AddId, AddLabels, AddLocale, AddTags, Now
-from shipper.processor.changing.case import lowercase, uppercase
-from shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
-from shipper.processor.changing.move import MoveFields, copy_fields, rename
-from shipper.processor.changing.rate_limit import RateLimit
-from shipper.processor.changing.values import append, convert, extract_array, replace, truncate_fields, urldecode
-from shipper.processor.decoding.cached import cached
-from shipper.processor.decoding.cef import DecodeCef
-from shipper.processor.decoding.community_id import CommunityId
-from shipper.processor.decoding.csv_fields import csv_fields
-from shipper.processor.decoding.fields import DecodeDuration, base64_field, gzip_field
-from shipper.processor.decoding.fingerprint import Fingerprint
-from shipper.processor.decoding.json_values import DecodeJsonFields
-from shipper.processor.decoding.mime_type import DetectMimeType
-from shipper.processor.decoding.network_direction import AddNetworkDirection
-from shipper.processor.decoding.registered_domain import RegisteredDomain
-from shipper.processor.decoding.xml_values import DecodeXml
-from shipper.processor.metadata.cloud import AddCloudMetadata
-from shipper.processor.metadata.docker import AddDockerMetadata
-from shipper.processor.metadata.host import AddHostMetadata
-from shipper.processor.metadata.process import AddProcessMetadata
-from shipper.processor.parsing.dissect import Dissect
-from shipper.processor.parsing.grok import Grok
-from shipper.processor.parsing.redact import Redact
-from shipper.processor.parsing.syslog import Syslog
-from shipper.processor.parsing.timestamp import Timestamp
-from shipper.processor.waiting import AsyncProcessor
+from log_shipper.config.shipper.processors import adding, decoding, moving, parsing, values
+from log_shipper.config.shipper.processors.caching import CacheConfig
+from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
+from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.config.shipper.processors.docker_metadata import AddDockerMetadataConfig
+from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
+from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from log_shipper.shipper.processor.base import EventProcessor, Processor, ProcessorContext
+from log_shipper.shipper.processor.changing.add import (
+    AddFields,
+    AddFormattedIndex,
+    AddId,
+    AddLabels,
+    AddLocale,
+    AddTags,
+    Now,
+)
+from log_shipper.shipper.processor.changing.case import lowercase, uppercase
+from log_shipper.shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
+from log_shipper.shipper.processor.changing.move import MoveFields, copy_fields, rename
+from log_shipper.shipper.processor.changing.rate_limit import RateLimit
+from log_shipper.shipper.processor.changing.values import (
+    append,
+    convert,
+    extract_array,
+    replace,
+    truncate_fields,
+    urldecode,
+)
+from log_shipper.shipper.processor.decoding.cached import cached
+from log_shipper.shipper.processor.decoding.cef import DecodeCef
+from log_shipper.shipper.processor.decoding.community_id import CommunityId
+from log_shipper.shipper.processor.decoding.csv_fields import csv_fields
+from log_shipper.shipper.processor.decoding.fields import DecodeDuration, base64_field, gzip_field
+from log_shipper.shipper.processor.decoding.fingerprint import Fingerprint
+from log_shipper.shipper.processor.decoding.json_values import DecodeJsonFields
+from log_shipper.shipper.processor.decoding.mime_type import DetectMimeType
+from log_shipper.shipper.processor.decoding.network_direction import AddNetworkDirection
+from log_shipper.shipper.processor.decoding.registered_domain import RegisteredDomain
+from log_shipper.shipper.processor.decoding.xml_values import DecodeXml
+from log_shipper.shipper.processor.metadata.cloud import AddCloudMetadata
+from log_shipper.shipper.processor.metadata.docker import AddDockerMetadata
+from log_shipper.shipper.processor.metadata.host import AddHostMetadata
+from log_shipper.shipper.processor.metadata.process import AddProcessMetadata
+from log_shipper.shipper.processor.parsing.dissect import Dissect
+from log_shipper.shipper.processor.parsing.grok import Grok
+from log_shipper.shipper.processor.parsing.redact import Redact
+from log_shipper.shipper.processor.parsing.syslog import Syslog
+from log_shipper.shipper.processor.parsing.timestamp import Timestamp
+from log_shipper.shipper.processor.waiting import AsyncProcessor
 
 
 def _kubernetes(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> Processor:
     # Imported here: TLS and HTTP are more than all the others together.
-    from shipper.processor.metadata import kubernetes
+    from log_shipper.shipper.processor.metadata import kubernetes
 
     return kubernetes.connected(config, context)
 
 
 def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
     # Imported here: dnspython takes longer to load than all the others.
-    from shipper.processor.metadata import dns
+    from log_shipper.shipper.processor.metadata import dns
 
     return dns.build(config, context)
 

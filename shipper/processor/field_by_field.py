@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from shipper.event import Doc
-from shipper.json_fields import copied
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, roots
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, roots
 
 Step = Callable[[Event], None]
 

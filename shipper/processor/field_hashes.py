@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from shipper.event import Batch
-from shipper.processor.events import Events
-from shipper.processor.fields import path_of, roots
-from shipper.processor.formatting import is_shared
-from shipper.text import without_surrogates
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import path_of, roots
+from log_shipper.shipper.processor.formatting import is_shared
+from log_shipper.shipper.text import without_surrogates
 
 _BASIS, _PRIME = 2166136261, 16777619
 

@@ -6,7 +6,7 @@ removed if the path through nested objects does not exist.
 
 from typing import Any
 
-from shipper.errors import ShipperError
+from log_shipper.shipper.errors import ShipperError
 
 Path = tuple[str, ...]
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()

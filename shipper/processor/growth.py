@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from config.shipper.processors import AnyProcessor, Branch
-from shipper.event import Growth
+from log_shipper.config.shipper.processors import AnyProcessor, Branch
+from log_shipper.shipper.event import Growth
 
 DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
 # The memory of an XML document's objects: at most so many times its bytes, and so many bytes for each of its nodes.
@@ -28,7 +28,7 @@ def _growth(config: Any) -> Growth | None:
         case "decompress_gzip_field":
             return Growth(DEFLATE, config.max_bytes)
         case "decode_xml":
-            from config.shipper.processors.decoding import MOST_XML_NODES  # imported where it is configured
+            from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES  # imported where it is configured
 
             return Growth(XML, MOST_XML_NODES * XML_NODE)
     return None

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from shipper.event import Batch
-from shipper.processor.formatting import Formatter
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.processor.formatting import Formatter
 
 
 class Keys:

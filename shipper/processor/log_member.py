@@ -6,9 +6,9 @@ No processor can change `log.offset`, `log.length` and `log.file.id`: the sink r
 
 from typing import Any
 
-from shipper.event import Doc, Messages
-from shipper.json_fields import copied
-from shipper.processor.fields import MISSING, FieldError, Path, find, remove, store
+from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, find, remove, store
 
 _COLUMNS = frozenset({"offset", "length", "flags"})
 _POSITION = (("offset",), ("length",))

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from config.shipper.conditions import ConditionConfig, names
-from config.shipper.kafka import NOT_A_TOPIC, TopicRuleConfig, is_topic
-from shipper.event import Batch, Topics
-from shipper.processor import conditions
-from shipper.processor.base import Condition
-from shipper.processor.events import Events
-from shipper.processor.fields import path_of, roots
-from shipper.processor.formatting import Formatter, NoText, is_shared
+from log_shipper.config.shipper.conditions import ConditionConfig, names
+from log_shipper.config.shipper.kafka import NOT_A_TOPIC, TopicRuleConfig, is_topic
+from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.processor import conditions
+from log_shipper.shipper.processor.base import Condition
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import path_of, roots
+from log_shipper.shipper.processor.formatting import Formatter, NoText, is_shared
 
 NO_RULE = "no rule of topics is for the event, and there is no topic for the others"
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from shipper.clock import Clock
-from shipper.event import Batch, Growth, together
-from shipper.metrics import Metrics
-from shipper.processor.base import Awaiting, Condition, Processor
-from shipper.processor.events import Events
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Growth, together
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.base import Awaiting, Condition, Processor
+from log_shipper.shipper.processor.events import Events
 
 
 class PendingLookup(Protocol):

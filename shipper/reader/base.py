@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from shipper.event import Messages
+from log_shipper.shipper.event import Messages
 
 
 class RawFile(Protocol):

@@ -3,20 +3,20 @@
 import logging
 from typing import Protocol
 
-from config.shipper.model import InputConfig
-from config.shipper.multiline import MultilineConfig
-from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.shipper.parsers import ContainerConfig, ParserConfig, SyslogConfig
-from shipper.clock import Clock
-from shipper.event import Doc
-from shipper.metrics import Metrics
-from shipper.reader import line, multiline
-from shipper.reader.base import RawFile, Reader
-from shipper.reader.container import ContainerReader, longest_line
-from shipper.reader.limit import LimitReader
-from shipper.reader.ndjson import NdjsonReader
-from shipper.reader.select import NotEmptyReader, SelectReader
-from shipper.reader.syslog import SyslogReader
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig, ParserConfig, SyslogConfig
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader import line, multiline
+from log_shipper.shipper.reader.base import RawFile, Reader
+from log_shipper.shipper.reader.container import ContainerReader, longest_line
+from log_shipper.shipper.reader.limit import LimitReader
+from log_shipper.shipper.reader.ndjson import NdjsonReader
+from log_shipper.shipper.reader.select import NotEmptyReader, SelectReader
+from log_shipper.shipper.reader.syslog import SyslogReader
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
-from config.text.encodings import CHARACTERS, LineTerminator, charset_of, encoded_terminator
-from shipper.event import Messages
+from log_shipper.config.text.encodings import CHARACTERS, LineTerminator, charset_of, encoded_terminator
+from log_shipper.shipper.event import Messages
 
 
 @dataclass(frozen=True, slots=True)

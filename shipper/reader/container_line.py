@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
-
-from config.shipper.parsers import ContainerFormat
-from shipper.errors import ShipperError
-from shipper.event import Doc
-from shipper.times import rfc3339, rfc3339_column
+from log_shipper.config.shipper.parsers import ContainerFormat
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.times import rfc3339, rfc3339_column
 
 STREAMS = frozenset({"stdout", "stderr"})
 

@@ -10,8 +10,8 @@ slice in each call, because other files wait for the same thread.
 import os
 import zlib
 
-from shipper.errors import ShipperError, Truncated
-from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile, Pread
+from log_shipper.shipper.errors import ShipperError, Truncated
+from log_shipper.shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile, Pread
 
 MAGIC = b"\x1f\x8b\x08"
 GZIP_WBITS = 31  # zlib: a gzip header and trailer, the largest window

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from shipper.event import Messages
+from log_shipper.shipper.event import Messages
 
 
 def with_messages(run: Messages) -> tuple[tuple[int, int], ...]:

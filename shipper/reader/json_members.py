@@ -6,9 +6,9 @@ are kept, and fields of the configuration win: they may choose the topic. `log.o
 `log.file.id` are never replaced, because the sink recognises duplicates by them: such members of a JSON's `log` are put
 into `json.log`, and so is a member that a record has with another type (`json.host`)."""
 
-from config.shipper.ndjson import NdjsonConfig
-from shipper.event import Doc
-from shipper.json_fields import (
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import (
     TYPED,
     ConflictError,
     add_error,
@@ -20,8 +20,8 @@ from shipper.json_fields import (
     take,
     without_null,
 )
-from shipper.metrics import Metrics
-from shipper.record import BUILT_IN
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.record import BUILT_IN
 
 OURS_IN_LOG = ("offset", "length", "flags")
 

@@ -1,8 +1,8 @@
 """Cuts messages that are longer than the limit, and flags them."""
 
-from shipper.event import TRUNCATED, Messages, add_flag
-from shipper.reader.base import Reader
-from shipper.text import cut_text
+from log_shipper.shipper.event import TRUNCATED, Messages, add_flag
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.text import cut_text
 
 
 class LimitReader:

@@ -7,11 +7,11 @@ in several: a little more than the limit, so that the `LimitReader` sees that it
 
 from functools import partial
 
-from config.text.encodings import LineTerminator, charset_of
-from shipper.event import TRUNCATED, Messages
-from shipper.reader.base import RawFile
-from shipper.reader.codec import MARK_SIZE, ByteOrder, Codec, Utf16, codec_of
-from shipper.reader.stream import Stream
+from log_shipper.config.text.encodings import LineTerminator, charset_of
+from log_shipper.shipper.event import TRUNCATED, Messages
+from log_shipper.shipper.reader.base import RawFile
+from log_shipper.shipper.reader.codec import MARK_SIZE, ByteOrder, Codec, Utf16, codec_of
+from log_shipper.shipper.reader.stream import Stream
 
 # Bytes kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half a one (3).
 MARGIN = 12

@@ -8,7 +8,7 @@ content is taken for a continuation of the old.
 import os
 from collections.abc import Callable
 
-from shipper.errors import Truncated
+from log_shipper.shipper.errors import Truncated
 
 READ_SIZE = 256 * 1024
 # A read of short lines is smaller, because each line costs memory beside its bytes, and one read is one batch.

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Collection
 from itertools import pairwise
 
-from config.shipper.multiline import MultilineConfig
-from shipper.clock import Clock
-from shipper.event import MULTILINE, Messages
-from shipper.reader.base import Reader
-from shipper.reader.interleaved import snap_back, with_messages
-from shipper.reader.multiline_open import TIME, Limits, Open
-from shipper.reader.multiline_rules import Rule, rule_of
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import MULTILINE, Messages
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.interleaved import snap_back, with_messages
+from log_shipper.shipper.reader.multiline_open import TIME, Limits, Open
+from log_shipper.shipper.reader.multiline_rules import Rule, rule_of
 
 _JOINED = (MULTILINE,)
 

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from shipper.event import MULTILINE, TRUNCATED, Doc, Messages, add_flag
+from log_shipper.shipper.event import MULTILINE, TRUNCATED, Doc, Messages, add_flag
 
 WAITING_BYTES = 4 * 1024 * 1024
 TIME = ("@timestamp",)

@@ -8,15 +8,14 @@ that is not a JSON object stays as it is: no event is lost for its form.
 import logging
 
 import orjson
-
-from config.shipper.ndjson import NdjsonConfig
-from logs.throttle import Throttle
-from shipper.clock import Clock
-from shipper.event import Doc, Messages
-from shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
-from shipper.metrics import Metrics
-from shipper.reader.base import Reader
-from shipper.reader.json_members import JsonMembers
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.json_members import JsonMembers
 
 logger = logging.getLogger(__name__)
 

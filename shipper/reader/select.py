@@ -3,10 +3,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from config.text.patterns import column_searcher
-from shipper.event import Messages
-from shipper.metrics import Metrics
-from shipper.reader.base import Reader
+from log_shipper.config.text.patterns import column_searcher
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader.base import Reader
 
 Find = Callable[[Iterable[str]], list[bool]]
 

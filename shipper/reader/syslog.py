@@ -5,13 +5,13 @@ A message that is not a syslog message stays as it is, with the reason in its `e
 
 import logging
 
-from config.shipper.parsers import SyslogConfig
-from config.text.timezones import zone_of
-from shipper import syslog_format
-from shipper.clock import Clock
-from shipper.event import Doc, Messages
-from shipper.reader.base import Reader
-from shipper.syslog_format import SyslogError, SyslogMessage
+from log_shipper.config.shipper.parsers import SyslogConfig
+from log_shipper.config.text.timezones import zone_of
+from log_shipper.shipper import syslog_format
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage
 
 logger = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from registry.registrar import Registrar
-from shipper.clock import Clock
-from shipper.event import Batch, Source
-from shipper.metrics import Metrics
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.metrics import Metrics
 
 Item = TypeVar("Item")
 

@@ -4,37 +4,37 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from registry.state import TRUNCATED, FileState
-from shipper.errors import Disproved, Truncated
-from shipper.event import Batch
-from shipper.reader.gzip_file import CompressionError
-from shipper.source.base import SourceContext, SourceStatus, each
-from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.discovery.survey import Candidate, Discovery, Survey
-from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.copy_detector import CopyDetector
-from shipper.source.identity.entries import RegistryEntries
-from shipper.source.identity.possibly_lost import report_truncation
-from shipper.source.identity.resolver import FileResolver, Identity
-from shipper.source.lifecycle.cleaning import Cleaning
-from shipper.source.lifecycle.closing import Closer
-from shipper.source.lifecycle.deletion import Deletions
-from shipper.source.lifecycle.input_swap import InputSwap, Rules
-from shipper.source.lifecycle.intake import Intake
-from shipper.source.lifecycle.last_reading import LastReading
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.lifecycle.plan import Plan, plan
-from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
-from shipper.source.lifecycle.touches import Touches
-from shipper.source.lifecycle.unopened import report_unopened
-from shipper.source.observation import Observation
-from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
-from shipper.source.reading.factory import ActiveInputs, Input
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.pending_bytes import PendingBytes
-from shipper.source.reading.scheduler import Scheduler
-from shipper.source.reading.waiting_sizes import WaitingSizes
+from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.reader.gzip_file import CompressionError
+from log_shipper.shipper.source.base import SourceContext, SourceStatus, each
+from log_shipper.shipper.source.discovery.problems import Problems
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.survey import Candidate, Discovery, Survey
+from log_shipper.shipper.source.discovery.watch import Watcher
+from log_shipper.shipper.source.identity.copy_detector import CopyDetector
+from log_shipper.shipper.source.identity.entries import RegistryEntries
+from log_shipper.shipper.source.identity.possibly_lost import report_truncation
+from log_shipper.shipper.source.identity.resolver import FileResolver, Identity
+from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
+from log_shipper.shipper.source.lifecycle.closing import Closer
+from log_shipper.shipper.source.lifecycle.deletion import Deletions
+from log_shipper.shipper.source.lifecycle.input_swap import InputSwap, Rules
+from log_shipper.shipper.source.lifecycle.intake import Intake
+from log_shipper.shipper.source.lifecycle.last_reading import LastReading
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.plan import Plan, plan
+from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
+from log_shipper.shipper.source.lifecycle.touches import Touches
+from log_shipper.shipper.source.lifecycle.unopened import report_unopened
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
+from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
+from log_shipper.shipper.source.reading.scheduler import Scheduler
+from log_shipper.shipper.source.reading.waiting_sizes import WaitingSizes
 
 logger = logging.getLogger(__name__)
 

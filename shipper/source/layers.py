@@ -10,17 +10,17 @@ of them through a link, is not recognised: of the inputs of a layer the first on
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, count
 
-from config.shipper.model import InputConfig
-from config.text.glob_overlap import PathSets, overlap
-from config.text.globs import matches, parse
-from registry.registrar import Registrar
-from registry.state import FileState
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.source.base import SourceStatus
-from shipper.source.crawler import Crawler
-from shipper.source.observation import Observation
-from shipper.source.reading.factory import Input
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.config.text.glob_overlap import PathSets, overlap
+from log_shipper.config.text.globs import matches, parse
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.crawler import Crawler
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.factory import Input
 
 ENDING = 16  # characters
 

@@ -4,7 +4,7 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,21 +14,21 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from logs.folding import EACH
-from registry.state import FileState
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.reader.stream import Stream
-from shipper.source.base import SourceContext, SourceStatus
-from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.prefix import Trail
-from shipper.source.observation import Observation
-from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
-from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.pending_bytes import PendingBytes
-from shipper.source.reading.scheduler import Scheduler
+from log_shipper.registry.state import FileState
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.reader.stream import Stream
+from log_shipper.shipper.source.base import SourceContext, SourceStatus
+from log_shipper.shipper.source.discovery.problems import Problems
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.identity.prefix import Trail
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
+from log_shipper.shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shipper.top.document import Chart, Series
-from shipper.top.text import Line, Span, Style, columns, left, right, rule_off, shown
-from shipper.top.values import duration, figure
+from log_shipper.shipper.top.document import Chart, Series
+from log_shipper.shipper.top.text import Line, Span, Style, columns, left, right, rule_off, shown
+from log_shipper.shipper.top.values import duration, figure
 
 SERIES_STYLES: Sequence[Style] = ("first", "second", "third")
 LONGEST_LABEL = 16

@@ -6,14 +6,14 @@ import os
 import shutil
 import sys
 
-from config.text.units import parse_duration
-from monitor.client import Place, place_of
-from shipper.command_options import add_shared, data_path_alone
-from shipper.running_agent import socket_of
-from shipper.top.frame import render
-from shipper.top.text import plain
-from shipper.top.view import View
-from shipper.top.watch import Watch, ask
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.monitor.client import Place, place_of
+from log_shipper.shipper.command_options import add_shared, data_path_alone
+from log_shipper.shipper.running_agent import socket_of
+from log_shipper.shipper.top.frame import render
+from log_shipper.shipper.top.text import plain
+from log_shipper.shipper.top.view import View
+from log_shipper.shipper.top.watch import Watch, ask
 
 WIDTH = 100  # columns, where there is no terminal to ask
 
@@ -59,7 +59,7 @@ def top(options: argparse.Namespace) -> int:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         return 0
-    from shipper.top import screen  # curses, which --once does without
+    from log_shipper.shipper.top import screen  # curses, which --once does without
 
     view = View(str(place), glyphs=screen.glyphs_of(sys.stdout.encoding or "", terminal))
     watch = Watch(place, options.interval)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from shipper.top.document import Figure
-from shipper.top.text import Line, Span, columns, left, right, shown
-from shipper.top.values import figure, rate
+from log_shipper.shipper.top.document import Figure
+from log_shipper.shipper.top.text import Line, Span, columns, left, right, shown
+from log_shipper.shipper.top.values import figure, rate
 
 MOST_STACKS = 5
 LEAST_LABEL = 20  # columns that a label keeps, as long as it has so many

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from shipper.top.charts import chart_lines
-from shipper.top.document import Table
-from shipper.top.figures import figure_lines
-from shipper.top.tables import heading, table_lines
-from shipper.top.text import Line, Span, Style, columns, cut, fitting, left, rule_off, shown, wrapped
-from shipper.top.values import duration
-from shipper.top.view import View
+from log_shipper.shipper.top.charts import chart_lines
+from log_shipper.shipper.top.document import Table
+from log_shipper.shipper.top.figures import figure_lines
+from log_shipper.shipper.top.tables import heading, table_lines
+from log_shipper.shipper.top.text import Line, Span, Style, columns, cut, fitting, left, rule_off, shown, wrapped
+from log_shipper.shipper.top.values import duration
+from log_shipper.shipper.top.view import View
 
 STATES: dict[str, tuple[str, Style]] = {
     "ok": ("OK", "good"),

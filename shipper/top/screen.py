@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from shipper.errors import StartError
-from shipper.top.charts import ASCII, BLOCKS, CONSOLE, Glyphs
-from shipper.top.frame import render
-from shipper.top.text import Line, Style
-from shipper.top.view import View
-from shipper.top.watch import Latest
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.top.charts import ASCII, BLOCKS, CONSOLE, Glyphs
+from log_shipper.shipper.top.frame import render
+from log_shipper.shipper.top.text import Line, Style
+from log_shipper.shipper.top.view import View
+from log_shipper.shipper.top.watch import Latest
 
 WAIT = 200  # milliseconds for a key, until it is looked whether there is something new
 MOST_FAILURES = 50  # reads that fail at once, after which the terminal counts as closed

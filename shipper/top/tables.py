@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from shipper.top.document import Column, Table
-from shipper.top.text import Line, Span, columns, cut, left, right, shown, wrapped
-from shipper.top.values import cell
+from log_shipper.shipper.top.document import Column, Table
+from log_shipper.shipper.top.text import Line, Span, columns, cut, left, right, shown, wrapped
+from log_shipper.shipper.top.values import cell
 
 GAP = 2
 LEAST_TEXT = 12  # columns that a text keeps, as long as it has so many

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from logs.visible import visible
+from log_shipper.runtime.logs.visible import visible
 
 Style = Literal["plain", "bold", "dim", "good", "warn", "bad", "selected", "first", "second", "third"]
 ELLIPSIS = "…"

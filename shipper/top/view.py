@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from shipper.top.charts import BLOCKS, Glyphs
-from shipper.top.document import Document
+from log_shipper.shipper.top.charts import BLOCKS, Glyphs
+from log_shipper.shipper.top.document import Document
 
 PAGE = 10  # rows
 

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from monitor.client import Place, get
-from shipper.errors import StartError
-from shipper.running_agent import errors_in_words, not_ours
-from shipper.top.document import Document, parse
+from log_shipper.runtime.monitor.client import Place, get
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.running_agent import errors_in_words, not_ours
+from log_shipper.shipper.top.document import Document, parse
 
 PATH = "/status"
 PATIENCE = 3.0  # seconds for an answer

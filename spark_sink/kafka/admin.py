@@ -27,12 +27,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ListOffsetsResultInfo,
     OffsetSpec,
 )
-
-from spark_sink.errors import SinkError
-from spark_sink.kafka import client
-from spark_sink.kafka.client import ClientOptions
-from spark_sink.kafka.failures import CERTAIN, LEADER_MOVED, NO_ANSWER, TEMPORARY, is_certain, translate
-from spark_sink.kafka.offsets import Offsets, Partition
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka import client
+from log_shipper.spark_sink.kafka.client import ClientOptions
+from log_shipper.spark_sink.kafka.failures import CERTAIN, LEADER_MOVED, NO_ANSWER, TEMPORARY, is_certain, translate
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
 LOOK_SECONDS = 0.1

@@ -11,9 +11,16 @@ The bounds are resolved once, at the start. A partition that appears later has n
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from config.sink.model import SinkConfig
-from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import NO_OFFSETS, BrokerOffsets, Offsets, Partition, describe_partitions, flat
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.kafka.offsets import (
+    NO_OFFSETS,
+    BrokerOffsets,
+    Offsets,
+    Partition,
+    describe_partitions,
+    flat,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,12 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
-
-from config.kafka.security import AwsMskIamConfig
-from config.sink.kafka import KafkaSource
-from kafka_client.clients import new_client, unused
-from kafka_client.renewal import Clock, renewals
-from kafka_client.security import AwsTokens, NoCredentials, Security
-from spark_sink.errors import SinkError
+from log_shipper.config.kafka.security import AwsMskIamConfig
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.runtime.kafka.clients import new_client, unused
+from log_shipper.runtime.kafka.renewal import Clock, renewals
+from log_shipper.runtime.kafka.security import AwsTokens, NoCredentials, Security
+from log_shipper.spark_sink.errors import SinkError
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ batch: it is started after one batch and checked after the next.
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from spark_sink.errors import SinkError
-from spark_sink.kafka.offsets import Offsets, Partition
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 
 Answer = TypeVar("Answer")
 

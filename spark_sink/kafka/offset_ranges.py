@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spark_sink.kafka.offsets import Offsets, Partition
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from spark_sink.errors import enumerated
+from log_shipper.spark_sink.errors import enumerated
 
 Partition = tuple[str, int]  # topic, number
 Offsets = Mapping[Partition, int]

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from spark_sink.kafka import client
-from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.offsets import Offsets
-from spark_sink.kafka.planning import Limits, Planner
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.kafka import client
+from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.kafka.planning import Limits, Planner
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from config.sink.kafka import KafkaSource
-from spark_sink.errors import Refused, SinkError
-from spark_sink.kafka import topics
-from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
-from spark_sink.kafka.topics import TopicDirectory
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.kafka import topics
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
+from log_shipper.spark_sink.kafka.topics import TopicDirectory
 
 
 class PlanningBroker(TopicDirectory, Protocol):

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-
-from spark_sink.errors import SinkError
-from spark_sink.kafka.failures import translate
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.failures import translate
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 
 RECORDS = 10_000  # that one call returns at most
 # For all that a call asks for: it waits this long where the end of a range has gaps, as after each transaction.

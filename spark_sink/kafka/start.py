@@ -9,9 +9,9 @@ offsets they had (`lost`).
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from config.sink.model import SinkConfig
-from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import (
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.kafka.offsets import (
     EARLIEST,
     LATEST,
     NO_OFFSETS,

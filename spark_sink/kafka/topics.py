@@ -7,8 +7,8 @@ order in which the parts of a pipeline are started should not matter: so the job
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from config.sink.kafka import KafkaSource
-from spark_sink.kafka.offsets import Partition, describe_partitions
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.spark_sink.kafka.offsets import Partition, describe_partitions
 
 
 class TopicDirectory(Protocol):

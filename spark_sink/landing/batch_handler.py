@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from log_shipper.spark_sink.delta import NO_BATCH, TxnId
+from log_shipper.spark_sink.errors import SinkError, translate
+from log_shipper.spark_sink.kafka.bounds import Bounds
+from log_shipper.spark_sink.kafka.offset_ranges import between
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from log_shipper.spark_sink.landing.staged import CommitName, Unnamed
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from pyspark.sql import DataFrame
-
-from spark_sink.delta import NO_BATCH, TxnId
-from spark_sink.errors import SinkError, translate
-from spark_sink.kafka.bounds import Bounds
-from spark_sink.kafka.offset_ranges import between
-from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing.batch_writer import BatchResult, BatchWriter
-from spark_sink.landing.staged import CommitName, Unnamed
-from spark_sink.storage.checkpoint import Checkpoint
 
 
 class Stopped(Exception):

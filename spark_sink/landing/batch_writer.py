@@ -20,23 +20,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
-
-from spark_sink.delta import NO_BATCH, TxnId
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.kafka.offsets import Partition
-from spark_sink.landing.bad_records import TOMBSTONE, BadByCause
-from spark_sink.landing.guard import check_unknown, check_version
-from spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
-from spark_sink.landing.orphaned_rows import OrphanedRows
-from spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
-from spark_sink.landing.repeats import Search, exact, file_of, mark_of, summarize, suspects
-from spark_sink.landing.sink_tables import SinkTables
-from spark_sink.landing.staged import CommitName, Staged, Unnamed
-from spark_sink.landing.stages import Stage, Stopwatch
-from spark_sink.platform.jvm import Garbage
-from spark_sink.rows.batches import FileSummary
-from spark_sink.rows.schema import BAD_SCHEMA
+from log_shipper.spark_sink.delta import NO_BATCH, TxnId
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.kafka.offsets import Partition
+from log_shipper.spark_sink.landing.bad_records import TOMBSTONE, BadByCause
+from log_shipper.spark_sink.landing.guard import check_unknown, check_version
+from log_shipper.spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
+from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
+from log_shipper.spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
+from log_shipper.spark_sink.landing.repeats import Search, exact, file_of, mark_of, summarize, suspects
+from log_shipper.spark_sink.landing.sink_tables import SinkTables
+from log_shipper.spark_sink.landing.staged import CommitName, Staged, Unnamed
+from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
+from log_shipper.spark_sink.platform.jvm import Garbage
+from log_shipper.spark_sink.rows.batches import FileSummary
+from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ that waited for the topic would wait until someone looks.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from config.sink.model import SinkConfig
-from spark_sink.errors import Refused
-from spark_sink.kafka.offset_ranges import OffsetRange, between
-from spark_sink.kafka.offsets import Offsets, Partition
-from spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 
 SHOWN = 5  # ranges in a message
 

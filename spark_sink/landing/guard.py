@@ -8,13 +8,13 @@ offsets of the old one again.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from spark_sink.delta import NO_BATCH
-from spark_sink.errors import Refused, enumerated
-from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
-from spark_sink.landing.marks import REPAIRING, Marks
-from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.forms import check_form
-from spark_sink.storage.tables import Table, TableSnapshot
+from log_shipper.spark_sink.delta import NO_BATCH
+from log_shipper.spark_sink.errors import Refused, enumerated
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
+from log_shipper.spark_sink.landing.marks import REPAIRING, Marks
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.forms import check_form
+from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 
 # The way out that every lost or overtaken checkpoint has.
 RESUME = "set start: table, which resumes where the table ends"

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import overload
 
 from confluent_kafka import Consumer, Message
-
-from kafka_client.headers import take_out_unreadable_headers
-from spark_sink.kafka.client import ClientOptions, consumer
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.kafka.range_reader import RangeReader
-from spark_sink.rows.batches import KafkaRecords
+from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
+from log_shipper.spark_sink.kafka.client import ClientOptions, consumer
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.kafka.range_reader import RangeReader
+from log_shipper.spark_sink.rows.batches import KafkaRecords
 
 _kept: dict[ClientOptions, Consumer] = {}  # one at most
 

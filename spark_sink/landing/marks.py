@@ -23,15 +23,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.offsets import Partition
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.storage.commits import last_turn
+from log_shipper.spark_sink.storage.locations import MAX_OPEN, Location
 from pyarrow import compute
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
-
-from spark_sink.errors import SinkError
-from spark_sink.kafka.offsets import Partition
-from spark_sink.records.schema import Column
-from spark_sink.storage.commits import last_turn
-from spark_sink.storage.locations import MAX_OPEN, Location
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),

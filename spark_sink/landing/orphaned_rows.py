@@ -19,17 +19,16 @@ from typing import TypeAlias
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+from log_shipper.spark_sink.kafka.offsets import Partition
+from log_shipper.spark_sink.landing.marks import File, Marks
+from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.repeats import note_rows
+from log_shipper.spark_sink.records.local_rows import local_rows
+from log_shipper.spark_sink.records.schema import Column as Field
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-
-from spark_sink.kafka.offsets import Partition
-from spark_sink.landing.marks import File, Marks
-from spark_sink.landing.places import PLACE
-from spark_sink.landing.repeats import note_rows
-from spark_sink.records.local_rows import local_rows
-from spark_sink.records.schema import Column as Field
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table, TableSnapshot
 
 _ENDS = (Field("of_topic", "STRING", ""), Field("number", "INT", ""), Field("end", "BIGINT", ""))
 FEW_TOPICS = 50  # with more, a condition names only the lowest end of all

@@ -11,17 +11,16 @@ from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Protocol
 
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.landing import bad_records
+from log_shipper.spark_sink.landing.bad_records import BadByCause, BadRecords
+from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions
+from log_shipper.spark_sink.rows.conversion import Conversion
+from log_shipper.spark_sink.rows.place_headers import Headers
+from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.locations import Location
 from pyspark.sql import Row
-
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.landing import bad_records
-from spark_sink.landing.bad_records import BadByCause, BadRecords
-from spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions
-from spark_sink.rows.conversion import Conversion
-from spark_sink.rows.place_headers import Headers
-from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
-from spark_sink.storage.locations import Location
 
 RUN = 5000  # rows that are converted together
 File = tuple[str | None, str]  # host, file id

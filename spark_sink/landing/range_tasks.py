@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from pyspark.sql import DataFrame, SparkSession
-
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange, shares
-from spark_sink.landing import bad_records
-from spark_sink.landing.bad_records import BadRecords
-from spark_sink.landing.range_task import (
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, shares
+from log_shipper.spark_sink.landing import bad_records
+from log_shipper.spark_sink.landing.bad_records import BadRecords
+from log_shipper.spark_sink.landing.range_task import (
     File,
     RecordReader,
     TableFiles,
@@ -20,9 +18,10 @@ from spark_sink.landing.range_task import (
     run_rows,
     run_shares,
 )
-from spark_sink.records.schema import HEADERS_TYPE
-from spark_sink.rows.batches import FileSummary, RowOptions
-from spark_sink.storage.data_files import DataFile
+from log_shipper.spark_sink.records.schema import HEADERS_TYPE
+from log_shipper.spark_sink.rows.batches import FileSummary, RowOptions
+from log_shipper.spark_sink.storage.data_files import DataFile
+from pyspark.sql import DataFrame, SparkSession
 
 NewReader = Callable[[], Callable[[], RecordReader]]
 

@@ -17,16 +17,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from log_shipper.spark_sink.landing.marks import File, Mark, Marks
+from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.staged import Staged
+from log_shipper.spark_sink.records.local_rows import local_rows
+from log_shipper.spark_sink.records.schema import Column as Field
+from log_shipper.spark_sink.rows.batches import FileSummary
 from pyarrow import dataset
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-
-from spark_sink.landing.marks import File, Mark, Marks
-from spark_sink.landing.places import PLACE
-from spark_sink.landing.staged import Staged
-from spark_sink.records.local_rows import local_rows
-from spark_sink.records.schema import Column as Field
-from spark_sink.rows.batches import FileSummary
 
 LINE_NAME = ("host", "file_id", "offset")
 # The most ids that a condition on the table's files names; with more, the join alone finds the rows.

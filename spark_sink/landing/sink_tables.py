@@ -5,21 +5,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.landing.marks import MARKS, Marks
+from log_shipper.spark_sink.landing.range_task import TableFiles
+from log_shipper.spark_sink.landing.staged import Staged, delete_files, read_files, spark_schema, write_table
+from log_shipper.spark_sink.records.schema import BAD_RECORDS, Column
+from log_shipper.spark_sink.rows.schema import arrow_schema
+from log_shipper.spark_sink.storage import creation
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout
+from log_shipper.spark_sink.storage.layout import Layout, of_lines
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import DataFrame, SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.errors import Refused, SinkError
-from spark_sink.landing.marks import MARKS, Marks
-from spark_sink.landing.range_task import TableFiles
-from spark_sink.landing.staged import Staged, delete_files, read_files, spark_schema, write_table
-from spark_sink.records.schema import BAD_RECORDS, Column
-from spark_sink.rows.schema import arrow_schema
-from spark_sink.storage import creation
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.data_files import DataFile, FileLayout
-from spark_sink.storage.layout import Layout, of_lines
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 _UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal

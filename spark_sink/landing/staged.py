@@ -14,16 +14,15 @@ from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
+from log_shipper.spark_sink.delta import TxnId
+from log_shipper.spark_sink.landing.places import Places
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import dataset
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
-
-from spark_sink.delta import TxnId
-from spark_sink.landing.places import Places
-from spark_sink.records.schema import Column
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
-from spark_sink.storage.locations import Location
 
 
 class Unnamed(Enum):

@@ -34,23 +34,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.delta import NO_BATCH
+from log_shipper.spark_sink.errors import Refused, enumerated
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
+from log_shipper.spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
+from log_shipper.spark_sink.landing.batch_writer import BatchWriter
+from log_shipper.spark_sink.landing.marks import File, Marks
+from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
+from log_shipper.spark_sink.landing.range_tasks import NewReader, RangeTasks
+from log_shipper.spark_sink.landing.sink_tables import SinkTables
+from log_shipper.spark_sink.landing.stages import Stopwatch
+from log_shipper.spark_sink.rows.options import columns_of, row_options
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.power_cuts import mend_table
+from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.delta import NO_BATCH
-from spark_sink.errors import Refused, enumerated
-from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
-from spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
-from spark_sink.landing.batch_writer import BatchWriter
-from spark_sink.landing.marks import File, Marks
-from spark_sink.landing.orphaned_rows import OrphanedRows
-from spark_sink.landing.range_tasks import NewReader, RangeTasks
-from spark_sink.landing.sink_tables import SinkTables
-from spark_sink.landing.stages import Stopwatch
-from spark_sink.rows.options import columns_of, row_options
-from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.power_cuts import mend_table
-from spark_sink.storage.tables import Table, TableSnapshot
 
 Item = TypeVar("Item")
 

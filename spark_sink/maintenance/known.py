@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.storage.tables import Table
 
 Role = Literal["lines", "dead letter", "view", "marks"]
 

@@ -17,20 +17,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.times import DAY
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.logs import trace
+from log_shipper.spark_sink.maintenance import optimize
+from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
+from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, readable_bytes
+from log_shipper.spark_sink.maintenance.status_report import many_files
+from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
+from log_shipper.spark_sink.maintenance.table_steps import TableSteps
+from log_shipper.spark_sink.spark_session import sink_session
+from log_shipper.spark_sink.storage.power_cuts import mend_table, sync_commits
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from config.sink.times import DAY
-from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.logs import trace
-from spark_sink.maintenance import optimize
-from spark_sink.maintenance.known import KnownTable, known_tables
-from spark_sink.maintenance.sizes import MANY_FILES, readable_bytes
-from spark_sink.maintenance.status_report import many_files
-from spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
-from spark_sink.maintenance.table_steps import TableSteps
-from spark_sink.spark_session import sink_session
-from spark_sink.storage.power_cuts import mend_table, sync_commits
 
 logger = logging.getLogger(__name__)
 

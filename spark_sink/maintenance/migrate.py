@@ -22,24 +22,30 @@ import time
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.delta import forget_logs
+from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
+from log_shipper.spark_sink.landing import guard, marks
+from log_shipper.spark_sink.landing.sink_tables import SinkTables
+from log_shipper.spark_sink.landing.staged import Unnamed
+from log_shipper.spark_sink.platform.jvm import rename_directory
+from log_shipper.spark_sink.rows.options import columns_of
+from log_shipper.spark_sink.spark_session import sink_session
+from log_shipper.spark_sink.storage import creation
+from log_shipper.spark_sink.storage.forms import (
+    MIGRATED_FROM,
+    copy_path,
+    difference,
+    is_half_swapped,
+    original_path,
+    properties,
+)
+from log_shipper.spark_sink.storage.layout import Layout, of_lines
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, VariantType
-
-from config.sink.model import SinkConfig
-from spark_sink.delta import forget_logs
-from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
-from spark_sink.landing import guard, marks
-from spark_sink.landing.sink_tables import SinkTables
-from spark_sink.landing.staged import Unnamed
-from spark_sink.platform.jvm import rename_directory
-from spark_sink.rows.options import columns_of
-from spark_sink.spark_session import sink_session
-from spark_sink.storage import creation
-from spark_sink.storage.forms import MIGRATED_FROM, copy_path, difference, is_half_swapped, original_path, properties
-from spark_sink.storage.layout import Layout, of_lines
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table, TableSnapshot
 
 logger = logging.getLogger(__name__)
 

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-
-from config.sink.model import SinkConfig
-from spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
 
 
 @dataclass(frozen=True, slots=True)

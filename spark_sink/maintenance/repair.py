@@ -13,20 +13,19 @@ A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was
 import logging
 import time
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import SPARK_ERRORS, translate
+from log_shipper.spark_sink.kafka import client
+from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.landing import guard
+from log_shipper.spark_sink.landing.batch_writer import BatchWriter
+from log_shipper.spark_sink.landing.kafka_reader import OpenReader
+from log_shipper.spark_sink.landing.range_tasks import NewReader
+from log_shipper.spark_sink.landing.startup import open_writer
+from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
+from log_shipper.spark_sink.maintenance.repair_from_kafka import KafkaRepair
+from log_shipper.spark_sink.spark_session import sink_session
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.errors import SPARK_ERRORS, translate
-from spark_sink.kafka import client
-from spark_sink.kafka.admin import Admin
-from spark_sink.landing import guard
-from spark_sink.landing.batch_writer import BatchWriter
-from spark_sink.landing.kafka_reader import OpenReader
-from spark_sink.landing.range_tasks import NewReader
-from spark_sink.landing.startup import open_writer
-from spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
-from spark_sink.maintenance.repair_from_kafka import KafkaRepair
-from spark_sink.spark_session import sink_session
 
 logger = logging.getLogger(__name__)
 

@@ -5,17 +5,16 @@ import logging
 from dataclasses import dataclass
 from functools import reduce
 
+from log_shipper.spark_sink.landing import guard
+from log_shipper.spark_sink.landing.batch_writer import BatchWriter
+from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
+from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
+from log_shipper.spark_sink.landing.repeats import note_rows
+from log_shipper.spark_sink.landing.staged import Unnamed
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-
-from spark_sink.landing import guard
-from spark_sink.landing.batch_writer import BatchWriter
-from spark_sink.landing.orphaned_rows import OrphanedRows
-from spark_sink.landing.places import PLACE
-from spark_sink.landing.range_tasks import WrittenBatch
-from spark_sink.landing.repeats import note_rows
-from spark_sink.landing.staged import Unnamed
-from spark_sink.storage.tables import Table
 
 logger = logging.getLogger(__name__)
 

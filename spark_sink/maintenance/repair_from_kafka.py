@@ -7,17 +7,17 @@ have been overwritten by then.
 import logging
 from dataclasses import dataclass
 
-from config.sink.model import SinkConfig
-from spark_sink.kafka import topics
-from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.offset_ranges import between
-from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing.batch_writer import BatchWriter
-from spark_sink.landing.orphaned_rows import OrphanedRows, union
-from spark_sink.landing.places import PLACE
-from spark_sink.landing.range_tasks import WrittenBatch
-from spark_sink.landing.staged import Unnamed
-from spark_sink.maintenance.ranges import pieces, range_to_read, within
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.kafka import topics
+from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.kafka.offset_ranges import between
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.landing.batch_writer import BatchWriter
+from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows, union
+from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
+from log_shipper.spark_sink.landing.staged import Unnamed
+from log_shipper.spark_sink.maintenance.ranges import pieces, range_to_read, within
 
 logger = logging.getLogger(__name__)
 

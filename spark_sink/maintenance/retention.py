@@ -14,12 +14,11 @@ from datetime import date, datetime, timedelta
 
 from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import DeltaError
-
-from spark_sink.errors import SinkError
-from spark_sink.maintenance.known import KnownTable
-from spark_sink.maintenance.sizes import Sizes
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.maintenance.known import KnownTable
+from log_shipper.spark_sink.maintenance.sizes import Sizes
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 
 # The protocol of a table that needs no table feature: deltalake writes to those as Spark does.
 PLAIN = (1, 2)

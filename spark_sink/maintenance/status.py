@@ -12,22 +12,21 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TextIO, TypeVar
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.kafka.client import latest
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
+from log_shipper.spark_sink.kafka.topics import present
+from log_shipper.spark_sink.landing import marks
+from log_shipper.spark_sink.maintenance import status_report
+from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
+from log_shipper.spark_sink.maintenance.sizes import read_sizes
+from log_shipper.spark_sink.maintenance.streams import streams
+from log_shipper.spark_sink.spark_session import sink_session
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from config.sink.model import SinkConfig
-from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.client import latest
-from spark_sink.kafka.offsets import Offsets, Partition
-from spark_sink.kafka.topics import present
-from spark_sink.landing import marks
-from spark_sink.maintenance import status_report
-from spark_sink.maintenance.known import KnownTable, known_tables
-from spark_sink.maintenance.sizes import read_sizes
-from spark_sink.maintenance.streams import streams
-from spark_sink.spark_session import sink_session
-from spark_sink.storage.tables import Table
 
 SMALL = 32 * 1024**2
 REASONS = 10

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from spark_sink.maintenance.known import KnownTable
-from spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable_bytes
-from spark_sink.maintenance.streams import StreamStatus
+from log_shipper.spark_sink.maintenance.known import KnownTable
+from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable_bytes
+from log_shipper.spark_sink.maintenance.streams import StreamStatus
 
 PARTITION_HEAD = ("TOPIC", "PARTITION", "LANDED", "END", "LAG", "LAST BATCH")
 TABLE_HEAD = ("TABLE", "PATH", "VERSION", "ROWS", "SIZE", "FILES", "SMALL", "DATES")

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.platform.jvm import file_system, hadoop_path
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.platform.jvm import file_system, hadoop_path
 
 
 @dataclass(frozen=True, slots=True)

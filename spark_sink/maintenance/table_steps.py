@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from config.sink.model import SinkConfig
-from config.sink.times import DAY
-from spark_sink.maintenance import fold, optimize, retention, vacuum
-from spark_sink.maintenance.known import KnownTable
-from spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
-from spark_sink.storage.layout import LOG_BEYOND, days
-from spark_sink.storage.locations import Location
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.times import DAY
+from log_shipper.spark_sink.maintenance import fold, optimize, retention, vacuum
+from log_shipper.spark_sink.maintenance.known import KnownTable
+from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
+from log_shipper.spark_sink.storage.layout import LOG_BEYOND, days
+from log_shipper.spark_sink.storage.locations import Location
 
 logger = logging.getLogger(__name__)
 

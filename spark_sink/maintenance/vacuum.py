@@ -22,11 +22,10 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pyarrow as pa
+from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
-
-from spark_sink.errors import SPARK_ERRORS, Refused, SinkError
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table
 
 # Delta lists a directory, however small, in this many tasks: Spark's default is 10,000, which takes minutes.
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"

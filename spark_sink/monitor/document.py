@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logs.recent import RecentMessage
-from monitor.document import Document, chart, table
-from spark_sink.landing.stages import STAGES
-from spark_sink.monitor.health import Health
-from spark_sink.monitor.observations import Seen
-from spark_sink.monitor.samples import STEP, Samples
+from log_shipper.runtime.logs.recent import RecentMessage
+from log_shipper.runtime.monitor.document import Document, chart, table
+from log_shipper.spark_sink.landing.stages import STAGES
+from log_shipper.spark_sink.monitor.health import Health
+from log_shipper.spark_sink.monitor.observations import Seen
+from log_shipper.spark_sink.monitor.samples import STEP, Samples
 
 MOST_ROWS = 50  # of a table; those that need a look come first
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from spark_sink.monitor.observations import Seen
+from log_shipper.spark_sink.monitor.observations import Seen
 
 State = Literal["ok", "degraded", "failing", "starting"]
 

@@ -21,19 +21,18 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from log_shipper.runtime.logs.recent import RecentMessages
+from log_shipper.runtime.monitor.pages import page, page_routes, wants_page
+from log_shipper.runtime.monitor.server import Handler, HttpServer, Request, Response
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.logs import LOGGERS
+from log_shipper.spark_sink.monitor.document import Program, document
+from log_shipper.spark_sink.monitor.health import Quiet, health
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.monitor.recent_problems import recent_problems
+from log_shipper.spark_sink.monitor.samples import Sampler, Samples
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-
-from logs.recent import RecentMessages
-from monitor.pages import page, page_routes, wants_page
-from monitor.server import Handler, HttpServer, Request, Response
-from spark_sink.errors import SinkError
-from spark_sink.logs import LOGGERS
-from spark_sink.monitor.document import Program, document
-from spark_sink.monitor.health import Quiet, health
-from spark_sink.monitor.metrics import SinkMetrics
-from spark_sink.monitor.observations import Observations
-from spark_sink.monitor.recent_problems import recent_problems
-from spark_sink.monitor.samples import Sampler, Samples
 
 LEAST_LIMIT = 300.0
 INTERVALS = 10

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from spark_sink.monitor.metrics import SinkMetrics
-from spark_sink.platform.running_tasks import StageTasks
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.spark_sink.platform.running_tasks import StageTasks
 
 logger = logging.getLogger(__name__)
 

@@ -2,19 +2,18 @@
 
 docs/metrics.md lists them; this prints its table:
 
-    python -m spark_sink.monitor.metrics
+    python -m log_shipper.spark_sink.monitor.metrics
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, lag
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.landing.stages import STAGES, Stage
+from log_shipper.spark_sink.views.progress import Figures
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, disable_created_metrics
 from prometheus_client.metrics_core import Metric
-
-from spark_sink.kafka.offsets import Offsets, Partition, lag
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.landing.stages import STAGES, Stage
-from spark_sink.views.progress import Figures
 
 # From an idle batch of a small local session to one that is in trouble.
 SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)

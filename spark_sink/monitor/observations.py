@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from spark_sink.kafka.offsets import Offsets, Partition, lag
-from spark_sink.landing.bad_records import OTHERS, BadRecords, merged
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.landing.stages import STAGES, Stage
-from spark_sink.storage.table_size import TableSize
-from spark_sink.views.progress import Figures
+from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, lag
+from log_shipper.spark_sink.landing.bad_records import OTHERS, BadRecords, merged
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.landing.stages import STAGES, Stage
+from log_shipper.spark_sink.storage.table_size import TableSize
+from log_shipper.spark_sink.views.progress import Figures
 
 
 @dataclass(frozen=True, slots=True)

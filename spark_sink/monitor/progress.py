@@ -4,7 +4,7 @@ The counts come from the sink, batch by batch; times from Spark's progress event
 their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
 event comes, and the totals do not depend on events. The JSON line of a batch (docs/metrics.md explains the fields):
 
-    {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"spark_sink.monitor.progress",
+    {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"log_shipper.spark_sink.monitor.progress",
      "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"suspects":12,"lost":0,"seconds":0.8,
      "rows_per_second":1498.8,"lag":0,"landed_total":90210,"repeats_total":10,"bad_total":3}
 
@@ -17,6 +17,13 @@ import threading
 from collections.abc import Mapping
 from uuid import UUID
 
+from log_shipper.spark_sink.kafka.offsets import Offsets, lag
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.landing.stages import Stage
+from log_shipper.spark_sink.logs import status
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.views.progress import Figures
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -24,14 +31,6 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
-
-from spark_sink.kafka.offsets import Offsets, lag
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.landing.stages import Stage
-from spark_sink.logs import status
-from spark_sink.monitor.metrics import SinkMetrics
-from spark_sink.monitor.observations import Observations
-from spark_sink.views.progress import Figures
 
 logger = logging.getLogger(__name__)
 

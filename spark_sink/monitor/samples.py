@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spark_sink.monitor.observations import Seen
+from log_shipper.spark_sink.monitor.observations import Seen
 
 STEP = 2.0  # seconds
 POINTS = 300

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from spark_sink.errors import SinkError
-from spark_sink.storage.table_size import TableSize
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.storage.table_size import TableSize
 
 LEAST_SECONDS = 60.0
 SHARE = 0.01  # of the time at most

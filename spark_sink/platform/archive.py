@@ -1,6 +1,6 @@
 """The sink's Python for a cluster: an archive for `--archives`, and the script for `spark-submit` to start.
 
-    python -m spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]
+    python -m log_shipper.spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]
 
 writes sink-packages.tar.gz and spark-sink.py there. The archive has the sink's packages as they are installed here, and
 the libraries that they import, compiled for this platform and this Python: all that the driver and the executors need
@@ -18,7 +18,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
-from spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
+from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
+
+import log_shipper
 
 # What the driver imports, and no task.
 OF_THE_DRIVER = ("ecs-logging", "prometheus-client")
@@ -34,7 +36,7 @@ import sys
 if os.path.isdir("{UNPACKED}"):
     sys.path.insert(0, os.path.abspath("{UNPACKED}"))
 
-from spark_sink.__main__ import main
+from log_shipper.spark_sink.__main__ import main
 
 raise SystemExit(main())
 '''
@@ -63,6 +65,7 @@ def contents(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
 
     Raises NotInstalled.
     """
+    yield Path(log_shipper.__file__), "log_shipper/__init__.py"
     for package in OURS:
         spec = find_spec(package)
         if spec is None or spec.origin is None:
@@ -70,7 +73,7 @@ def contents(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
         root = Path(spec.origin).parent
         for path in sorted(root.rglob("*")):
             if path.is_file() and path.suffix != ".pyc":
-                yield path, str(Path(package) / path.relative_to(root))
+                yield path, str(Path(*package.split(".")) / path.relative_to(root))
     for part in with_requirements(names):
         for file in part.files or ():
             if ".." not in file.parts and file.suffix != ".pyc":  # programs lie outside of the packages
@@ -107,7 +110,7 @@ def _missing(name: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
-        print("usage: python -m spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]", file=sys.stderr)  # noqa: T201 - this module is a command
+        print("usage: python -m log_shipper.spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]", file=sys.stderr)  # noqa: T201 - this module is a command
         return 2
     try:
         archive, script = write(Path(arguments[0]), arguments[1:])

@@ -14,4 +14,4 @@ def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
     if (checkout / "script" / "bootstrap").is_file():
         return checkout / ".cache"
     home = env.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "log-shipper"
+    return Path(home) / "kafka-log-shipper"

@@ -20,11 +20,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_sink.platform.java import JavaRuntime, bundled_java
+from log_shipper.spark_sink.platform.java import JavaRuntime, bundled_java
 
 TRAINING_SECONDS = 300.0  # a run takes some ten on a quiet machine
 LONGEST = 3 * TRAINING_SECONDS  # a run and two dumps
-TRAIN = (sys.executable, "-m", "spark_sink.platform.class_training")
+TRAIN = (sys.executable, "-m", "log_shipper.spark_sink.platform.class_training")
 _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
 

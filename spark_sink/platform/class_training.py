@@ -1,6 +1,6 @@
 """A short run of the sink that shows Java which classes the sink needs; `class_sharing` makes an archive of them.
 
-    python -m spark_sink.platform.class_training DIRECTORY      leaves the class list and the class path there
+    python -m log_shipper.spark_sink.platform.class_training DIRECTORY    leaves the class list and the class path
 
 A stream lands two batches in tables below the directory, with repeats and bad records, in the same way as `job` except
 that the records come from memory; then the sink starts once more with these tables. A longer run would not make the
@@ -13,22 +13,21 @@ import time
 from functools import partial
 from pathlib import Path
 
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
+from log_shipper.spark_sink.kafka import planned_source
+from log_shipper.spark_sink.kafka.planning import Limits, Planner
+from log_shipper.spark_sink.landing.batch_handler import BatchHandler
+from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.platform.class_sharing import class_list, class_path_file
+from log_shipper.spark_sink.platform.jvm import java_class
+from log_shipper.spark_sink.platform.session import JAVA_OPTIONS, open_session
+from log_shipper.spark_sink.platform.training_topic import BATCH, PARTITION, TOPIC, TrainingTopic
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from pyspark.sql import SparkSession
-
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
-from spark_sink.kafka import planned_source
-from spark_sink.kafka.planning import Limits, Planner
-from spark_sink.landing.batch_handler import BatchHandler
-from spark_sink.landing.batch_writer import BatchResult, BatchWriter
-from spark_sink.landing.startup import KafkaTopics, Startup
-from spark_sink.platform.class_sharing import class_list, class_path_file
-from spark_sink.platform.jvm import java_class
-from spark_sink.platform.session import JAVA_OPTIONS, open_session
-from spark_sink.platform.training_topic import BATCH, PARTITION, TOPIC, TrainingTopic
-from spark_sink.storage.checkpoint import Checkpoint
 
 
 def main(directory: Path) -> None:

@@ -7,11 +7,10 @@ import, in the driver's versions: another version may read a record in another w
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
 from pyspark.sql import SparkSession
 
-from spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
-
-OURS = ("config", "durable", "kafka_client", "logs", "monitor", "service", "spark_sink")
+OURS = ("log_shipper.config", "log_shipper.runtime", "log_shipper.spark_sink")
 # What tasks import beside Spark's own: module and distribution.
 LIBRARIES = {
     "confluent_kafka": "confluent-kafka",
@@ -25,8 +24,8 @@ LIBRARIES = {
 UNPACKED = "sink_packages"  # the directory of the archive's packages, in the working directory of a process of Spark
 THE_SINK = "the sink's own code"
 _WAY_OUT = (
-    "Pack the driver's environment again (python -m spark_sink.platform.archive) and name it by --archives, or install "
-    "the same packages on each machine and name their Python by PYSPARK_PYTHON (docs/cluster.md)"
+    "Pack the driver's environment again (python -m log_shipper.spark_sink.platform.archive) and name it by "
+    "--archives, or install the same packages on each machine and name their Python by PYSPARK_PYTHON (docs/cluster.md)"
 )
 
 
@@ -114,7 +113,10 @@ def reporter(ours: Sequence[str], libraries: Mapping[str, str]) -> Callable[[Ite
         def digest() -> str:
             contents = hashlib.sha256()
             for name in ours:
-                spec = importlib.util.find_spec(name)
+                try:
+                    spec = importlib.util.find_spec(name)
+                except ModuleNotFoundError:  # log_shipper itself
+                    return ""
                 if spec is None or spec.origin is None:
                     return ""
                 root = pathlib.Path(spec.origin).parent

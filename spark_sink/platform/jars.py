@@ -4,7 +4,7 @@ Each set has a directory of its own in the cache: an Ivy home, in which the reso
 file `complete` names the packages of the set; it is written last, so a fetch that was interrupted does not count, and
 other packages or versions in `versions.py` make the set stale.
 
-    python -m spark_sink.platform.jars         fetches what is missing; prints what failed, and exits 1
+    python -m log_shipper.spark_sink.platform.jars         fetches what is missing; prints what failed, and exits 1
 
 With the jars of Spark's set comes the class archive (`class_sharing`) that halves a start.
 """
@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_sink.platform import versions
-from spark_sink.platform.cache import cache_directory
-from spark_sink.platform.class_sharing import ClassArchive, SharingFailed
-from spark_sink.platform.java import JavaRuntime, NoJava, find_java
+from log_shipper.spark_sink.platform import versions
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.class_sharing import ClassArchive, SharingFailed
+from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, find_java
 
 PRINT_EVERY = 5.0
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"

@@ -6,8 +6,8 @@ is a small script that leaves the option out.
 
 The runtime of the wheel also trusts the certificate authorities of the machine (`truststore.py`).
 
-    python -m spark_sink.platform.java         prints the home that is used; where there is none, the reason, and exits
-    1
+    python -m log_shipper.spark_sink.platform.java    prints the home that is used; where there is none, the reason,
+                                                      and exits 1
 """
 
 import importlib.util
@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_sink.platform.cache import cache_directory
-from spark_sink.platform.truststore import certificates, key_store, system_bundle
-from spark_sink.platform.versions import OLDEST_JAVA
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.truststore import certificates, key_store, system_bundle
+from log_shipper.spark_sink.platform.versions import OLDEST_JAVA
 
 VECTOR_MODULE = "jdk.incubator.vector"
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from config.text.secrets import is_secret
+from log_shipper.config.text.secrets import is_secret
 
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _DEFAULT = "pyspark-shell"  # PySpark's, where the variable is not set

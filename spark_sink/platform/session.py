@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.executors import LIBRARIES, UNPACKED
+from log_shipper.spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
+from log_shipper.spark_sink.platform.java import find_java
+from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
 from pyspark.sql import SparkSession
 
-from config.sink.model import SinkConfig
-from spark_sink.platform.cache import cache_directory
-from spark_sink.platform.executors import LIBRARIES, UNPACKED
-from spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
-from spark_sink.platform.java import find_java
-from spark_sink.platform.secret_settings import passed_by_file, secrets_of
+import log_shipper
 
 # The job cannot do without these, wherever it runs.
 NEEDED = {
@@ -123,14 +124,14 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> di
 
 def python_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the variables by which tasks run in this Python, and find the sink where it was not installed."""
-    paths = (str(Path(__file__).parents[2]), env.get("PYTHONPATH", ""))
+    paths = (str(Path(log_shipper.__file__).parents[1]), env.get("PYTHONPATH", ""))
     return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def executor_path() -> str:
     """Return the PYTHONPATH of Python on a cluster. Executors have the packages of the archive in their working
     directory; the source of the query, which Spark starts beside the driver, has them where the driver has them."""
-    specs = [find_spec(name) for name in ("spark_sink", *LIBRARIES)]
+    specs = [find_spec(name) for name in ("log_shipper", *LIBRARIES)]
     own = [str(Path(spec.origin).parents[1]) for spec in specs if spec is not None and spec.origin is not None]
     return os.pathsep.join(dict.fromkeys((UNPACKED, *own)))
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.kafka.offsets import Partition
-from spark_sink.rows.batches import KafkaRecords
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.kafka.offsets import Partition
+from log_shipper.spark_sink.rows.batches import KafkaRecords
 
 TOPIC = "logs"
 PARTITION = (TOPIC, 0)

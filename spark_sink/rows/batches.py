@@ -6,10 +6,9 @@ from datetime import date
 from typing import NamedTuple
 
 import pyarrow as pa
-
-from config.sink.tables import ColumnConfig, DocMode
-from config.sink.template import Template
-from spark_sink.rows.place_headers import Headers
+from log_shipper.config.sink.tables import ColumnConfig, DocMode
+from log_shipper.config.sink.template import Template
+from log_shipper.spark_sink.rows.place_headers import Headers
 
 
 @dataclass(frozen=True, slots=True)

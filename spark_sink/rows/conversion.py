@@ -9,17 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from spark_sink.errors import SinkError
-from spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions
-from spark_sink.rows.decoding import Decoder
-from spark_sink.rows.judging import Judge
-from spark_sink.rows.line_reader import LineReader, Lines
-from spark_sink.rows.members import place_of
-from spark_sink.rows.own_columns import OwnColumn
-from spark_sink.rows.routes import Routes
-from spark_sink.rows.schema import BAD_SCHEMA
-from spark_sink.rows.tables import Rows, RowTables
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions
+from log_shipper.spark_sink.rows.decoding import Decoder
+from log_shipper.spark_sink.rows.judging import Judge
+from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
+from log_shipper.spark_sink.rows.members import place_of
+from log_shipper.spark_sink.rows.own_columns import OwnColumn
+from log_shipper.spark_sink.rows.routes import Routes
+from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
+from log_shipper.spark_sink.rows.tables import Rows, RowTables
 
 _SUMMARY: tuple[tuple[str | list[str], str], ...] = (
     ([], "count_all"),

@@ -12,10 +12,9 @@ from typing import Annotated, Any, TypeAlias
 from uuid import uuid4
 
 import msgspec
+from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, write
+from log_shipper.spark_sink.rows.place_headers import TextLine
 from msgspec import UNSET, Raw, UnsetType
-
-from spark_sink.rows.json_text import HIGHEST, LOWEST, Json, write
-from spark_sink.rows.place_headers import TextLine
 
 # A decoded record. Its type is made at run time: attributes as in _LINE, and those that Names has.
 Line: TypeAlias = Any

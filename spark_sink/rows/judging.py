@@ -7,14 +7,14 @@ every type.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from config.sink.template import TemplateField
-from spark_sink.records.schema import FIELDS, PARENTS, Kind
-from spark_sink.rows.json_text import Json, NotJson, parse
-from spark_sink.rows.kinds import SHOWN
-from spark_sink.rows.own_columns import OwnColumn, wrong_type
-from spark_sink.rows.place_headers import Bad
-from spark_sink.rows.routes import missing
-from spark_sink.rows.times import is_in_range, micros_of
+from log_shipper.config.sink.template import TemplateField
+from log_shipper.spark_sink.records.schema import FIELDS, PARENTS, Kind
+from log_shipper.spark_sink.rows.json_text import Json, NotJson, parse
+from log_shipper.spark_sink.rows.kinds import SHOWN
+from log_shipper.spark_sink.rows.own_columns import OwnColumn, wrong_type
+from log_shipper.spark_sink.rows.place_headers import Bad
+from log_shipper.spark_sink.rows.routes import missing
+from log_shipper.spark_sink.rows.times import is_in_range, micros_of
 
 LARGEST = 16 * 1024 * 1024  # bytes; Spark's readers of JSON take no more
 _WORDS: dict[Kind, str] = {

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import NamedTuple
 
-from spark_sink.rows.json_text import Json, Number
+from log_shipper.spark_sink.rows.json_text import Json, Number
 
 SHOWN = 80  # characters
 _PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")

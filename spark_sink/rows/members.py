@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from spark_sink.rows.decoding import OVERFLOW, Decoder, Line
-from spark_sink.rows.json_text import Json, write
-from spark_sink.rows.pieces import ENTRY, Cut, Doubtful, Piece, Pieces, Role
+from log_shipper.spark_sink.rows.decoding import OVERFLOW, Decoder, Line
+from log_shipper.spark_sink.rows.json_text import Json, write
+from log_shipper.spark_sink.rows.pieces import ENTRY, Cut, Doubtful, Piece, Pieces, Role
 
 DOCS_REMEMBERED = 2 * 1024 * 1024  # characters
 

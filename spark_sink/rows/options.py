@@ -1,8 +1,8 @@
 """What the configuration says about rows."""
 
-from config.sink.model import SinkConfig
-from spark_sink.records.schema import LINES, Column
-from spark_sink.rows.batches import RowOptions
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.records.schema import LINES, Column
+from log_shipper.spark_sink.rows.batches import RowOptions
 
 
 def columns_of(config: SinkConfig) -> tuple[Column, ...]:

@@ -6,11 +6,11 @@ a number with more digits than a double has.
 
 from dataclasses import dataclass
 
-from config.sink.tables import ColumnConfig, ColumnType
-from spark_sink.records.schema import Column
-from spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number
-from spark_sink.rows.kinds import kind_of
-from spark_sink.rows.times import day_of, is_in_range, micros_of
+from log_shipper.config.sink.tables import ColumnConfig, ColumnType
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number
+from log_shipper.spark_sink.rows.kinds import kind_of
+from log_shipper.spark_sink.rows.times import day_of, is_in_range, micros_of
 
 _WORDS: dict[ColumnType, str] = {
     "string": "text",

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
+from log_shipper.spark_sink.rows.json_text import Json, NotJson, read, write
+from log_shipper.spark_sink.rows.judging import value_below
 from msgspec import UNSET
-
-from spark_sink.rows.json_text import Json, NotJson, read, write
-from spark_sink.rows.judging import value_below
 
 REMEMBERED = 2 * 1024 * 1024  # bytes, for each name
 ENTRY = 300  # bytes of Python's objects for one that is remembered

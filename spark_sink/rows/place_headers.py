@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from spark_sink.rows.json_text import HIGHEST
-from spark_sink.rows.kinds import SHOWN
-from spark_sink.rows.times import is_in_range, micros_of
+from log_shipper.spark_sink.rows.json_text import HIGHEST
+from log_shipper.spark_sink.rows.kinds import SHOWN
+from log_shipper.spark_sink.rows.times import is_in_range, micros_of
 
 FILE_ID, OFFSET, LENGTH, TIME = "log.file.id", "log.offset", "log.length", "@timestamp"
 FLAGS, PATH, HOST = "log.flags", "log.file.path", "host.name"

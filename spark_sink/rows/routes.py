@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from config.sink.template import Template, TemplateField
-from spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number, write
-from spark_sink.rows.kinds import kind_of
+from log_shipper.config.sink.template import Template, TemplateField
+from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number, write
+from log_shipper.spark_sink.rows.kinds import kind_of
 
 LONGEST = 128  # characters of a value; a file system allows names of 255 bytes
 _OTHER = re.compile(r"[^A-Za-z0-9._-]")

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
-
-from spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, Column
+from log_shipper.spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, Column
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

@@ -5,18 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-
-from config.sink.tables import DocMode
-from spark_sink.records.schema import LINES
-from spark_sink.rows.batches import KafkaRecords
-from spark_sink.rows.json_text import Json
-from spark_sink.rows.line_reader import LineReader, Lines
-from spark_sink.rows.members import FILE_ID, HOST, PATH, Members, Taken, Wanted
-from spark_sink.rows.own_columns import OwnColumn
-from spark_sink.rows.pieces import Doubtful
-from spark_sink.rows.routes import Routes, route_value
-from spark_sink.rows.schema import TIMESTAMP, arrow_schema
-from spark_sink.rows.times import is_in_range, micros_of
+from log_shipper.config.sink.tables import DocMode
+from log_shipper.spark_sink.records.schema import LINES
+from log_shipper.spark_sink.rows.batches import KafkaRecords
+from log_shipper.spark_sink.rows.json_text import Json
+from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
+from log_shipper.spark_sink.rows.members import FILE_ID, HOST, PATH, Members, Taken, Wanted
+from log_shipper.spark_sink.rows.own_columns import OwnColumn
+from log_shipper.spark_sink.rows.pieces import Doubtful
+from log_shipper.spark_sink.rows.routes import Routes, route_value
+from log_shipper.spark_sink.rows.schema import TIMESTAMP, arrow_schema
+from log_shipper.spark_sink.rows.times import is_in_range, micros_of
 
 TIMES_REMEMBERED = 65_536
 _KAFKA_TIME = pa.timestamp("ms", tz="UTC")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from spark_sink.search.moments import Moment, parse_moment
+from log_shipper.spark_sink.search.moments import Moment, parse_moment
 
 LIMIT = 100
 FOLLOWED = 10  # hits before what is followed, as in tail

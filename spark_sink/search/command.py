@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TextIO
 
-from config.sink.model import SinkConfig
-from config.yaml.errors import ConfigError
-from config.yaml.load import load
-from logs.visible import visible
-from spark_sink.search.arguments import FOLLOWED, LIMIT
-from spark_sink.search.context import Group, Groups, Neighbours
-from spark_sink.search.errors import SearchError
-from spark_sink.search.follow import Commits, hits_of
-from spark_sink.search.locating import locations
-from spark_sink.search.newest import Hit, Search
-from spark_sink.search.output import People, Programs, has_colours, highlight
-from spark_sink.search.query import Case, Query
-from spark_sink.search.sealed import Judge
-from spark_sink.search.tables import SearchedTable, combine, open_table
-from spark_sink.storage.locations import Location
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import load
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.spark_sink.search.arguments import FOLLOWED, LIMIT
+from log_shipper.spark_sink.search.context import Group, Groups, Neighbours
+from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.search.follow import Commits, hits_of
+from log_shipper.spark_sink.search.locating import locations
+from log_shipper.spark_sink.search.newest import Hit, Search
+from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
+from log_shipper.spark_sink.search.query import Case, Query
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.tables import SearchedTable, combine, open_table
+from log_shipper.spark_sink.storage.locations import Location
 
 FOUND, NOTHING, ERROR = 0, 1, 2
 POLL = 0.5  # seconds between two looks at the log while following

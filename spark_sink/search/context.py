@@ -14,12 +14,11 @@ from datetime import timedelta
 from threading import Event
 
 import pyarrow as pa
-
-from spark_sink.search.newest import Hit
-from spark_sink.search.query import NUMBER, Query, Selection
-from spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
-from spark_sink.search.sealed import Judge
-from spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
+from log_shipper.spark_sink.search.newest import Hit
+from log_shipper.spark_sink.search.query import NUMBER, Query, Selection
+from log_shipper.spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
 
 _REACH = timedelta(days=1)
 _PLACE = ("ts", "host", "file_id", "offset")

@@ -11,12 +11,12 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote
 
-from spark_sink.search.errors import SearchError
-from spark_sink.search.newest import Hit, hit_of
-from spark_sink.search.query import Selection
-from spark_sink.search.reading import Missing, Piece, piece_of, read, rows_of, split
-from spark_sink.search.sealed import Judge
-from spark_sink.search.tables import SearchedFile, SearchedTable, open_table
+from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.search.newest import Hit, hit_of
+from log_shipper.spark_sink.search.query import Selection
+from log_shipper.spark_sink.search.reading import Missing, Piece, piece_of, read, rows_of, split
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, open_table
 
 _CHECK = 20  # polls without a commit, after which all of the log is looked at
 _CHUNK = 10_000  # hits that are sorted by time among themselves; more of one commit come in several

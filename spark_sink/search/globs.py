@@ -2,7 +2,7 @@
 
 import re
 
-from config.text.globs import tokens
+from log_shipper.config.text.globs import tokens
 
 _MAGIC = re.compile(r"[*?\[\\]")
 _NOTHING = r"[^\x00-\x{10FFFF}]"

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.paths import normal, normal_pattern
+from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import fs
-
-from config.sink.model import SinkConfig
-from config.sink.paths import normal, normal_pattern
-from spark_sink.search.errors import SearchError
-from spark_sink.storage.locations import Location
 
 
 def locations(config: SinkConfig) -> list[Location]:

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from threading import Event
 
 import pyarrow as pa
-
-from spark_sink.search.query import Selection
-from spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
-from spark_sink.search.sealed import Judge
-from spark_sink.search.tables import SearchedFile, SearchedTable, micros
+from log_shipper.spark_sink.search.query import Selection
+from log_shipper.spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros
 
 _UNKNOWN = 2**63  # later than all times: a piece without bounds is read first
 _NO_TIME = -(2**63)

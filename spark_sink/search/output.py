@@ -11,10 +11,9 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, TextIO
 
 import orjson
-
-from logs.visible import visible
-from spark_sink.search.query import Query
-from spark_sink.search.reading import Row
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.reading import Row
 
 SEPARATOR = "--"
 _BOLD_RED, _GREEN, _MAGENTA, _CYAN, _PLAIN = "\x1b[1;31m", "\x1b[32m", "\x1b[35m", "\x1b[36m", "\x1b[0m"

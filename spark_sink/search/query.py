@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from spark_sink.search.globs import is_literal, name_pattern, path_pattern
+from log_shipper.spark_sink.search.globs import is_literal, name_pattern, path_pattern
 
 Case = Literal["smart", "ignore", "exact"]
 # The column of a row's number in its piece. No table of the sink has one of this name.

@@ -10,10 +10,9 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-
-from config.text.patterns import parse_pattern
-from spark_sink.search.errors import SearchError
-from spark_sink.search.query import NUMBER, Query, Selection, conditions
+from log_shipper.config.text.patterns import parse_pattern
+from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.search.query import NUMBER, Query, Selection, conditions
 
 _MEMORY = "1GB"  # for a --where that makes huge values; what matches lines takes some megabytes
 _SEALED: dict[str, str | bool | int | float | list[str]] = {

@@ -10,12 +10,11 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.schema import VariantType
+from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.search.globs import is_literal
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import compute, fs
-
-from spark_sink.search.errors import SearchError
-from spark_sink.search.globs import is_literal
-from spark_sink.search.query import Query
-from spark_sink.storage.locations import Location
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000

@@ -7,14 +7,13 @@ deltalake, DuckDB, Polars and Trino read it.
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.schema import ArrayType, PrimitiveType, StructType
-
-from durable.disk import make_directory
-from durable.errors import Misplaced
-from spark_sink.errors import Refused, SinkError
-from spark_sink.records.schema import HEADERS_TYPE, Column
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.layout import STATISTICS_PROPERTY, Layout
-from spark_sink.storage.locations import Location
+from log_shipper.runtime.disk import make_directory
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.records.schema import HEADERS_TYPE, Column
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.layout import STATISTICS_PROPERTY, Layout
+from log_shipper.spark_sink.storage.locations import Location
 
 _STRING = PrimitiveType("string")
 _HEADER = StructType([Field("key", _STRING), Field("value", PrimitiveType("binary"))])

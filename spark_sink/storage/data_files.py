@@ -11,10 +11,9 @@ from types import TracebackType
 from uuid import uuid4
 
 import pyarrow as pa
+from log_shipper.spark_sink.storage.file_statistics import statistics
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import compute, fs, parquet
-
-from spark_sink.storage.file_statistics import statistics
-from spark_sink.storage.locations import Location
 
 # What a reader can skip within a file, and what a writer has in memory: so many rows, or fewer that take so many bytes.
 ROW_GROUP = 131_072

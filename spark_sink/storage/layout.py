@@ -9,11 +9,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from config.sink.model import SinkConfig
-from config.sink.parts import texts
-from config.sink.times import DAY
-from spark_sink.records.schema import Column
-from spark_sink.records.variants import sql_literal
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import texts
+from log_shipper.config.sink.times import DAY
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.records.variants import sql_literal
 
 # The columns of which Delta keeps minimum and maximum, so that a query reads few files. Not of messages: no query asks
 # for a range of messages, and every entry of the log would contain two. The configured columns come behind these.

@@ -24,11 +24,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
+from log_shipper.runtime.disk import fsync_directory
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import parquet
-
-from durable.disk import fsync_directory
-from spark_sink.errors import SinkError
-from spark_sink.storage.locations import Location
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _LOG_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")

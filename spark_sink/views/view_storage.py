@@ -16,17 +16,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.delta import NO_BATCH
+from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
+from log_shipper.spark_sink.records.variants import sql_literal
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.layout import assignments, retention_properties
+from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.views import catalyst
+from log_shipper.spark_sink.views.query import ViewEntry
 from pyspark.sql import DataFrame, SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.delta import NO_BATCH
-from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
-from spark_sink.records.variants import sql_literal
-from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.layout import assignments, retention_properties
-from spark_sink.storage.tables import Table
-from spark_sink.views import catalyst
-from spark_sink.views.query import ViewEntry
 
 PROPERTY = "spark_sink.view."
 # A RESTORE ends the landing within a batch. So when a running view has read past one, not much can have come since.

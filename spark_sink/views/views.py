@@ -19,16 +19,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.runtime.logs.folding import END
+from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError
+from log_shipper.spark_sink.logs import trace
+from log_shipper.spark_sink.views.progress import Figures, ViewProgress
+from log_shipper.spark_sink.views.query import ViewEntry, query
+from log_shipper.spark_sink.views.running_view import RunningView
+from log_shipper.spark_sink.views.view_storage import ViewStorage
 from pyspark.sql import DataFrame, SparkSession
-
-from config.sink.model import SinkConfig
-from logs.folding import END
-from spark_sink.errors import SPARK_ERRORS, Refused, SinkError
-from spark_sink.logs import trace
-from spark_sink.views.progress import Figures, ViewProgress
-from spark_sink.views.query import ViewEntry, query
-from spark_sink.views.running_view import RunningView
-from spark_sink.views.view_storage import ViewStorage
 
 logger = logging.getLogger(__name__)
 

@@ -4,16 +4,16 @@ import math
 import random
 import time
 
-from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing.bad_records import BadRecords
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.monitor.document import Program
-from spark_sink.monitor.http import Monitored
-from spark_sink.monitor.metrics import SinkMetrics
-from spark_sink.monitor.observations import Observations
-from spark_sink.monitor.samples import POINTS, STEP
-from spark_sink.storage.table_size import TableSize
-from spark_sink.views.progress import Figures
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.landing.bad_records import BadRecords
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.monitor.document import Program
+from log_shipper.spark_sink.monitor.http import Monitored
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.monitor.samples import POINTS, STEP
+from log_shipper.spark_sink.storage.table_size import TableSize
+from log_shipper.spark_sink.views.progress import Figures
 
 CONFIGURATION = """\
 kafka:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from urllib.request import urlopen
 
 import pytest
+from log_shipper.spark_sink.monitor.http import MonitorServer
 
-from spark_sink.monitor.http import MonitorServer
 from tests.browser.devtools import Tab
 from tests.browser.landing import LandingSink
 from tests.browser.reading import FIGURES, ROWS, equal, number
@@ -20,7 +20,9 @@ def server() -> Iterator[MonitorServer]:
     sink = LandingSink()
     sink.run()
     with MonitorServer(sink.monitored, "127.0.0.1", 0) as server:
-        logging.getLogger("spark_sink.test").error("the view slow_requests has stopped: %s", "<b>no columns</b>")
+        logging.getLogger("log_shipper.spark_sink.test").error(
+            "the view slow_requests has stopped: %s", "<b>no columns</b>"
+        )
         yield server
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig, RebalanceConfig
+from log_shipper.shipper.source.feeds.kafka.client import Consumer, TopicLookup, clients, raised_by_poll
+from log_shipper.shipper.source.feeds.kafka.partition import Place
+from log_shipper.shipper.source.feeds.kafka.starts import bounds
 
-from config.shipper.feeds.kafka import KafkaInputConfig, RebalanceConfig
 from demo.broker import Broker
-from shipper.source.feeds.kafka.client import Consumer, TopicLookup, clients, raised_by_poll
-from shipper.source.feeds.kafka.partition import Place
-from shipper.source.feeds.kafka.starts import bounds
 from tests.memory_topics import MemoryTopics
 
 PATIENCE = 60.0

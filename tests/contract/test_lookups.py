@@ -4,18 +4,18 @@ import uuid
 from collections.abc import Callable
 
 import pytest
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.config.shipper.kafka import KafkaOutputConfig
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.shipper.output.kafka_settings import clients, latest
+from log_shipper.shipper.output.positions_topic import PositionsTopic
+from log_shipper.shipper.output_check import check_output
+from log_shipper.shipper.source.feeds.kafka import client as input_client
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka import client as sink_client
+from log_shipper.spark_sink.kafka.admin import Admin
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from config.shipper.kafka import KafkaOutputConfig
-from config.sink.kafka import KafkaSource
 from demo.broker import Broker
-from shipper.output.kafka_settings import clients, latest
-from shipper.output.positions_topic import PositionsTopic
-from shipper.output_check import check_output
-from shipper.source.feeds.kafka import client as input_client
-from spark_sink.errors import SinkError
-from spark_sink.kafka import client as sink_client
-from spark_sink.kafka.admin import Admin
 
 
 def positions(hosts: tuple[str, ...], topic: str) -> bool:

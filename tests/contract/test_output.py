@@ -12,24 +12,24 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
+from log_shipper.config.shipper.model import KafkaOutputConfig
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.output.console import ConsoleOutput
+from log_shipper.shipper.output.file import FileOutput
+from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import Producer, RecordMaker
+from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
+from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
+from log_shipper.shipper.output.rotation import OutputFile
+from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
+from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId
 
-from config.shipper.model import KafkaOutputConfig
-from shipper.backoff import Backoff
-from shipper.clock import SystemClock
-from shipper.event import Batch, Topics
-from shipper.metrics import Metrics
-from shipper.output.base import Output
-from shipper.output.console import ConsoleOutput
-from shipper.output.file import FileOutput
-from shipper.output.kafka import KafkaContext, KafkaOutput
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import Producer, RecordMaker
-from shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
-from shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
-from shipper.output.rotation import OutputFile
-from shipper.output.transaction_context import Limits, TransactionContext
-from shipper.output.transactional import TransactionalOutput
-from shipper.output.transactional_id import MakeProducer, TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka
 from tests.fakes import MemoryKafka, MemoryOutput

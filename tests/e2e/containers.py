@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import pytest
 
-from shipper.version import VERSION
+from log_shipper import VERSION
 from tests.e2e.debian import mirror, require
 from tests.e2e.running import REPOSITORY
 

@@ -41,7 +41,7 @@ class Relay:
     def start(self, *arguments: str, without_input: bool = False) -> None:
         """`without_input`: only `other_inputs` are read, until `reload`."""
         file = self._configure([] if without_input else [self._input()])
-        command = [sys.executable, "-m", "shipper", "run", "-c", str(file), *arguments]
+        command = [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(file), *arguments]
         with self._stderr.open("ab") as stderr:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
 

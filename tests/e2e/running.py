@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
 
 from demo.broker import Broker
-from monitor.client import Refused, UnixSocket, get
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds that a slow machine may take for what takes one here
@@ -197,7 +197,7 @@ class Agent:
             file.write("".join(f"{line}\n" for line in lines))
 
     def start(self, *arguments: str, before: tuple[str, ...] = ()) -> None:
-        command = [*before, sys.executable, "-m", "shipper", "run", "-c", str(self._file), *arguments]
+        command = [*before, sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(self._file), *arguments]
         with self._stderr.open("ab") as stderr:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
 
@@ -208,7 +208,7 @@ class Agent:
 
     def check_output(self) -> int:
         """Run `shipper test output`; return the exit code. What it prints is in `log`."""
-        command = [sys.executable, "-m", "shipper", "test", "output", "-c", str(self._file)]
+        command = [sys.executable, "-m", "log_shipper.shipper", "test", "output", "-c", str(self._file)]
         with self._stderr.open("ab") as stderr:
             return subprocess.run(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr, check=False).returncode
 

@@ -55,7 +55,15 @@ class SinkProcess:
         )
 
     def start(self, *options: str) -> None:
-        command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "log_shipper.spark_sink",
+            "run",
+            "-c",
+            str(self.directory / "sink.yml"),
+            *options,
+        ]
         environment = os.environ | QUICK | self.environment
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
@@ -200,7 +208,15 @@ class SinkLab(SinkProcess):
 
 
 def spark_sink(lab: SinkLab, command: str, *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = [sys.executable, "-m", "spark_sink", command, "-c", str(lab.directory / "sink.yml"), *options]
+    arguments = [
+        sys.executable,
+        "-m",
+        "log_shipper.spark_sink",
+        command,
+        "-c",
+        str(lab.directory / "sink.yml"),
+        *options,
+    ]
     return subprocess.run(arguments, capture_output=True, text=True, env=os.environ | QUICK, timeout=PATIENCE)
 
 

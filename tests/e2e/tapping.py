@@ -20,7 +20,7 @@ class Tapped:
         self._arguments = arguments
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "shipper", "tap", *self._arguments]
+        command = [sys.executable, "-m", "log_shipper.shipper", "tap", *self._arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=REPOSITORY, stdout=pipe, stderr=pipe, text=True)
         assert self.process.stderr is not None

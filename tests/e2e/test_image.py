@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from demo.broker import Broker
-from shipper.version import VERSION
+from log_shipper import VERSION
 from tests.e2e.containers import Container, Mount, Spec, built_image, skip_where_nothing_runs, unpacked
 from tests.e2e.running import Topic, await_true
 

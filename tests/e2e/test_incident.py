@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.runtime.monitor.client import UnixSocket, get
 
 from demo.broker import Broker
-from monitor.client import UnixSocket, get
 from tests.e2e.running import REPOSITORY, Agent, Topic, await_true, stopped
 from tests.promtool import Phase, expect_alerts, needs_promtool
 
@@ -64,7 +64,15 @@ class OnDuty:
         return get(self._socket, "/metrics").decode()
 
     def top(self) -> str:
-        command = [sys.executable, "-m", "shipper", "top", "--once", "-c", str(self._agent.data.parent / "shipper.yml")]
+        command = [
+            sys.executable,
+            "-m",
+            "log_shipper.shipper",
+            "top",
+            "--once",
+            "-c",
+            str(self._agent.data.parent / "shipper.yml"),
+        ]
         ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         return ended.stdout

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from demo.broker import Broker
-from shipper.version import VERSION
+from log_shipper import VERSION
 from tests.e2e.debian import Machine, System, checked, require
 from tests.e2e.running import REPOSITORY, LiveWriter, Topic, await_true, lines_of
 
@@ -85,15 +85,18 @@ def test_a_package_lists_its_components_and_nothing_of_the_machine_that_built_it
     names = {component["name"] for component in bill["components"]}
     assert bill["bomFormat"] == "CycloneDX"
     assert {"confluent-kafka", "orjson"} <= names
-    assert (bill["metadata"]["component"]["name"], bill["metadata"]["component"]["version"]) == ("log-shipper", VERSION)
+    assert (bill["metadata"]["component"]["name"], bill["metadata"]["component"]["version"]) == (
+        "kafka-log-shipper",
+        VERSION,
+    )
     checked(["dpkg-deb", "-x", str(package), str(tmp_path)])
     foreign = [str(REPOSITORY), str(package.parent), sys.prefix]
     naming = subprocess.run(
         ["grep", "-rlF", *(f"-e{path}" for path in foreign), tmp_path], capture_output=True, check=False
     )
     assert naming.stdout.decode() == ""
-    first = (tmp_path / "opt/log-shipper/bin/shipper").read_text().splitlines()[0]
-    assert first == "#!/opt/log-shipper/bin/python"
+    first = (tmp_path / "opt/kafka-log-shipper/bin/shipper").read_text().splitlines()[0]
+    assert first == "#!/opt/kafka-log-shipper/bin/python"
 
 
 def test_a_fresh_debian_installs_runs_upgrades_removes_and_purges_it(
@@ -126,11 +129,11 @@ def test_a_fresh_debian_installs_runs_upgrades_removes_and_purges_it(
     assert messages(system) == [text for _, _, text in lines_of(logs.read_bytes())], "none lost, none twice"
     assert b"output.file" in system.path(CONFIG).read_bytes(), "an upgrade keeps the configuration"
 
-    system.run("dpkg", "--remove", "log-shipper")
+    system.run("dpkg", "--remove", "kafka-log-shipper")
     left = system.files() - before
     assert {name for name in left if name.startswith(("/opt", "/usr"))} == set()
     assert {CONFIG, WRITTEN} <= left
-    system.run("dpkg", "--purge", "log-shipper")
+    system.run("dpkg", "--purge", "kafka-log-shipper")
     assert system.files() == before
     assert "shipper" not in system.path("/etc/passwd").read_text()
 
@@ -174,6 +177,8 @@ def test_systemd_starts_reloads_restarts_and_watches_it(
         assert machine.show(UNIT, "MainPID") not in (before, "0"), "the new release runs"
     topic.expect(logs / "app.log")
 
-    machine.run("dpkg", "--purge", "log-shipper")
+    machine.run("dpkg", "--purge", "kafka-log-shipper")
     assert machine.show(UNIT, "LoadState") == "not-found"
-    assert not any(system.path(name).exists() for name in ("/var/lib/shipper", "/etc/shipper", "/opt/log-shipper"))
+    assert not any(
+        system.path(name).exists() for name in ("/var/lib/shipper", "/etc/shipper", "/opt/kafka-log-shipper")
+    )

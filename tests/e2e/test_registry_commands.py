@@ -38,7 +38,7 @@ class Host:
 
     def _arguments(self, *arguments: str) -> list[str]:
         options = ["-c", str(self.root / "shipper.yml"), "--path.data", str(self.root / "data")]
-        return [sys.executable, "-m", "shipper", *arguments, *options]
+        return [sys.executable, "-m", "log_shipper.shipper", *arguments, *options]
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

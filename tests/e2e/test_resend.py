@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # public, but imported there without `as`
+from log_shipper.shipper.letter_box import LetterBox
 
 from demo.broker import Broker
-from shipper.letter_box import LetterBox
 from tests.e2e.rights import forbidden
 from tests.e2e.running import PATIENCE, REPOSITORY, Topic, await_true, frozen, unless_kafka_lost_an_end
 from tests.e2e.test_shipper_topics import TopicsAgent
@@ -47,7 +47,17 @@ def make_letters(agent: TopicsAgent, number: int) -> list[str]:
 def resend(agent: TopicsAgent, *arguments: str, before: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
     """The process is killed at the end, if it is still there."""
     config = agent.data.parent / "shipper.yml"
-    command = [*before, sys.executable, "-m", "shipper", "dead-letter", "resend", *arguments, "-c", str(config)]
+    command = [
+        *before,
+        sys.executable,
+        "-m",
+        "log_shipper.shipper",
+        "dead-letter",
+        "resend",
+        *arguments,
+        "-c",
+        str(config),
+    ]
     with subprocess.Popen(
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -14,7 +14,7 @@ PROGRAM = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored by what a shell runs in the background
 sys.modules.update(pyspark=None, py4j=None, delta=None)
-from spark_sink.__main__ import main
+from log_shipper.spark_sink.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
 PATIENCE = 60

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+from log_shipper.config.kafka.security import SaslConfig
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.kafka import client, failures, start, topics
+from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.kafka.client import ClientOptions
+from log_shipper.spark_sink.kafka.group import MonitoringGroup
+from log_shipper.spark_sink.kafka.offsets import Partition
 
-from config.kafka.security import SaslConfig
-from config.kafka.tls import SslConfig
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
-from config.text.secrets import Secret
 from demo.broker import Broker
-from spark_sink.errors import Refused, SinkError
-from spark_sink.kafka import client, failures, start, topics
-from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.client import ClientOptions
-from spark_sink.kafka.group import MonitoringGroup
-from spark_sink.kafka.offsets import Partition
 from tests.e2e.running import PATIENCE
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send

@@ -23,7 +23,15 @@ pytestmark = [
 
 
 def start_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spark_sink", "repair", "-c", str(lab.directory / "sink.yml"), "--from-kafka"]
+    command = [
+        sys.executable,
+        "-m",
+        "log_shipper.spark_sink",
+        "repair",
+        "-c",
+        str(lab.directory / "sink.yml"),
+        "--from-kafka",
+    ]
     environment = os.environ | QUICK
     return subprocess.Popen(
         [*command, *options], stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True

@@ -99,7 +99,15 @@ def test_it_starts_by_itself_after_a_power_cut(lab: SinkLab) -> None:
 @pytest.mark.slow("three JVMs at once; maintenance/test_maintain.py runs beside a stream, too")
 def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     options = ["-E", "maintenance.optimize.closed_after=0", "-E", "maintenance.vacuum.mode=full"]
-    command = [sys.executable, "-m", "spark_sink", "maintain", "-c", str(lab.directory / "sink.yml"), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "log_shipper.spark_sink",
+        "maintain",
+        "-c",
+        str(lab.directory / "sink.yml"),
+        *options,
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | QUICK) as maintaining:
         while maintaining.poll() is None:
             lab.send_lines(50)

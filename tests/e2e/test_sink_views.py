@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
+from log_shipper.config.sink.views import ViewConfig, ViewTriggerConfig
 from pyspark.sql import SparkSession
 
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
-from config.sink.views import ViewConfig, ViewTriggerConfig
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE
 from tests.java import QUICK
@@ -128,8 +128,8 @@ def test_views_that_are_killed_at_random_have_each_row_once(views: Killed, seed:
 
 
 def main(directory: Path, available_now: bool) -> None:
-    from spark_sink.platform.session import open_session
-    from spark_sink.views.views import Views
+    from log_shipper.spark_sink.platform.session import open_session
+    from log_shipper.spark_sink.views.views import Views
 
     config = configuration(directory)
     views = Views(open_session(config), config)

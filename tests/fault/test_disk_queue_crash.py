@@ -11,10 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from xxhash import xxh3_64_intdigest
-
-from shipper.errors import StartError
-from shipper.pipeline.disk_queue.frames import (
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.pipeline.disk_queue.frames import (
     HEADER_SIZE,
     MAGIC,
     PLAIN,
@@ -22,9 +20,11 @@ from shipper.pipeline.disk_queue.frames import (
     Frame,
     Payload,
 )
-from shipper.pipeline.disk_queue.options import Progress
-from shipper.pipeline.disk_queue.segments import LoadedSegments, load
-from shipper.pipeline.disk_queue.store import SegmentStore
+from log_shipper.shipper.pipeline.disk_queue.options import Progress
+from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, load
+from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
+from xxhash import xxh3_64_intdigest
+
 from tests.crashing_files import Crash, CrashingFiles
 from tests.model.seeds import for_each_seed
 

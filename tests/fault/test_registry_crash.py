@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from log_shipper.registry.errors import RegistryCorrupt
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store, read
 
-from registry.errors import RegistryCorrupt
-from registry.files import DiskFiles
-from registry.state import FileState
-from registry.store import Store, read
 from tests.crashing_files import Crash, CrashingFiles
 
 HERE = Path("/registry")
@@ -321,9 +321,9 @@ def test_a_damaged_group_before_a_torn_tail_is_an_error() -> None:
 WRITER = """
 import sys, itertools
 from pathlib import Path
-from registry.files import DiskFiles
-from registry.state import FileState
-from registry.store import Store
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
 store = Store.open(Path(sys.argv[1]), DiskFiles(), checkpoint_after=5)
 for position in itertools.count(1):
     store.append([FileState("a", "/a", 1, 2, position=position), FileState("b", "/b", 1, 3, position=position)])
@@ -365,9 +365,9 @@ def test_reading_while_a_writer_appends_and_folds_always_shows_a_state_that_was_
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from registry.files import DiskFiles
-from registry.state import FileState
-from registry.store import Store
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
 store = Store.open(Path(sys.argv[1]), DiskFiles())
 store.append([FileState("a", "/a", 1, 2, position=1)])
 resource.setrlimit(resource.RLIMIT_FSIZE, (700, resource.RLIM_INFINITY))

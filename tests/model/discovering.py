@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.app import Environment, build
+from log_shipper.shipper.autodiscover.composition import Autodiscover, ProviderContext
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.discoveries import Discoveries
+from log_shipper.shipper.source.feeds.feeds import Feeds
+from log_shipper.shipper.source.layers import Crawlers
+from log_shipper.shipper.wake import Wake
 
-from config.shipper.model import ShipperConfig
-from config.yaml.load import load
-from shipper.app import Environment, build
-from shipper.autodiscover.composition import Autodiscover, ProviderContext
-from shipper.autodiscover.containers import Container
-from shipper.autodiscover.discoveries import Discoveries
-from shipper.source.feeds.feeds import Feeds
-from shipper.source.layers import Crawlers
-from shipper.wake import Wake
 from tests.lab import Lab
 
 

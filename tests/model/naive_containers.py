@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from shipper.event import TRUNCATED
+from log_shipper.shipper.event import TRUNCATED
 
 CRI = re.compile(r"(\S+) (stdout|stderr) ([FP])(?::\S*)? (.*)", re.DOTALL)
 # Times are written in one form here; that the forms are read right is the matter of test_times.py.

@@ -3,8 +3,9 @@ byte, line by line."""
 
 from dataclasses import dataclass
 
-from config.text.encodings import LineTerminator
-from shipper.event import TRUNCATED
+from log_shipper.config.text.encodings import LineTerminator
+from log_shipper.shipper.event import TRUNCATED
+
 from tests.model.naive_reader import Message
 
 TERMINATORS: dict[LineTerminator, str] = {

@@ -3,8 +3,9 @@
 import random
 from collections.abc import Callable, Iterator
 
-from shipper.event import Messages
-from shipper.reader.base import Reader
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.reader.base import Reader
+
 from tests.short_reads import LogOnDisk
 
 

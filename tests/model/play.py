@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from config.shipper.model import FileIdentityConfig
-from config.shipper.read_until_eof import ReadUntilEofConfig
-from registry.load import read
+from log_shipper.config.shipper.model import FileIdentityConfig
+from log_shipper.config.shipper.read_until_eof import ReadUntilEofConfig
+from log_shipper.registry.load import read
+
 from tests.lab import CHECK_INTERVAL
 from tests.model.disk import HEADER
 from tests.model.equal_disk import EqualDisk
@@ -36,7 +37,7 @@ class Warnings(logging.Handler):
 
 @contextmanager
 def collected_warnings() -> Iterator[Warnings]:
-    warnings, logger = Warnings(), logging.getLogger("shipper")
+    warnings, logger = Warnings(), logging.getLogger("log_shipper.shipper")
     logger.addHandler(warnings)
     try:
         yield warnings

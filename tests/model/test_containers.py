@@ -4,19 +4,20 @@ import json
 import random
 from typing import Any
 
-from config.shipper.ndjson import NdjsonConfig
-from config.shipper.parsers import ContainerConfig
-from shipper.event import Messages
-from shipper.metrics import Metrics
-from shipper.reader import chain
-from shipper.reader.base import Reader
-from shipper.reader.container import ContainerReader, longest_line
-from shipper.reader.line import LineReader
-from shipper.reader.log_file import LogFile
-from shipper.reader.multiline import MultilineReader
-from shipper.reader.multiline_open import Limits
-from shipper.reader.multiline_rules import after
-from shipper.reader.select import NotEmptyReader
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.container import ContainerReader, longest_line
+from log_shipper.shipper.reader.line import LineReader
+from log_shipper.shipper.reader.log_file import LogFile
+from log_shipper.shipper.reader.multiline import MultilineReader
+from log_shipper.shipper.reader.multiline_open import Limits
+from log_shipper.shipper.reader.multiline_rules import after
+from log_shipper.shipper.reader.select import NotEmptyReader
+
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_containers import flag, read_naively

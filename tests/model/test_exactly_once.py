@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from log_shipper.config.shipper.model import DeleteConfig, ShipperConfig
+from log_shipper.config.shipper.queues import DiskQueueConfig
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.event import Topics
+from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import RecordMaker
+from log_shipper.shipper.output.positions_topic import Owner
+from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
+from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transactional_id import TransactionalId
+from log_shipper.shipper.output_context import OutputContext
 
-from config.shipper.model import DeleteConfig, ShipperConfig
-from config.shipper.queues import DiskQueueConfig
-from shipper.backoff import Backoff
-from shipper.event import Topics
-from shipper.output.encode import Encoder
-from shipper.output.kafka import KafkaContext
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import RecordMaker
-from shipper.output.positions_topic import Owner
-from shipper.output.transaction_context import Limits, TransactionContext
-from shipper.output.transactional import TransactionalOutput
-from shipper.output.transactional_id import TransactionalId
-from shipper.output_context import OutputContext
 from tests.builders import multiline
 from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
 from tests.lab import CLOSE_INACTIVE, Lab

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from log_shipper.config.shipper.feeds.kafka import RebalanceConfig
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.parsers import ContainerConfig, ParserConfig
+from log_shipper.shipper.event import Batch, together
+from log_shipper.shipper.source.feeds.kafka.feed import group_offset
+from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
+from log_shipper.shipper.source.feeds.kafka.starts import Start
+from log_shipper.shipper.source.reading.staging import Staging
 
-from config.shipper.feeds.kafka import RebalanceConfig
-from config.shipper.multiline import MultilineConfig
-from config.shipper.parsers import ContainerConfig, ParserConfig
-from shipper.event import Batch, together
-from shipper.source.feeds.kafka.feed import group_offset
-from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
-from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.starts import Start
-from shipper.source.reading.staging import Staging
 from tests.fakes import ManualClock
 from tests.member_desk import Desk
 from tests.memory_topics import FakeConsumer, MemoryTopics

@@ -3,7 +3,8 @@
 import random
 from collections.abc import Callable
 
-from shipper.pipeline.acks import Ledger
+from log_shipper.shipper.pipeline.acks import Ledger
+
 from tests.model.seeds import for_each_seed
 
 

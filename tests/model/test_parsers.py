@@ -6,13 +6,14 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from config.shipper.model import InputConfig, ParserConfig
-from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.shipper.parsers import ContainerConfig, SyslogConfig
-from shipper.event import Doc, Messages
-from shipper.metrics import Metrics
-from shipper.reader import chain
-from shipper.reader.base import Reader
+from log_shipper.config.shipper.model import InputConfig, ParserConfig
+from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig, SyslogConfig
+from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.base import Reader
+
 from tests.builders import input_config, multiline, source
 from tests.fakes import ManualClock
 from tests.model.piecemeal import GrowingFile, drain, random_sizes

@@ -2,8 +2,9 @@
 
 import random
 
-from shipper.event import EVENT_OVERHEAD, Batch
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.event import EVENT_OVERHEAD, Batch
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+
 from tests.builders import batch
 from tests.model.seeds import for_each_seed
 

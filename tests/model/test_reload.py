@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from config.shipper.model import (
+from log_shipper.config.shipper.model import (
     CloseConfig,
     InputConfig,
     ProspectorConfig,
@@ -16,9 +15,10 @@ from config.shipper.model import (
     ReaderCloseConfig,
     ScannerConfig,
 )
-from config.shipper.queues import MemQueue
-from config.yaml.errors import ConfigError, Problem
-from shipper.errors import StartError
+from log_shipper.config.shipper.queues import MemQueue
+from log_shipper.config.yaml.errors import ConfigError, Problem
+from log_shipper.shipper.errors import StartError
+
 from tests.builders import multiline
 from tests.model.reloading import ReloadingLab
 
@@ -37,11 +37,11 @@ class ReloadLog:
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         self._caplog = caplog
-        caplog.set_level(logging.INFO, "shipper.reload")
+        caplog.set_level(logging.INFO, "log_shipper.shipper.reload")
 
     @property
     def messages(self) -> list[str]:
-        return [record.getMessage() for record in self._caplog.records if record.name == "shipper.reload"]
+        return [record.getMessage() for record in self._caplog.records if record.name == "log_shipper.shipper.reload"]
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import json
 import os
 from pathlib import Path
 
-from config.shipper.model import DeleteConfig
-from registry.load import read
+from log_shipper.config.shipper.model import DeleteConfig
+from log_shipper.registry.load import read
+
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, READ_INTERVAL, Lab
 

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from config.shipper.processors.dns import DnsConfig
-from shipper.event import Batch, Growth, Source
-from shipper.metrics import Metrics
-from shipper.pipeline.acks import Ledger
-from shipper.pipeline.pieces import PIECE_BYTES
-from shipper.pipeline.processing import Processing
-from shipper.pipeline.queue import MemoryQueue
-from shipper.processor.base import ProcessorContext
-from shipper.processor.caches import Caches
-from shipper.processor.events import Events
-from shipper.processor.metadata.resolver import Answer
-from shipper.processor.waiting import AsyncStep, WaitingChain
+from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.event import Batch, Growth, Source
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
+from log_shipper.shipper.pipeline.processing import Processing
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.metadata.resolver import Answer
+from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
+
 from tests.builders import AGENT, messages, source
 from tests.fakes import ManualClock
 from tests.model.seeds import for_each_seed

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
-from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.shipper.parsers import ContainerConfig, ContainerStream, SyslogConfig
-from config.text.encodings import LineTerminator
-from shipper.event import Messages
-from shipper.metrics import Metrics
-from shipper.reader import chain
-from shipper.reader.base import Reader
+from log_shipper.config.shipper.model import InputConfig, MultilineConfig, ParserConfig
+from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig, ContainerStream, SyslogConfig
+from log_shipper.config.text.encodings import LineTerminator
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.base import Reader
+
 from tests.builders import input_config, source
 from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect

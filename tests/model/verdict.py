@@ -8,8 +8,9 @@ one file id, and one file id one life.
 import json
 from collections.abc import Iterator
 
-from registry.load import read
-from shipper.event import Batch
+from log_shipper.registry.load import read
+from log_shipper.shipper.event import Batch
+
 from tests.arrivals import Arrived
 from tests.lab import Lab
 from tests.model.coverage import Coverage, Received

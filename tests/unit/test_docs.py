@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from config.shipper.model import ShipperConfig
-from config.sink.model import SinkConfig
-from config.yaml.load import load
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from shipper import cli
-from spark_sink.__main__ import whole_parser
+from log_shipper.shipper import cli
+from log_shipper.spark_sink.__main__ import whole_parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 PROGRAMS: dict[str, Callable[[list[str]], object]] = {
@@ -25,7 +24,7 @@ def command_lines(text: str) -> Iterator[str]:
     blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
     inline = re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     for line in [line for block in blocks for line in block.splitlines()] + inline:
-        command = re.split(r"[#|<>]|; ", " ".join(line.split()).removeprefix("/opt/log-shipper/bin/"))[0].strip()
+        command = re.split(r"[#|<>]|; ", " ".join(line.split()).removeprefix("/opt/kafka-log-shipper/bin/"))[0].strip()
         if re.match(r"(shipper|spark-sink) [a-z]", command) and command not in NAMES:
             yield command
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from config.shipper.input_ids import derived_id, own_id
-from config.shipper.inputs import MESSAGE_LIMIT, EveryInput, InputConfig
-from config.shipper.parsers import ParserConfig
-from config.text.units import Size
+from log_shipper.config.shipper.input_ids import derived_id, own_id
+from log_shipper.config.shipper.inputs import MESSAGE_LIMIT, EveryInput, InputConfig
+from log_shipper.config.shipper.parsers import ParserConfig
+from log_shipper.config.text.units import Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.shipper import filebeat
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.server_ssl import ServerSslConfig
-from config.text.checks import Finding, not_blank
-from config.text.secrets import Secret
-from config.text.units import Duration, Size
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.server_ssl import ServerSslConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import Duration, Size
 
 MIB = 1024**2
 JSON_TYPES = ("application/json", "application/x-ndjson")

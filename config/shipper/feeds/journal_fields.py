@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from config.text.checks import Finding
+from log_shipper.config.text.checks import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import ClassVar, Literal
 
-from config.shipper import filebeat
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.feeds.journal_fields import check_match, journal_match
-from config.shipper.parsers import PARSERS, ParserConfig
-from config.text.checks import Finding, not_blank
-from config.text.units import Ago
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.feeds.journal_fields import check_match, journal_match
+from log_shipper.config.shipper.parsers import PARSERS, ParserConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Ago
 
 Transport = Literal["audit", "driver", "syslog", "journal", "stdout", "kernel"]
 Seek = Literal["head", "tail", "since", "cursor"]

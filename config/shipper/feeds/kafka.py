@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
-from config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
-from config.kafka.tls import SslConfig
-from config.shipper import filebeat
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.inputs import PublisherPipelineConfig
-from config.shipper.kafka import NOT_A_TOPIC, is_topic, version_number
-from config.shipper.parsers import PARSERS, ParserConfig
-from config.text.checks import Finding, addresses, not_blank
-from config.text.secrets import Secret
-from config.text.units import Duration, Size
+from log_shipper.config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.inputs import PublisherPipelineConfig
+from log_shipper.config.shipper.kafka import NOT_A_TOPIC, is_topic, version_number
+from log_shipper.config.shipper.parsers import PARSERS, ParserConfig
+from log_shipper.config.text.checks import Finding, addresses, not_blank
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import Duration, Size
 
 _DECIDED = "would lose or repeat records; the shipper commits what is delivered: remove it"
 # Settings of librdkafka on which guarantees rest, or that are another name of an option.

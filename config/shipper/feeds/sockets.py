@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
-from config.shipper import filebeat
-from config.shipper.feeds.base import FeedConfig
-from config.shipper.parsers import ParserConfig, SyslogConfig, SyslogFormat
-from config.shipper.server_ssl import ServerSslConfig
-from config.text.checks import Finding, file_mode, not_blank, not_empty
-from config.text.timezones import LOCAL, Timezone
-from config.text.units import Duration, Size
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.config.shipper.parsers import ParserConfig, SyslogConfig, SyslogFormat
+from log_shipper.config.shipper.server_ssl import ServerSslConfig
+from log_shipper.config.text.checks import Finding, file_mode, not_blank, not_empty
+from log_shipper.config.text.timezones import LOCAL, Timezone
+from log_shipper.config.text.units import Duration, Size
 
 Framing = Literal["delimiter", "rfc6587"]
 KIB, MIB = 1024, 1024**2

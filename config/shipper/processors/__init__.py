@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.shipper import filebeat
-from config.shipper.conditions import ConditionConfig
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding
-from config.yaml.deferred import Deferred
-from config.yaml.schema import NamedItems
+from log_shipper.config.shipper import filebeat
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.yaml.deferred import Deferred
+from log_shipper.config.yaml.schema import NamedItems
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 

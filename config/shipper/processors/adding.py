@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.shipper.codec import format_string
-from config.shipper.conditions import flat, network_faults
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig
-from config.text.checks import Finding, not_blank, without_blanks
+from log_shipper.config.shipper.codec import format_string
+from log_shipper.config.shipper.conditions import flat, network_faults
+from log_shipper.config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig
+from log_shipper.config.text.checks import Finding, not_blank, without_blanks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from config.shipper.conditions import ConditionConfig
-from config.text.checks import Finding
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.text.checks import Finding
 
 # The sink recognises duplicates by these: no processor can change them.
 PROTECTED_FIELDS = ("log.offset", "log.length", "log.file.id")

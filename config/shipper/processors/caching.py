@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration, Size
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration, Size
 
 _KEY: dict[str, Any] = {"check": not_blank, "doc": "The field with the key, which is a text."}
 

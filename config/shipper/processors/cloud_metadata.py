@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding, addresses
-from config.text.units import Duration
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding, addresses
+from log_shipper.config.text.units import Duration
 
 # Filebeat's names -> the service that is asked. A cloud of Huawei is one of OpenStack, and cannot be distinguished.
 SERVICES = {

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
-from config.text.checks import Finding, not_blank, without_blanks
-from config.text.timezones import Timezone
-from config.text.units import Size
+from log_shipper.config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
+from log_shipper.config.text.checks import Finding, not_blank, without_blanks
+from log_shipper.config.text.timezones import Timezone
+from log_shipper.config.text.units import Size
 
 MOST_XML_NODES = 100_000  # elements and attributes of one document
 

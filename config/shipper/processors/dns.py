@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding
-from config.text.units import Duration
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import Duration
 
 _KINDS = {"a": "A", "aaaa": "AAAA", "ptr": "PTR", "reverse": "PTR", "txt": "TXT"}
 

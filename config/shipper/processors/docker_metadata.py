@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.shipper.docker import DEFAULT_HOST, HOST, SSL, DockerTlsConfig, check_access
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration
+from log_shipper.config.shipper.docker import DEFAULT_HOST, HOST, SSL, DockerTlsConfig, check_access
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration
 
 _STARTS_WITHOUT = "the agent starts without Docker, and asks it again; the first events of a container wait up to 1 s"
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding, not_blank
-from config.text.patterns import Pattern
-from config.text.units import Duration, parse_duration
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration, parse_duration
 
 _LOCATION = re.compile(r"\s*-?\d+(\.\d+)?\s*,\s*-?\d+(\.\d+)?\s*")
 

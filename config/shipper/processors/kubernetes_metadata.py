@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.shipper.kubernetes import AddResourceMetadataConfig, KubeClientOptions, LabelsConfig
-from config.shipper.processors.base import ProcessorConfig
-from config.text.checks import Finding, not_blank
-from config.text.units import Duration, Wait
-from config.yaml.schema import NamedItems
+from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, KubeClientOptions, LabelsConfig
+from log_shipper.config.shipper.processors.base import ProcessorConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration, Wait
+from log_shipper.config.yaml.schema import NamedItems
 
 _NO_INDEXERS = "a pod is found by its uid, its name and the ids of its containers, whichever of them a path has"
 _WATCHED = "what changes is watched: no list is repeated from time to time"

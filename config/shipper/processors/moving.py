@@ -5,9 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig, protected
-from config.text.checks import Finding, not_blank, not_empty, without_blanks
-from config.text.patterns import parse_pattern
+from log_shipper.config.shipper.processors.base import (
+    FAIL_ON_ERROR,
+    IGNORE_MISSING,
+    PROTECTED_FIELDS,
+    ProcessorConfig,
+    protected,
+)
+from log_shipper.config.text.checks import Finding, not_blank, not_empty, without_blanks
+from log_shipper.config.text.patterns import parse_pattern
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 

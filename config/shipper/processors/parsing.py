@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.shipper.parsers import SyslogFormat
-from config.shipper.processors.base import IGNORE_MISSING, ProcessorConfig
-from config.shipper.processors.secrets import DEFAULT, PATTERNS, parse_secret
-from config.text.checks import Finding, not_blank, not_empty, without_blanks
-from config.text.grok import parse_expression
-from config.text.layouts import is_layout, time_reader
-from config.text.timezones import LOCAL, Timezone, zone_of
-from config.text.tokenizer import parse_tokenizer
+from log_shipper.config.shipper.parsers import SyslogFormat
+from log_shipper.config.shipper.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.config.shipper.processors.secrets import DEFAULT, PATTERNS, parse_secret
+from log_shipper.config.text.checks import Finding, not_blank, not_empty, without_blanks
+from log_shipper.config.text.grok import parse_expression
+from log_shipper.config.text.layouts import is_layout, time_reader
+from log_shipper.config.text.timezones import LOCAL, Timezone, zone_of
+from log_shipper.config.text.tokenizer import parse_tokenizer
 
 _ZONE = "The time zone of times without one: a name, an offset such as +02:00, or Local."
 _NO_LAYOUT = (

@@ -5,7 +5,7 @@ part of a text is scanned again for the next match. Digits that look like a card
 checksums afterwards (shipper/processor/parsing/checksums.py).
 """
 
-from config.text.patterns import parse_pattern
+from log_shipper.config.text.patterns import parse_pattern
 
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _SIGN_IN = r"[A-Za-z0-9_.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.shipper.conditions import flat
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
-from config.text.checks import Finding, not_blank, not_empty
-from config.text.patterns import Pattern
-from config.text.units import Size
+from log_shipper.config.shipper.conditions import flat
+from log_shipper.config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
+from log_shipper.config.text.checks import Finding, not_blank, not_empty
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,15 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from shipper.event import Batch
-from shipper.pipeline.disk_queue.content import Decoder, expanded
-from shipper.pipeline.disk_queue.entry import Entry
-from shipper.pipeline.disk_queue.files import SegmentFiles
-from shipper.pipeline.disk_queue.frames import Damage, Frame, FrameScan
-from shipper.pipeline.disk_queue.lost import Gaps, Lost
-from shipper.pipeline.disk_queue.segment import Segment
-from shipper.pipeline.disk_queue.segments import Waiting
-from shipper.pipeline.disk_queue.store import SegmentStore
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.pipeline.disk_queue.content import Decoder, expanded
+from log_shipper.shipper.pipeline.disk_queue.entry import Entry
+from log_shipper.shipper.pipeline.disk_queue.files import SegmentFiles
+from log_shipper.shipper.pipeline.disk_queue.frames import Damage, Frame, FrameScan
+from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
+from log_shipper.shipper.pipeline.disk_queue.segment import Segment
+from log_shipper.shipper.pipeline.disk_queue.segments import Waiting
+from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
 
 logger = logging.getLogger(__name__)
 

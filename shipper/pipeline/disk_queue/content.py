@@ -17,10 +17,9 @@ from typing import Any
 
 import orjson
 import zstandard
-
-from shipper.event import DELETED, Batch, Constants, Doc, Messages, Source
-from shipper.pipeline.disk_queue.frames import PLAIN, ZSTD
-from shipper.text import dumps, text_of
+from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, Source
+from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, ZSTD
+from log_shipper.shipper.text import dumps, text_of
 
 LEVEL = 1
 _SIZE = struct.Struct("<Q")

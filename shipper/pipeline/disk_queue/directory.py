@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from durable.disk import make_directory, open_plain, read_file, replace_file
-from durable.errors import Misplaced
-from durable.locking import FileInUse, lock_exclusively
-from shipper.errors import StartError
+from log_shipper.runtime.disk import make_directory, open_plain, read_file, replace_file
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.runtime.locking import FileInUse, lock_exclusively
+from log_shipper.shipper.errors import StartError
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shipper.event import Batch
-from shipper.pipeline.disk_queue.store import Place
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.pipeline.disk_queue.store import Place
+from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 
 @dataclass(slots=True, eq=False)

@@ -1,9 +1,9 @@
 """What the monitor shows of the queue on disk."""
 
-from shipper.metrics import DiskQueueFigures
-from shipper.pipeline.disk_queue.backlog import Backlog
-from shipper.pipeline.disk_queue.watermarks import HIGH, OK
-from shipper.pipeline.disk_queue.writer import SegmentWriter
+from log_shipper.shipper.metrics import DiskQueueFigures
+from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
+from log_shipper.shipper.pipeline.disk_queue.watermarks import HIGH, OK
+from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter
 
 
 def figures_of(writer: SegmentWriter, backlog: Backlog) -> DiskQueueFigures:

@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
-from durable.disk import DiskFile, File, fsync_directory, make_directory, open_plain
+from log_shipper.runtime.disk import DiskFile, File, fsync_directory, make_directory, open_plain
 
 FILE_MODE = 0o600
 

@@ -6,8 +6,8 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from shipper.pipeline.disk_queue.frames import Damage, Frame
-from shipper.pipeline.disk_queue.segment import Segment
+from log_shipper.shipper.pipeline.disk_queue.frames import Damage, Frame
+from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 
 logger = logging.getLogger(__name__)
 

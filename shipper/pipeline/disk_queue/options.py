@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from shipper.pipeline.acks import Stage
+from log_shipper.shipper.pipeline.acks import Stage
 
 
 class Ticket(Protocol):

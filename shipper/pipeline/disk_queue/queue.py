@@ -22,19 +22,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from logs.throttle import Throttle
-from shipper.clock import Clock
-from shipper.event import Batch, Source
-from shipper.metrics import DiskQueueFigures
-from shipper.pipeline.acks import Ledger
-from shipper.pipeline.disk_queue.backlog import Backlog
-from shipper.pipeline.disk_queue.entry import Entry, KeptBack
-from shipper.pipeline.disk_queue.figures import figures_of
-from shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions, Ticket
-from shipper.pipeline.disk_queue.repeats import Repeats
-from shipper.pipeline.disk_queue.writer import SegmentWriter
-from shipper.pipeline.disk_queue.written_events import WrittenEvents
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.metrics import DiskQueueFigures
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
+from log_shipper.shipper.pipeline.disk_queue.entry import Entry, KeptBack
+from log_shipper.shipper.pipeline.disk_queue.figures import figures_of
+from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions, Ticket
+from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
+from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter
+from log_shipper.shipper.pipeline.disk_queue.written_events import WrittenEvents
+from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
 

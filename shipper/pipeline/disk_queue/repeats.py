@@ -11,7 +11,7 @@ registry too (`text`), until the file's own entry is as far.
 import json
 from collections.abc import Callable
 
-from shipper.event import Batch
+from log_shipper.shipper.event import Batch
 
 
 class Repeats:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from shipper.pipeline.disk_queue.frames import HEADER_SIZE
+from log_shipper.shipper.pipeline.disk_queue.frames import HEADER_SIZE
 
 
 @dataclass(slots=True, eq=False)

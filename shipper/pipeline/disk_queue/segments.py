@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from shipper.errors import StartError
-from shipper.pipeline.disk_queue.files import SegmentFiles, fsync_file
-from shipper.pipeline.disk_queue.frames import (
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.pipeline.disk_queue.files import SegmentFiles, fsync_file
+from log_shipper.shipper.pipeline.disk_queue.frames import (
     HEADER_SIZE,
     Damage,
     DamagedHeader,
@@ -20,9 +20,9 @@ from shipper.pipeline.disk_queue.frames import (
     FrameScan,
     read_header,
 )
-from shipper.pipeline.disk_queue.lost import Gaps, Lost
-from shipper.pipeline.disk_queue.options import Progress
-from shipper.pipeline.disk_queue.segment import Segment
+from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
+from log_shipper.shipper.pipeline.disk_queue.options import Progress
+from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 
 logger = logging.getLogger(__name__)
 

@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from durable.disk import File, write_all
-from durable.errors import Misplaced
-from monitor.histogram import Histogram
-from shipper.pipeline.disk_queue.files import SegmentFiles, remove_quietly
-from shipper.pipeline.disk_queue.frames import Payload, SegmentHeader
-from shipper.pipeline.disk_queue.segment import Segment
+from log_shipper.runtime.disk import File, write_all
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.runtime.monitor.histogram import Histogram
+from log_shipper.shipper.pipeline.disk_queue.files import SegmentFiles, remove_quietly
+from log_shipper.shipper.pipeline.disk_queue.frames import Payload, SegmentHeader
+from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 
 FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 

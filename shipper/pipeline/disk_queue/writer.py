@@ -14,15 +14,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from durable.errors import Misplaced, advice_for
-from logs.folding import END
-from logs.throttle import Throttle
-from shipper.backoff import Backoff
-from shipper.pipeline.disk_queue.content import Compression, encoded
-from shipper.pipeline.disk_queue.entry import Entry
-from shipper.pipeline.disk_queue.frames import HEADER_SIZE, Payload
-from shipper.pipeline.disk_queue.store import SegmentStore
-from shipper.pipeline.disk_queue.watermarks import Watermarks
+from log_shipper.runtime.disk_errors import Misplaced, advice_for
+from log_shipper.runtime.logs.folding import END
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.pipeline.disk_queue.content import Compression, encoded
+from log_shipper.shipper.pipeline.disk_queue.entry import Entry
+from log_shipper.shipper.pipeline.disk_queue.frames import HEADER_SIZE, Payload
+from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
+from log_shipper.shipper.pipeline.disk_queue.watermarks import Watermarks
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from shipper.pipeline.disk_queue.options import Progress
+from log_shipper.shipper.pipeline.disk_queue.options import Progress
 
 
 class WrittenEvents:

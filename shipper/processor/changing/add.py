@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from config.shipper.processors.adding import (
+from log_shipper.config.shipper.processors.adding import (
     AddFieldsConfig,
     AddFormattedIndexConfig,
     AddIdConfig,
@@ -15,12 +15,12 @@ from config.shipper.processors.adding import (
     AddTagsConfig,
     NowConfig,
 )
-from shipper.clock import Clock
-from shipper.json_fields import copied
-from shipper.processor.events import Event, Events, all_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
-from shipper.processor.formatting import Formatter, NoText
-from shipper.record import timestamp
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.events import Event, Events, all_of
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
+from log_shipper.shipper.processor.formatting import Formatter, NoText
+from log_shipper.shipper.record import timestamp
 
 _TIMEZONE = ("event", "timezone")
 _RAW_INDEX = ("@metadata", "raw_index")

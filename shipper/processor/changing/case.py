@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from config.shipper.processors.values import CaseConfig, LowercaseConfig, UppercaseConfig
-from shipper.json_fields import copied
-from shipper.processor.changing.values import on_text
-from shipper.processor.events import Event
-from shipper.processor.field_by_field import FieldByField, Step
-from shipper.processor.fields import Path, ProcessorError, dotted, path_of
+from log_shipper.config.shipper.processors.values import CaseConfig, LowercaseConfig, UppercaseConfig
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.changing.values import on_text
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import FieldByField, Step
+from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, path_of
 
 Change = Callable[[str], str]
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
-from config.text.patterns import searcher
-from shipper.json_fields import copied
-from shipper.processor.events import Event, Events, all_of
-from shipper.processor.fields import MISSING, Path, dotted, find, path_of, roots, store
+from log_shipper.config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
+from log_shipper.config.text.patterns import searcher
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.events import Event, Events, all_of
+from log_shipper.shipper.processor.fields import MISSING, Path, dotted, find, path_of, roots, store
 
 _STAYING = frozenset({"@timestamp", "type"})
 _METADATA = "@metadata"

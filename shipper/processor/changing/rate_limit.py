@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from config.shipper.processors.moving import RateLimitConfig, parse_rate
-from shipper.clock import Clock
-from shipper.processor.events import Events
-from shipper.processor.fields import MISSING, path_of, roots
+from log_shipper.config.shipper.processors.moving import RateLimitConfig, parse_rate
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 
 Key = tuple[str, ...]
 

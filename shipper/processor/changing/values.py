@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_plus
 
-from config.shipper.conditions import flat
-from config.shipper.processors.adding import AppendConfig
-from config.shipper.processors.values import (
+from log_shipper.config.shipper.conditions import flat
+from log_shipper.config.shipper.processors.adding import AppendConfig
+from log_shipper.config.shipper.processors.values import (
     ConversionConfig,
     ConvertConfig,
     ExtractArrayConfig,
@@ -17,13 +17,13 @@ from config.shipper.processors.values import (
     UrldecodeConfig,
     UrlFieldConfig,
 )
-from config.text.patterns import finder, group_names
-from shipper.event import TRUNCATED
-from shipper.json_fields import copied
-from shipper.processor.conversions import CONVERSIONS
-from shipper.processor.events import Event
-from shipper.processor.field_by_field import FieldByField, Step, value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
+from log_shipper.config.text.patterns import finder, group_names
+from log_shipper.shipper.event import TRUNCATED
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.conversions import CONVERSIONS
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
 # $name or ${name}: a name is as long as possible, so $1x is the group "1x", which does not exist.
 _GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from shipper.event import Doc
-from shipper.json_fields import settle
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, ProcessorError
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import settle
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError
 
 
 def merge_at_root(event: Event, fields: Doc, *, overwrite: bool) -> list[str]:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from config.shipper.processors.caching import CacheConfig, CacheDeleteConfig, CacheGetConfig, CachePutConfig
-from shipper.processor.base import EventProcessor, ProcessorContext
-from shipper.processor.caches import Cache
-from shipper.processor.events import Event
-from shipper.processor.field_by_field import value_of
-from shipper.processor.fields import MISSING, ProcessorError, path_of
+from log_shipper.config.shipper.processors.caching import CacheConfig, CacheDeleteConfig, CacheGetConfig, CachePutConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
+from log_shipper.shipper.processor.caches import Cache
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import value_of
+from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of
 
 
 def cached(config: CacheConfig, context: ProcessorContext) -> EventProcessor:

@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from config.shipper.processors.decoding import DecodeCefConfig
-from config.text.timezones import zone_of
-from shipper.clock import Clock
-from shipper.event import Doc
-from shipper.processor.decoding.at_root import merge_at_root
-from shipper.processor.decoding.cef_format import CefMessage, NotCefError, parse
-from shipper.processor.decoding.cef_types import extensions
-from shipper.processor.events import Event
-from shipper.processor.field_by_field import text_in
-from shipper.processor.fields import Path, ProcessorError, path_of, store
+from log_shipper.config.shipper.processors.decoding import DecodeCefConfig
+from log_shipper.config.text.timezones import zone_of
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.processor.decoding.at_root import merge_at_root
+from log_shipper.shipper.processor.decoding.cef_format import CefMessage, NotCefError, parse
+from log_shipper.shipper.processor.decoding.cef_types import extensions
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import text_in
+from log_shipper.shipper.processor.fields import Path, ProcessorError, path_of, store
 
 # Fields of Elastic Common Schema, by part of the header and by full name of the extension, as Filebeat writes them.
 _HEADER_FIELDS = {

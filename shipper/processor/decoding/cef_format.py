@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from shipper.errors import ShipperError
+from log_shipper.shipper.errors import ShipperError
 
 MOST_EXTENSIONS = 10_000  # an object takes many times the memory of a text such as `a= b= `
 _START = re.compile(r"CEF:([0-9]{1,9})\|")

@@ -11,9 +11,9 @@ import re
 import struct
 from typing import Any
 
-from config.shipper.processors.decoding import CommunityIdConfig
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, path_of, roots
+from log_shipper.config.shipper.processors.decoding import CommunityIdConfig
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 
 _PROTOCOLS = {
     "icmp": 1,

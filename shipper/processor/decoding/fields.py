@@ -6,15 +6,15 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from config.shipper.processors.decoding import (
+from log_shipper.config.shipper.processors.decoding import (
     DecodeBase64FieldConfig,
     DecodeDurationConfig,
     DecompressGzipFieldConfig,
     OneFieldConfig,
 )
-from shipper.processor.events import Event
-from shipper.processor.field_by_field import FieldByField, value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import FieldByField, value_of
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 
 _GZIP = 16 + zlib.MAX_WBITS
 # After each member zlib copies the remaining input, which takes quadratic time in a large field with many members.

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import xxhash
-
-from config.shipper.processors.decoding import FingerprintConfig
-from shipper.processor.conversions import real_text
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+from log_shipper.config.shipper.processors.decoding import FingerprintConfig
+from log_shipper.shipper.processor.conversions import real_text
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 
 _HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha256": hashlib.sha256,

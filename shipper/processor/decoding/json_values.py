@@ -3,14 +3,14 @@ parser `ndjson` (shipper/json_fields.py)."""
 
 from typing import Any
 
-from config.shipper.processors.decoding import DecodeJsonFieldsConfig
-from shipper.errors import ShipperError
-from shipper.event import Doc
-from shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, take
-from shipper.metrics import Metrics
-from shipper.processor.decoding.at_root import merge_at_root
-from shipper.processor.events import Event
-from shipper.processor.fields import Path, ProcessorError, dotted, path_of, roots
+from log_shipper.config.shipper.processors.decoding import DecodeJsonFieldsConfig
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, take
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.decoding.at_root import merge_at_root
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, path_of, roots
 
 _ID: Path = ("@metadata", "_id")
 MAX_DATA = 1000  # characters of a text that is no JSON, in error.data

@@ -10,10 +10,9 @@ from xml.parsers import expat
 
 import filetype
 import orjson
-
-from config.shipper.processors.decoding import DetectMimeTypeConfig
-from shipper.processor.events import Event
-from shipper.processor.fields import path_of, roots
+from log_shipper.config.shipper.processors.decoding import DetectMimeTypeConfig
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import path_of, roots
 
 _HEAD = 8192
 _SNIFFED = 512

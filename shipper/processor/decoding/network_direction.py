@@ -1,9 +1,9 @@
 """`add_network_direction`: the direction of a flow, as seen from the border of the internal networks."""
 
-from config.shipper.processors.adding import AddNetworkDirectionConfig
-from shipper.processor.events import Event
-from shipper.processor.fields import path_of, roots
-from shipper.processor.networks import address_of, within
+from log_shipper.config.shipper.processors.adding import AddNetworkDirectionConfig
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import path_of, roots
+from log_shipper.shipper.processor.networks import address_of, within
 
 # By whether the source, and whether the destination, is internal.
 _DIRECTIONS = {

@@ -3,11 +3,10 @@
 The list is that of the installed package; nothing is downloaded.
 """
 
+from log_shipper.config.shipper.processors.decoding import RegisteredDomainConfig
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of, roots
 from publicsuffixlist import PublicSuffixList
-
-from config.shipper.processors.decoding import RegisteredDomainConfig
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, ProcessorError, path_of, roots
 
 _LONGEST = 255  # characters of a name; a longer text is not a name
 

@@ -10,16 +10,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from config.shipper.processors.cloud_metadata import LOCAL, SERVICES, AddCloudMetadataConfig
-from shipper.event import Batch
-from shipper.json_fields import copied
-from shipper.processor.base import ProcessorContext
-from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING
-from shipper.processor.metadata.facts import Facts, Sharing
+from log_shipper.config.shipper.processors.cloud_metadata import LOCAL, SERVICES, AddCloudMetadataConfig
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.events import Event, Events
+from log_shipper.shipper.processor.fields import MISSING
+from log_shipper.shipper.processor.metadata.facts import Facts, Sharing
 
 if TYPE_CHECKING:
-    from shipper.cloud.search import CloudSearch
+    from log_shipper.shipper.cloud.search import CloudSearch
 
 CHOSEN = "BEATS_ADD_CLOUD_METADATA_PROVIDERS"
 ROOTS = frozenset({"cloud", "orchestrator", "aws"})
@@ -67,8 +67,8 @@ def chosen(config: AddCloudMetadataConfig, environment: Mapping[str, str]) -> fr
 def _search(config: AddCloudMetadataConfig, context: ProcessorContext, environment: Mapping[str, str]) -> CloudSearch:
     names = chosen(config, environment)
     # Imported here: it brings http.client and ssl, and the factory imports this module for every configuration.
-    from shipper.cloud.search import CloudSearch
-    from shipper.cloud.start import services, wanted
+    from log_shipper.shipper.cloud.search import CloudSearch
+    from log_shipper.shipper.cloud.start import services, wanted
 
     def begin() -> CloudSearch:
         search = CloudSearch(wanted(names), config.timeout, context.clock, context.wake)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.shipper.processors.dns import DnsConfig
-from shipper.processor.base import ProcessorContext
-from shipper.processor.events import Events
-from shipper.processor.fields import MISSING, FieldError, Path, path_of
-from shipper.processor.metadata.lookups import Lookup, Lookups
-from shipper.processor.metadata.resolver import Answer, Resolver, Workers
+from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, path_of
+from log_shipper.shipper.processor.metadata.lookups import Lookup, Lookups
+from log_shipper.shipper.processor.metadata.resolver import Answer, Resolver, Workers
 
 MOST_AT_ONCE = 16  # look-ups of one processor
 TAGS: Path = ("tags",)

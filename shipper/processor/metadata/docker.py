@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from config.shipper.processors.docker_metadata import AddDockerMetadataConfig
-from shipper.event import Batch, Doc
-from shipper.json_fields import copied, labelled
-from shipper.processor.base import ProcessorContext
-from shipper.processor.events import Event, Events
-from shipper.processor.fields import Path, path_of
-from shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
-from shipper.processor.metadata.proc import container_of, last_group
-from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles
+from log_shipper.config.shipper.processors.docker_metadata import AddDockerMetadataConfig
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.json_fields import copied, labelled
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.events import Event, Events
+from log_shipper.shipper.processor.fields import Path, path_of
+from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
+from log_shipper.shipper.processor.metadata.proc import container_of, last_group
+from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles
 
 if TYPE_CHECKING:
-    from shipper.docker.containers import DockerContainer
-    from shipper.docker.watcher import Watcher
+    from log_shipper.shipper.docker.containers import DockerContainer
+    from log_shipper.shipper.docker.watcher import Watcher
 
 LOG_PATH: Path = ("log", "file", "path")
 LOG_FILE = frozenset({"log.file"})
@@ -145,9 +145,9 @@ def _watcher(config: AddDockerMetadataConfig, context: ProcessorContext) -> Watc
     if not config.host:
         return None
     # Imported here: they bring http.client and ssl, and the factory imports this module for every configuration.
-    from shipper.docker.client import DockerClient
-    from shipper.docker.place import place_of
-    from shipper.docker.watcher import Waking, Watcher
+    from log_shipper.shipper.docker.client import DockerClient
+    from log_shipper.shipper.docker.place import place_of
+    from log_shipper.shipper.docker.watcher import Waking, Watcher
 
     def watch() -> Watcher:
         client = DockerClient(place_of(config.host, config.ssl), context.clock)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shipper.event import Constants, Doc
-from shipper.metrics import Metrics
-from shipper.processor.base import ProcessorError
-from shipper.processor.events import Event, Events, all_of
-from shipper.processor.fields import MISSING, FieldError, Path, roots
+from log_shipper.shipper.event import Constants, Doc
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.processor.events import Event, Events, all_of
+from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, roots
 
 
 class Facts:

@@ -7,14 +7,13 @@ from dataclasses import asdict
 from pathlib import Path as FilePath
 
 import psutil
-
-from config.shipper.processors.host_metadata import AddHostMetadataConfig
-from shipper.event import Doc
-from shipper.json_fields import copied
-from shipper.processor.base import ProcessorContext
-from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING
-from shipper.processor.metadata.facts import Facts, Sharing, leaves
+from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.events import Event, Events
+from log_shipper.shipper.processor.fields import MISSING
+from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, leaves
 
 FAMILIES = {
     "redhat": ("redhat", "rhel", "fedora", "centos", "scientific", "oraclelinux", "ol", "amzn", "almalinux", "rocky"),

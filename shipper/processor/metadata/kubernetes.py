@@ -14,22 +14,22 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
-from shipper.event import Batch, Doc
-from shipper.json_fields import copied
-from shipper.kubernetes.access import Access, NoAccess
-from shipper.kubernetes.account import find_access, in_pod
-from shipper.kubernetes.fields import PodFields, container_of, wanted_labels
-from shipper.processor.base import ProcessorContext
-from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, Path
-from shipper.processor.metadata.facts import Facts, Sharing, leaves
-from shipper.processor.metadata.pod_origins import Origin, PodOrigins
-from shipper.processor.metadata.pod_waits import PodWaits, remember
-from shipper.processor.metadata.runtime_files import Container, RuntimeFiles
+from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.kubernetes.access import Access, NoAccess
+from log_shipper.shipper.kubernetes.account import find_access, in_pod
+from log_shipper.shipper.kubernetes.fields import PodFields, container_of, wanted_labels
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.events import Event, Events
+from log_shipper.shipper.processor.fields import MISSING, Path
+from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, leaves
+from log_shipper.shipper.processor.metadata.pod_origins import Origin, PodOrigins
+from log_shipper.shipper.processor.metadata.pod_waits import PodWaits, remember
+from log_shipper.shipper.processor.metadata.runtime_files import Container, RuntimeFiles
 
 if TYPE_CHECKING:
-    from shipper.kubernetes.cluster import Cluster
+    from log_shipper.shipper.kubernetes.cluster import Cluster
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ def connected(config: AddKubernetesMetadataConfig, context: ProcessorContext) ->
 def _watched(config: AddKubernetesMetadataConfig, context: ProcessorContext, access: Access) -> Cluster:
     """Return the cluster that all processors with such options share."""
     # Imported here: TLS and HTTP are more than the processor itself, and most machines are in no cluster.
-    from shipper.kubernetes.cluster import Cluster
-    from shipper.kubernetes.watcher import WatchScope
+    from log_shipper.shipper.kubernetes.cluster import Cluster
+    from log_shipper.shipper.kubernetes.watcher import WatchScope
 
     resources = config.add_resource_metadata
     scope = WatchScope(

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shipper.clock import Clock
-from shipper.kubernetes.objects import Named, Node, Pod
-from shipper.processor.metadata.pod_paths import PodPlace, container_behind, pod_on_disk
-from shipper.processor.metadata.pod_waits import remember
-from shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.kubernetes.objects import Named, Node, Pod
+from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, container_behind, pod_on_disk
+from log_shipper.shipper.processor.metadata.pod_waits import remember
+from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles
 
 if TYPE_CHECKING:
-    from shipper.kubernetes.cluster import Cluster
+    from log_shipper.shipper.kubernetes.cluster import Cluster
 
 SANDBOX = "io.kubernetes.sandbox.id"
 LINK_EVERY = 5.0  # seconds between two checks of a path's links, while something is unknown

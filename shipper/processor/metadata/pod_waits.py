@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from shipper.clock import Clock
-from shipper.kubernetes.objects import Pod
-from shipper.processor.metadata.pod_paths import PodPlace
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.kubernetes.objects import Pod
+from log_shipper.shipper.processor.metadata.pod_paths import PodPlace
 
 if TYPE_CHECKING:
-    from shipper.kubernetes.cluster import Cluster
+    from log_shipper.shipper.kubernetes.cluster import Cluster
 
 MOST_CACHED = 10_000
 Value = TypeVar("Value")

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 
-from config.shipper.processors.host_metadata import AddProcessMetadataConfig
-from shipper.event import Doc
-from shipper.json_fields import copied
-from shipper.processor.base import ProcessorContext, ProcessorError
-from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, Path, find, path_of
-from shipper.processor.metadata.facts import Sharing, all_lack
-from shipper.processor.metadata.proc import CONTAINER_ID, container_of, describe, last_group
+from log_shipper.config.shipper.processors.host_metadata import AddProcessMetadataConfig
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.base import ProcessorContext, ProcessorError
+from log_shipper.shipper.processor.events import Event, Events
+from log_shipper.shipper.processor.fields import MISSING, Path, find, path_of
+from log_shipper.shipper.processor.metadata.facts import Sharing, all_lack
+from log_shipper.shipper.processor.metadata.proc import CONTAINER_ID, container_of, describe, last_group
 
 MOST_CACHED = 10_000
 

@@ -16,9 +16,8 @@ import dns.rcode
 import dns.rdatatype
 import dns.resolver
 import dns.reversename
-
-from config.shipper.processors.dns import DnsConfig, Nameserver, nameserver
-from shipper.errors import StartError
+from log_shipper.config.shipper.processors.dns import DnsConfig, Nameserver, nameserver
+from log_shipper.shipper.errors import StartError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-
-from config.yaml.files import read_plain
-from shipper.clock import Clock
-from shipper.json_documents import object_of
+from log_shipper.config.yaml.files import read_plain
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.json_documents import object_of
 
 CHECK_INTERVAL = 5.0  # seconds
 FULL_ID = re.compile(r"[0-9a-f]{64}")

@@ -7,7 +7,7 @@ the candidate's length: its groups are tried only in the forms in which such num
 import ipaddress
 from collections.abc import Callable, Iterator
 
-from config.text.patterns import Span
+from log_shipper.config.text.patterns import Span
 
 Check = Callable[[str, int, int], Iterator[Span]]
 

@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from config.shipper.processors.parsing import DissectConfig
-from config.text.tokenizer import Key, parse_tokenizer
-from shipper.processor.base import ProcessorError
-from shipper.processor.conversions import FROM_TEXT
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, path_of, roots
-from shipper.processor.parsing.placement import Placement, put_all
+from log_shipper.config.shipper.processors.parsing import DissectConfig
+from log_shipper.config.text.tokenizer import Key, parse_tokenizer
+from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.processor.conversions import FROM_TEXT
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, Path, path_of, roots
+from log_shipper.shipper.processor.parsing.placement import Placement, put_all
 
 PARSING_ERROR = "dissect_parsing_error"
 # A name from a text is not split into more nested objects than this: a text could otherwise create any number.

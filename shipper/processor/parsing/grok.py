@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from config.shipper.processors.parsing import GrokConfig
-from config.text.grok import Expression, parse_expression
-from config.text.patterns import Groups, matcher
-from shipper.processor.base import ProcessorError
-from shipper.processor.conversions import FROM_TEXT
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, dotted, path_of, roots
-from shipper.processor.parsing.placement import Placement
+from log_shipper.config.shipper.processors.parsing import GrokConfig
+from log_shipper.config.text.grok import Expression, parse_expression
+from log_shipper.config.text.patterns import Groups, matcher
+from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.processor.conversions import FROM_TEXT
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, Path, dotted, path_of, roots
+from log_shipper.shipper.processor.parsing.placement import Placement
 
 _TAGS: Path = ("tags",)
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from shipper.event import Doc
-from shipper.json_fields import copied
-from shipper.processor.events import Event
-from shipper.processor.field_by_field import Saved
-from shipper.processor.fields import MISSING, Path, ProcessorError, dotted
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import Saved
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted
 
 _MESSAGE: Path = ("message",)
 # Members that are not, or not only, stored in the event's document.

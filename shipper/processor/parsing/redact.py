@@ -7,13 +7,13 @@ pattern is searched by itself. Everything is linear in the text: see config/ship
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from config.shipper.processors.parsing import RedactConfig
-from config.shipper.processors.secrets import PATTERNS
-from config.text.patterns import Span, finder, searcher
-from shipper.processor.base import ProcessorError
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, dotted, path_of
-from shipper.processor.parsing.checksums import CHECKS, Check
+from log_shipper.config.shipper.processors.parsing import RedactConfig
+from log_shipper.config.shipper.processors.secrets import PATTERNS
+from log_shipper.config.text.patterns import Span, finder, searcher
+from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, dotted, path_of
+from log_shipper.shipper.processor.parsing.checksums import CHECKS, Check
 
 REDACTED = "redacted"
 

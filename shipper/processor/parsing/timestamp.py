@@ -1,13 +1,13 @@
 """The processor `timestamp`."""
 
-from config.shipper.processors.parsing import TimestampConfig
-from config.text.layouts import time_reader
-from config.text.timezones import zone_of
-from shipper import times
-from shipper.clock import Clock
-from shipper.processor.base import ProcessorError
-from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, path_of, roots
+from log_shipper.config.shipper.processors.parsing import TimestampConfig
+from log_shipper.config.text.layouts import time_reader
+from log_shipper.config.text.timezones import zone_of
+from log_shipper.shipper import times
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 
 _TIME = ("@timestamp",)
 _SHOWN = 100  # characters of a value that is not a time

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from shipper.source.discovery.scanner import Listing
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.symlinks import Place
+from log_shipper.shipper.source.discovery.scanner import Listing
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.symlinks import Place
 
 Specs = dict[InputSpec, None]  # in the order in which they came
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 
-from config.text.globs import Wildcard
-from shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place, Symlinks, Trail
+from log_shipper.config.text.globs import Wildcard
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place, Symlinks, Trail
 
 LONG_ENDING = 16  # characters: a pattern whose end is shorter is that of many files
 TICK = 2.0  # seconds: FAT's, the longest known

@@ -5,9 +5,9 @@ import os
 import stat
 from collections.abc import Sequence
 
-from config.text.patterns import Pattern, searcher
-from shipper.source.discovery.directory import MISSING_ERRORS, ScannedFile
-from shipper.source.discovery.symlinks import Place, Symlinks, Trail
+from log_shipper.config.text.patterns import Pattern, searcher
+from log_shipper.shipper.source.discovery.directory import MISSING_ERRORS, ScannedFile
+from log_shipper.shipper.source.discovery.symlinks import Place, Symlinks, Trail
 
 _KINDS = {
     stat.S_IFDIR: "a directory",

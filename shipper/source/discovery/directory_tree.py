@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
-from config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Wildcard
-from shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, long_ending
-from shipper.source.discovery.symlinks import FileKey, Place, Symlinks
+from log_shipper.config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Wildcard
+from log_shipper.shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, long_ending
+from log_shipper.shipper.source.discovery.symlinks import FileKey, Place, Symlinks
 
 NO_HINTS: Mapping[Place, int] = MappingProxyType({})
 Stop = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way

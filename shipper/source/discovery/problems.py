@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Container, Iterable
 
-from logs.folding import EACH
+from log_shipper.runtime.logs.folding import EACH
 
 logger = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from config.text.globs import FixedName, PathPattern, parse
-from config.text.patterns import Pattern
-from shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, ScannedFile
-from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
-from shipper.source.discovery.directory_tree import Directories, Tree
-from shipper.source.discovery.symlinks import FileKey, Place
+from log_shipper.config.text.globs import FixedName, PathPattern, parse
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, ScannedFile
+from log_shipper.shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
+from log_shipper.shipper.source.discovery.directory_tree import Directories, Tree
+from log_shipper.shipper.source.discovery.symlinks import FileKey, Place
 
 __all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from config.shipper.model import InputConfig
-from config.text.patterns import Pattern
-from shipper.source.discovery.directory_tree import Directories
-from shipper.source.discovery.scanner import Scanner, ScanOptions
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.shipper.source.discovery.directory_tree import Directories
+from log_shipper.shipper.source.discovery.scanner import Scanner, ScanOptions
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
-from logs.folding import EACH
-from shipper.source.base import SourceContext, each
-from shipper.source.discovery.dependents import Dependents
-from shipper.source.discovery.directory_tree import NO_HINTS, Directories
-from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.symlinks import Missed, Place
-from shipper.source.discovery.watch import Watcher
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.source.base import SourceContext, each
+from log_shipper.shipper.source.discovery.dependents import Dependents
+from log_shipper.shipper.source.discovery.directory_tree import NO_HINTS, Directories
+from log_shipper.shipper.source.discovery.problems import Problems
+from log_shipper.shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.symlinks import Missed, Place
+from log_shipper.shipper.source.discovery.watch import Watcher
 
 logger = logging.getLogger(__name__)
 

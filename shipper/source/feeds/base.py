@@ -8,10 +8,10 @@ and stands among its problems.
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from config.shipper.feeds.base import FeedConfig
-from shipper.event import Constants, Doc, Source
-from shipper.record import members_of_file, merged, readable_path
-from shipper.source.reading.configured import ConfiguredInput
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.shipper.event import Constants, Doc, Source
+from log_shipper.shipper.record import members_of_file, merged, readable_path
+from log_shipper.shipper.source.reading.configured import ConfiguredInput
 
 
 @runtime_checkable

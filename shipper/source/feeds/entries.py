@@ -1,7 +1,7 @@
 """The registry's entries of feeds: as they were loaded, and as they have been noted since."""
 
-from registry.registrar import Registrar
-from registry.state import FileState
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
 
 
 class FeedEntries:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from registry.state import FileState
-from shipper.source.base import BatchSource, SourceContext
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.entries import FeedEntries
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.entries import FeedEntries
 
 
 def maker(context: SourceContext, wake: Callable[[], None]) -> Callable[[FeedInput], BatchSource]:
@@ -26,19 +26,19 @@ def make(
     """`states` are the registry's entries of this input. Raises StartError."""
     match feed_input.config.type:  # each type imports its modules here: hardly any configuration has all of them
         case "http" | "http_endpoint":
-            from shipper.source.feeds.http.source import HttpSource
+            from log_shipper.shipper.source.feeds.http.source import HttpSource
 
             return HttpSource(feed_input, context, wake)
         case "syslog" | "tcp" | "udp" | "unix":
-            from shipper.source.feeds.sockets.source import SocketSource
+            from log_shipper.shipper.source.feeds.sockets.source import SocketSource
 
             return SocketSource(feed_input, context, wake)
         case "journald":
-            from shipper.source.feeds.journald.feed import JournaldFeed
+            from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 
             return JournaldFeed(feed_input, context, states, wake)
         case "kafka":
-            from shipper.source.feeds.kafka.feed import make as make_kafka
+            from log_shipper.shipper.source.feeds.kafka.feed import make as make_kafka
 
             return make_kafka(feed_input, context, wake)
         case _:

@@ -7,14 +7,14 @@ from functools import cached_property
 from itertools import chain
 from typing import Protocol
 
-from logs.folding import EACH
-from shipper.clock import Clock
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.source.base import BatchSource, ReadsToEnd, SourceStatus
-from shipper.source.feeds.base import FeedInput, GivesOut
-from shipper.source.observation import Observation
-from shipper.source.reading.factory import Input
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.source.base import BatchSource, ReadsToEnd, SourceStatus
+from log_shipper.shipper.source.feeds.base import FeedInput, GivesOut
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ import socket
 import ssl
 from typing import Protocol
 
-from config.shipper.server_ssl import ServerSslConfig
-from kafka_client import tls
-from kafka_client.renewal import CertificateFiles
-from shipper.errors import StartError
-from shipper.tls_texts import load_pair, trust
+from log_shipper.config.shipper.server_ssl import ServerSslConfig
+from log_shipper.runtime.kafka import tls
+from log_shipper.runtime.kafka.renewal import CertificateFiles
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.tls_texts import load_pair, trust
 
 logger = logging.getLogger(__name__)
 

@@ -3,16 +3,16 @@
 import os
 from typing import Protocol
 
-from config.shipper.model import InputConfig
-from config.text.encodings import padding_unit
-from registry.state import FileState
-from shipper.errors import Truncated
-from shipper.reader.base import RawFile
-from shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
-from shipper.reader.log_file import TAIL_SIZE, LogFile
-from shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
-from shipper.source.identity.padding import FIRST_WINDOW, Padding, content_size, is_filled_to
-from shipper.source.identity.prefix import Prefix, Trail
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.config.text.encodings import padding_unit
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.reader.base import RawFile
+from log_shipper.shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
+from log_shipper.shipper.reader.log_file import TAIL_SIZE, LogFile
+from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
+from log_shipper.shipper.source.identity.padding import FIRST_WINDOW, Padding, content_size, is_filled_to
+from log_shipper.shipper.source.identity.prefix import Prefix, Trail
 
 Look = tuple[int, int, int]  # size, and times of modification and change in nanoseconds
 

@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from registry.state import TRUNCATED, FileState
-from shipper.clock import Clock
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate
-from shipper.source.identity.content import Content, Plain
-from shipper.source.identity.opened_file import OpenedFile, opened_plain
-from shipper.source.identity.prefix import Prefix
-from shipper.source.identity.rotated_names import possible_originals
-from shipper.source.identity.unclaimed import UnclaimedEntries
+from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.identity.content import Content, Plain
+from log_shipper.shipper.source.identity.opened_file import OpenedFile, opened_plain
+from log_shipper.shipper.source.identity.prefix import Prefix
+from log_shipper.shipper.source.identity.rotated_names import possible_originals
+from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
 
 NEVER = float("inf")
 GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own

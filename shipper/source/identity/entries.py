@@ -6,27 +6,27 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from registry.registrar import Registrar
-from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.content import part_of
-from shipper.source.identity.fingerprint import Name, name_by_fingerprint, name_of_entry
-from shipper.source.identity.missing_files import MissingFiles, is_inode_used_again
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.possibly_lost import (
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.identity.content import part_of
+from log_shipper.shipper.source.identity.fingerprint import Name, name_by_fingerprint, name_of_entry
+from log_shipper.shipper.source.identity.missing_files import MissingFiles, is_inode_used_again
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.possibly_lost import (
     INODE_USED_AGAIN,
     NO_INPUT,
     REWRITTEN,
     STOPPED,
     PossiblyLost,
 )
-from shipper.source.identity.prefix import Prefix
-from shipper.source.identity.proving import is_as_closed
-from shipper.source.identity.touched import is_touched, log_touch
-from shipper.source.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.source.identity.prefix import Prefix
+from log_shipper.shipper.source.identity.proving import is_as_closed
+from log_shipper.shipper.source.identity.touched import is_touched, log_touch
+from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
 
 logger = logging.getLogger(__name__)
 

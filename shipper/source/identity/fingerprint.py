@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable
 
-from config.shipper.model import FileIdentityConfig, InputConfig
-from config.text.digests import blake2
-from config.yaml.files import read_plain
-from registry.state import FileState
-from shipper.reader.log_file import TAIL_SIZE
-from shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
+from log_shipper.config.text.digests import blake2
+from log_shipper.config.yaml.files import read_plain
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.reader.log_file import TAIL_SIZE
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
 
 HEAD_SIZE = 1024
 

@@ -6,9 +6,9 @@ something else: it was truncated and written again, or deleted and created again
 
 from collections.abc import Container, Mapping
 
-from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.possibly_lost import INODE_USED_AGAIN, NO_FILE, REWRITTEN
+from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.identity.possibly_lost import INODE_USED_AGAIN, NO_FILE, REWRITTEN
 
 
 class MissingFiles:

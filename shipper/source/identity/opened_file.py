@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.content import Content, Plain
-from shipper.source.identity.fingerprint import Name
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.identity.content import Content, Plain
+from log_shipper.shipper.source.identity.fingerprint import Name
 
 
 @dataclass(frozen=True, slots=True)

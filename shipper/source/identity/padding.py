@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 
-from shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.reader.log_file import READ_SIZE
 
 FIRST_WINDOW = 4096
 MOST_READ = 64 * 1024 * 1024

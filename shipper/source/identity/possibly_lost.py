@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from logs.folding import EACH
-from registry.state import TRUNCATED, FileState
-from shipper.metrics import Metrics
+from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

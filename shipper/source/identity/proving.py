@@ -2,13 +2,13 @@
 
 import os
 
-from registry.state import FileState
-from shipper.errors import Disproved, Truncated
-from shipper.reader.gzip_file import CompressionError
-from shipper.reader.log_file import READ_SIZE
-from shipper.source.identity.content import Content
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.prefix import Prefix, ReadBytes, Trail
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.reader.gzip_file import CompressionError
+from log_shipper.shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.source.identity.content import Content
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.prefix import Prefix, ReadBytes, Trail
 
 
 class Proving:

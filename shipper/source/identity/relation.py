@@ -26,9 +26,9 @@ are shipped again. `file_identity.fingerprint` is for users who prefer the other
 
 from enum import Enum, auto
 
-from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.rotated_names import is_named_after, is_of_same_log
+from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.rotated_names import is_named_after, is_of_same_log
 
 SECOND = 10**9
 

@@ -12,20 +12,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from registry.state import FileState
-from shipper.reader.gzip_file import is_gzip
-from shipper.source.base import SourceContext, each
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate
-from shipper.source.identity.birth import born
-from shipper.source.identity.content import content_for, part_of
-from shipper.source.identity.copy_detector import CopyDetector, FilesAt
-from shipper.source.identity.entries import EntryMatch, RegistryEntries
-from shipper.source.identity.fingerprint import name_of_entry, name_of_file, name_of_short_file
-from shipper.source.identity.opened_file import OpenedFile, is_log_of, path_of
-from shipper.source.identity.rotated_names import possible_originals
-from shipper.source.identity.touched import is_settled
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.reader.gzip_file import is_gzip
+from log_shipper.shipper.source.base import SourceContext, each
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.identity.birth import born
+from log_shipper.shipper.source.identity.content import content_for, part_of
+from log_shipper.shipper.source.identity.copy_detector import CopyDetector, FilesAt
+from log_shipper.shipper.source.identity.entries import EntryMatch, RegistryEntries
+from log_shipper.shipper.source.identity.fingerprint import name_of_entry, name_of_file, name_of_short_file
+from log_shipper.shipper.source.identity.opened_file import OpenedFile, is_log_of, path_of
+from log_shipper.shipper.source.identity.rotated_names import possible_originals
+from log_shipper.shipper.source.identity.touched import is_settled
 
 logger = logging.getLogger(__name__)
 

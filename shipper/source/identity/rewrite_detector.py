@@ -34,13 +34,13 @@ What stays hidden, therefore, between two looks:
 
 import os
 
-from shipper.clock import Clock
-from shipper.errors import Truncated
-from shipper.reader.base import RawFile
-from shipper.source.identity.content import Content, Look, Plain, PlainFile, look_of
-from shipper.source.identity.padding import is_filled_to
-from shipper.source.identity.prefix import Trail
-from shipper.source.identity.proving import SecondReading
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.reader.base import RawFile
+from log_shipper.shipper.source.identity.content import Content, Look, Plain, PlainFile, look_of
+from log_shipper.shipper.source.identity.padding import is_filled_to
+from log_shipper.shipper.source.identity.prefix import Trail
+from log_shipper.shipper.source.identity.proving import SecondReading
 
 SETTLED = 0.01  # seconds for which a time must have moved without the size
 

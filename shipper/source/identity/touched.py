@@ -6,8 +6,8 @@ next survey looks at the file again.
 
 import logging
 
-from registry.state import FileState
-from shipper.source.identity.opened_file import OpenedFile
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
 
 logger = logging.getLogger(__name__)
 

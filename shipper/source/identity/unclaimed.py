@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterator
 from itertools import chain
 
-from registry.state import TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.relation import SECOND, Relation, may_resume, relation
-from shipper.source.identity.rotated_names import log_of, name_of, possible_names
+from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.relation import SECOND, Relation, may_resume, relation
+from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, possible_names
 
 MOST_COMPARED = 16  # of the entries that a file may belong to: a file that is truncated every second leaves many
 

@@ -18,12 +18,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from registry.registrar import Registrar
-from registry.state import MISSING, FileState
-from shipper.clock import Clock
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.entries import RegistryEntries
-from shipper.source.identity.fingerprint import name_of_entry
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import MISSING, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.identity.entries import RegistryEntries
+from log_shipper.shipper.source.identity.fingerprint import name_of_entry
 
 logger = logging.getLogger(__name__)
 

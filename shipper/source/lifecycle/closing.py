@@ -10,14 +10,14 @@ import logging
 from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import count
 
-from config.shipper.model import CloseConfig
-from logs.folding import EACH
-from registry.state import REMOVED
-from shipper.source.base import SourceContext, each
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.watch import Watcher
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.reading.harvester import Harvester
+from log_shipper.config.shipper.model import CloseConfig
+from log_shipper.registry.state import REMOVED
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.source.base import SourceContext, each
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.watch import Watcher
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 

@@ -13,16 +13,16 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from itertools import count
 
-from config.shipper.model import DeleteConfig
-from logs.folding import EACH
-from registry.registrar import Registrar, SaveTicket
-from registry.state import FileState
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.content import Plain
-from shipper.source.identity.opened_file import opened_plain
-from shipper.source.reading.harvester import Harvester
+from log_shipper.config.shipper.model import DeleteConfig
+from log_shipper.registry.registrar import Registrar, SaveTicket
+from log_shipper.registry.state import FileState
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.identity.content import Plain
+from log_shipper.shipper.source.identity.opened_file import opened_plain
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ A file is closed at the earliest when it was read to its end, or when its last b
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 
 class IdleFiles:

@@ -13,14 +13,14 @@ import os
 from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Discovery
-from shipper.source.identity.copy_detector import CopyDetector
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.reading.batch_reader import BatchReader
-from shipper.source.reading.factory import ActiveInputs, Input
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Discovery
+from log_shipper.shipper.source.identity.copy_detector import CopyDetector
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.reading.batch_reader import BatchReader
+from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 
 class Rules(Protocol):

@@ -3,15 +3,15 @@
 import os
 from collections.abc import Mapping
 
-from registry.state import FileState
-from shipper.source.base import SourceContext
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate, Discovery
-from shipper.source.identity.copy_detector import FilesAt
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.resolver import Identity
-from shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate, Discovery
+from log_shipper.shipper.source.identity.copy_detector import FilesAt
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.resolver import Identity
+from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
 
 
 class Intake:

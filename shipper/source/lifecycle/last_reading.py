@@ -13,12 +13,12 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shipper.clock import Clock
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.reading.batch_reader import BatchReader
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.reading.batch_reader import BatchReader
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 

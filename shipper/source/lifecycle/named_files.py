@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Iterator
 from itertools import islice
 
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.rotated_names import log_of, name_of, possible_names
-from shipper.source.identity.unclaimed import times_of, times_seen
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, possible_names
+from log_shipper.shipper.source.identity.unclaimed import times_of, times_seen
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 MOST_COMPARED = 64  # of the files that have one name: thousands of them may be named alike
 

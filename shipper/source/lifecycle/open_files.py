@@ -7,20 +7,20 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from logs.folding import EACH
-from registry.state import REMOVED, TRUNCATED, FileState
-from shipper.source.base import SourceContext, each
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.survey import Candidate
-from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.entries import RegistryEntries
-from shipper.source.identity.fingerprint import BY_PATH, name_of_entry
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.lifecycle.idle_files import IdleFiles
-from shipper.source.lifecycle.named_files import NamedFiles
-from shipper.source.lifecycle.removed_files import RemovedFiles
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import Scheduler
+from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.source.base import SourceContext, each
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.watch import Watcher
+from log_shipper.shipper.source.identity.entries import RegistryEntries
+from log_shipper.shipper.source.identity.fingerprint import BY_PATH, name_of_entry
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.lifecycle.idle_files import IdleFiles
+from log_shipper.shipper.source.lifecycle.named_files import NamedFiles
+from log_shipper.shipper.source.lifecycle.removed_files import RemovedFiles
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 

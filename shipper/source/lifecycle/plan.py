@@ -3,10 +3,10 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.survey import Candidate
-from shipper.source.lifecycle.open_files import ClosedFile
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from itertools import count
 
-from shipper.clock import Clock
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.waiting_sizes import WaitingSizes
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.waiting_sizes import WaitingSizes
 
 MAX_CLOSED = 100  # files beyond as many as are open that a heap may still have
 

@@ -9,20 +9,20 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from itertools import chain, islice
 
-from registry.state import MISSING, TRUNCATED, FileState
-from shipper.clock import Clock
-from shipper.source.base import SourceContext, each
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate
-from shipper.source.identity.entries import EntryMatch
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.proving import must_be_proven
-from shipper.source.lifecycle.closing import Closer
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.reading.batch_reader import BatchReader
-from shipper.source.reading.factory import ActiveInputs
-from shipper.source.reading.harvester import Harvester
+from log_shipper.registry.state import MISSING, TRUNCATED, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.base import SourceContext, each
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.proving import must_be_proven
+from log_shipper.shipper.source.lifecycle.closing import Closer
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.reading.batch_reader import BatchReader
+from log_shipper.shipper.source.reading.factory import ActiveInputs
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
 

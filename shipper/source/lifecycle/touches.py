@@ -6,15 +6,15 @@ change moved, and its entry ends then (touched.py).
 
 from dataclasses import replace
 
-from registry.state import TRUNCATED
-from shipper.source.base import SourceContext, each
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.discovery.survey import Survey
-from shipper.source.identity.resolver import FileResolver
-from shipper.source.identity.touched import is_settled, log_touch
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.sighting import Sighting
+from log_shipper.registry.state import TRUNCATED
+from log_shipper.shipper.source.base import SourceContext, each
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.survey import Survey
+from log_shipper.shipper.source.identity.resolver import FileResolver
+from log_shipper.shipper.source.identity.touched import is_settled, log_touch
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.sighting import Sighting
 
 
 class Touches:

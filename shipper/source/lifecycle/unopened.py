@@ -8,12 +8,12 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from logs.folding import EACH
-from shipper.metrics import Metrics
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.survey import Candidate
-from shipper.source.identity.entries import RegistryEntries
-from shipper.source.identity.rotated_names import possible_originals
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.identity.entries import RegistryEntries
+from log_shipper.shipper.source.identity.rotated_names import possible_originals
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ Measured as the running mean of seconds between two reads with data: one long pa
 was busy) does not make a file quiet, because switching between polling and watching costs most.
 """
 
-from shipper.clock import Clock
+from log_shipper.shipper.clock import Clock
 
 FIRST_GAP = 0.2  # seconds: a file is quiet until it has shown that it is not
 GAP_WEIGHT = 0.1

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from registry.registrar import Registrar, SaveTicket
-from shipper.errors import Truncated
-from shipper.event import Batch, Source
-from shipper.reader.gzip_file import CompressionError
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.pending_bytes import PendingBytes
-from shipper.source.reading.rotation_links import RotationLinks
-from shipper.source.reading.scheduler import NEVER, Scheduler
-from shipper.source.reading.waiting_sizes import look_at_size
+from log_shipper.registry.registrar import Registrar, SaveTicket
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.reader.gzip_file import CompressionError
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
+from log_shipper.shipper.source.reading.rotation_links import RotationLinks
+from log_shipper.shipper.source.reading.scheduler import NEVER, Scheduler
+from log_shipper.shipper.source.reading.waiting_sizes import look_at_size
 
 # So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
 # others wait long enough, the more so if processors work on it.

@@ -12,15 +12,15 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Protocol
 
-from registry.state import FileState
-from shipper.errors import Truncated
-from shipper.event import Messages
-from shipper.pipeline.acks import Ledger
-from shipper.reader.base import RawFile
-from shipper.reader.interleaved import snap_forward
-from shipper.reader.log_file import READ_SIZE
-from shipper.source.identity.content import Content, PlainFile
-from shipper.source.identity.prefix import Trail
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.reader.base import RawFile
+from log_shipper.shipper.reader.interleaved import snap_forward
+from log_shipper.shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.source.identity.content import Content, PlainFile
+from log_shipper.shipper.source.identity.prefix import Trail
 
 
 class Successor(Protocol):

@@ -5,21 +5,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
-from config.shipper.model import InputConfig
-from config.shipper.multiline import MultilineConfig
-from config.shipper.parsers import ContainerConfig, longest_timeout
-from config.text.encodings import encoded_terminator
-from registry.state import FileState
-from shipper.event import Constants, Doc, Source
-from shipper.reader import chain
-from shipper.reader.base import RawFile, Reader
-from shipper.record import file_member, members_of_file, owner_members
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.content import Content
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.reading.configured import ConfiguredInput
-from shipper.source.reading.file_reader import ReadPolicy, ReadSetup
-from shipper.source.reading.harvester import Harvester
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.parsers import ContainerConfig, longest_timeout
+from log_shipper.config.text.encodings import encoded_terminator
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.event import Constants, Doc, Source
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.base import RawFile, Reader
+from log_shipper.shipper.record import file_member, members_of_file, owner_members
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.identity.content import Content
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.reading.configured import ConfiguredInput
+from log_shipper.shipper.source.reading.file_reader import ReadPolicy, ReadSetup
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 
 @dataclass(frozen=True, eq=False)

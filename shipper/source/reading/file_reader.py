@@ -7,17 +7,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
 
-from registry.state import FileState
-from shipper.clock import Clock
-from shipper.errors import Disproved, Truncated
-from shipper.event import TRUNCATED, Messages, Source
-from shipper.pipeline.acks import Stage
-from shipper.reader.base import RawFile, Reader
-from shipper.source.identity.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
-from shipper.source.identity.proving import Proving, must_be_proven
-from shipper.source.identity.rewrite_detector import RewriteDetector
-from shipper.source.reading.continued_file import Continuation, ContinuedFile, Successor
-from shipper.source.reading.staging import StateAt
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.event import TRUNCATED, Messages, Source
+from log_shipper.shipper.pipeline.acks import Stage
+from log_shipper.shipper.reader.base import RawFile, Reader
+from log_shipper.shipper.source.identity.content import (
+    Content,
+    PlainFile,
+    fingerprint_now,
+    is_as_read,
+    tail_at,
+    trail_from,
+)
+from log_shipper.shipper.source.identity.proving import Proving, must_be_proven
+from log_shipper.shipper.source.identity.rewrite_detector import RewriteDetector
+from log_shipper.shipper.source.reading.continued_file import Continuation, ContinuedFile, Successor
+from log_shipper.shipper.source.reading.staging import StateAt
 
 logger = logging.getLogger(__name__)
 

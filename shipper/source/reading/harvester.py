@@ -4,19 +4,19 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from registry.state import FileState
-from shipper.errors import Truncated
-from shipper.event import Batch, Messages
-from shipper.pipeline.acks import Ledger
-from shipper.reader.gzip_file import CompressionError
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.content import Content, size_at_least
-from shipper.source.identity.fingerprint import HEAD_SIZE
-from shipper.source.reading.activity import Activity
-from shipper.source.reading.continued_file import Continuation
-from shipper.source.reading.file_reader import FileReader, ReadSetup
-from shipper.source.reading.path_state import PathState
-from shipper.source.reading.sighting import Sighting
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.reader.gzip_file import CompressionError
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.identity.content import Content, size_at_least
+from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
+from log_shipper.shipper.source.reading.activity import Activity
+from log_shipper.shipper.source.reading.continued_file import Continuation
+from log_shipper.shipper.source.reading.file_reader import FileReader, ReadSetup
+from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.sighting import Sighting
 
 
 class Harvester:

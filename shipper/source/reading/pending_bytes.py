@@ -8,10 +8,10 @@ another file's line.
 import logging
 from collections.abc import Callable, Collection
 
-from logs.throttle import Throttle
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.source.reading.harvester import Harvester
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 

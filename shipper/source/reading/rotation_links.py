@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.path_state import PathState
-from shipper.source.reading.succession import successors, was_written_before
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.succession import successors, was_written_before
 
 
 class RotationLinks:

@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterator
 from itertools import chain, count
 from typing import Protocol
 
-from registry.registrar import SaveTicket
-from shipper.clock import Clock
-from shipper.event import Batch
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.reading.harvester import Harvester
+from log_shipper.registry.registrar import SaveTicket
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 NEVER = float("inf")
 MAX_PASSED = 100  # deadlines beyond as many as there are harvesters that the heap may still have

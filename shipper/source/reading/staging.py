@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from registry import form
-from registry.state import FileState
-from shipper.event import Batch, never
-from shipper.pipeline.acks import Ledger, Node, Stage
+from log_shipper.registry import form
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.event import Batch, never
+from log_shipper.shipper.pipeline.acks import Ledger, Node, Stage
 
 SEND_TIMEOUT = 10.0  # seconds
 

@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from shipper.clock import Clock
-from shipper.source.identity.content import size_at_least
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.identity.content import size_at_least
+from log_shipper.shipper.source.reading.harvester import Harvester
 
 INTERVAL = 1.0  # seconds
 MOST = 1000  # files an interval

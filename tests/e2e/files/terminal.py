@@ -27,7 +27,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._master, slave = os.openpty()
         self._set_size(width, height)
-        command = [sys.executable, "-m", "shipper", *arguments]
+        command = [sys.executable, "-m", "log_shipper.shipper", *arguments]
         settings = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environ}
         self.process = subprocess.Popen(
             command,

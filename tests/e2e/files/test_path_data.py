@@ -4,7 +4,8 @@ import shutil
 import signal
 import subprocess
 
-from registry.store import read
+from log_shipper.registry.store import read
+
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import PATIENCE, await_true
 

@@ -33,7 +33,7 @@ def loading(directory: Path, *arguments: str) -> "subprocess.Popen[str]":
     (directory / "sitecustomize.py").write_text(HELD)
     path = os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
     process = subprocess.Popen(
-        [sys.executable, "-m", "shipper", *arguments],
+        [sys.executable, "-m", "log_shipper.shipper", *arguments],
         cwd=REPOSITORY,
         env=os.environ | {"PYTHONPATH": path},
         stdin=subprocess.PIPE,

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow("each test starts processes")
 
 
 def shipper(*arguments: str, timeout: float = 30.0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shipper", *arguments]
+    command = [sys.executable, "-m", "log_shipper.shipper", *arguments]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False)
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
 import pytest
-
-from config.shipper.model import ShipperConfig
-from config.yaml.errors import ConfigError
-from config.yaml.load import load
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import load
 
 WHOLE = """\
 shipper.inputs:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from log_shipper.config.json_schema import schema
+from log_shipper.config.shipper.parsers import PARSERS
+from log_shipper.config.shipper.processors import PROCESSORS
+from log_shipper.config.yaml.schema import NamedItems, options
 
-import config
-from config.json_schema import schema
-from config.shipper.parsers import PARSERS
-from config.shipper.processors import PROCESSORS
-from config.yaml.schema import NamedItems, options
+from log_shipper import config
 from tests.unit.config.conftest import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"
@@ -34,7 +34,7 @@ def test_it_is_a_schema() -> None:
 
 def test_the_one_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = json.loads((DOCS / "shipper.schema.json").read_text())
-    assert written == schema(), "write it again: python -m config.json_schema > docs/shipper.schema.json"
+    assert written == schema(), "write it again: python -m log_shipper.config.json_schema > docs/shipper.schema.json"
 
 
 @pytest.mark.parametrize(

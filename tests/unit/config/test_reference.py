@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+from log_shipper.config.reference import page, table
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.text.units import Duration, DurationOrNever, Size
+from log_shipper.config.yaml.load import load
+from log_shipper.config.yaml.schema import Kinds, options
 
-import config
-from config.reference import page, table
-from config.shipper.model import ShipperConfig
-from config.sink.model import SinkConfig
-from config.text.units import Duration, DurationOrNever, Size
-from config.yaml.load import load
-from config.yaml.schema import Kinds, options
+from log_shipper import config
 
 DOCS = Path(config.__file__).parents[1] / "docs"
 
@@ -96,7 +96,7 @@ def test_every_option_is_documented_in_a_sentence(model: type[ShipperConfig] | t
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = (DOCS / "configuration.md").read_text()
-    assert written == page(), "write it again: python -m config.reference > docs/configuration.md"
+    assert written == page(), "write it again: python -m log_shipper.config.reference > docs/configuration.md"
 
 
 def test_the_configuration_that_we_ship_loads_and_is_short() -> None:

@@ -11,17 +11,17 @@ from typing import Any
 import orjson
 import pytest
 import yaml
+from log_shipper.config.export import MASK, export
+from log_shipper.config.shipper.keystore import written_keystore
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.text.secrets import Secret, hidden, is_secret
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import RawConfig, load, read
+from log_shipper.config.yaml.schema import Option, options
+from log_shipper.shipper import cli
+from log_shipper.spark_sink import __main__ as sink_cli
 
-from config.export import MASK, export
-from config.shipper.keystore import written_keystore
-from config.shipper.model import ShipperConfig
-from config.sink.model import SinkConfig
-from config.text.secrets import Secret, hidden, is_secret
-from config.yaml.errors import ConfigError
-from config.yaml.load import RawConfig, load, read
-from config.yaml.schema import Option, options
-from shipper import cli
-from spark_sink import __main__ as sink_cli
 from tests.unit.config.conftest import Lab
 
 MARKER = "hunter2-and-more"

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from log_shipper.config.export import MASK, export, masked
+from log_shipper.config.json_schema import schema
+from log_shipper.config.reference import sink_page, table
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.times import parse_span, readable_span
+from log_shipper.config.yaml.load import load
 
-import config
-from config.export import MASK, export, masked
-from config.json_schema import schema
-from config.reference import sink_page, table
-from config.sink.model import SinkConfig
-from config.sink.times import parse_span, readable_span
-from config.yaml.load import load
+from log_shipper import config
 from tests.unit.config.conftest import Lab
 
 DOCS = Path(config.__file__).parents[1] / "docs"
@@ -28,7 +28,9 @@ def refusals(text: str) -> list[str]:
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = (DOCS / "sink-configuration.md").read_text()
-    assert written == sink_page(), "write it again: python -m config.reference sink > docs/sink-configuration.md"
+    assert written == sink_page(), (
+        "write it again: python -m log_shipper.config.reference sink > docs/sink-configuration.md"
+    )
 
 
 def test_the_example_on_the_page_loads(lab: Lab) -> None:
@@ -64,7 +66,7 @@ def test_a_span_is_reported_as_people_write_it(seconds: int, text: str) -> None:
 def test_the_schema_in_the_docs_is_the_one_that_the_code_writes() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     written = json.loads((DOCS / "sink.schema.json").read_text())
-    assert written == SCHEMA, "write it again: python -m config.json_schema sink > docs/sink.schema.json"
+    assert written == SCHEMA, "write it again: python -m log_shipper.config.json_schema sink > docs/sink.schema.json"
 
 
 @pytest.mark.parametrize(

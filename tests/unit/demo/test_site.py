@@ -1,8 +1,9 @@
 from pathlib import Path
 
-from config.shipper.model import ShipperConfig
-from config.sink.model import SinkConfig
-from config.yaml.load import load
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
+
 from demo.site import Site, has_package_log
 
 

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 import promql_parser
-
-from shipper.monitor.measure import PREFIX, Times
-from shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
-from spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.shipper.monitor.measure import PREFIX, Times
+from log_shipper.shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 
 SCRAPED = {"instance", "job"}  # labels that Prometheus adds itself
 PROMETHEUS = {"up": (), "ALERTS": ("alertname", "alertstate")}  # series that it makes itself

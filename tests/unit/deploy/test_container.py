@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from config.shipper.model import ShipperConfig
-from config.text.secrets import Secret
-from config.yaml.errors import ConfigError
-from config.yaml.load import load
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import load
 
 CONTAINER = Path(__file__).parents[3] / "deploy" / "container"
 LEAST = {"KAFKA_HOSTS": "kafka-1:9092,kafka-2:9092", "KAFKA_TOPIC": "logs"}
@@ -90,7 +89,7 @@ def test_paths_and_limits_come_from_the_environment() -> None:
 def test_events_have_the_fields_of_their_pod_where_the_manifest_gives_them(
     environ: dict[str, str], fields: str
 ) -> None:
-    command = [sys.executable, "-m", "shipper", "test", "pipeline", "-c", str(CONTAINER / "shipper.yml")]
+    command = [sys.executable, "-m", "log_shipper.shipper", "test", "pipeline", "-c", str(CONTAINER / "shipper.yml")]
     done = subprocess.run(
         command,
         cwd=CONTAINER.parents[1],

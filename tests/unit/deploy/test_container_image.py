@@ -64,7 +64,7 @@ def test_an_engine_and_our_script_install_the_same() -> None:
 
 def test_the_containerfile_copies_every_package_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    packages = {name.partition(".")[0] for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    packages = set(project["tool"]["setuptools"]["package-dir"].values())
     copied = re.findall(r"^COPY (\w+) \1$", (HERE / "Containerfile").read_text(), flags=re.MULTILINE)
     assert set(copied) == packages
 
@@ -84,7 +84,9 @@ def written(directory: Path, tree: Path) -> Path:
     directory.mkdir()
     blobs = Blobs(directory / "layout", EPOCH)
     layer = blobs.add_layer(tree, "a test")
-    write_layout(directory / "layout", blobs, Image("log-shipper", "1.0", "amd64", {"User": "1000:0"}, [layer]), EPOCH)
+    write_layout(
+        directory / "layout", blobs, Image("kafka-log-shipper", "1.0", "amd64", {"User": "1000:0"}, [layer]), EPOCH
+    )
     pack(directory / "layout", directory / "image.tar", EPOCH)
     return directory / "image.tar"
 

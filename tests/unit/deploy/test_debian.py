@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
 
-from config.shipper.model import ShipperConfig
-from config.sink.model import SinkConfig
-from config.yaml.load import load
 from deploy.debian.archive import control, maintainer_script
 from deploy.debian.completion import completion
 from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from log_shipper.config.text.units import parse_duration
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 
-from config.shipper.model import ShipperConfig
-from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
-from config.text.units import parse_duration
-from config.yaml.load import load
-from shipper.clock import SystemClock
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
 
 KUBERNETES = Path(__file__).parents[3] / "deploy" / "kubernetes"
@@ -45,7 +45,7 @@ def containers(pod: Document) -> list[Document]:
 
 
 def shipper_of(pod: Document) -> Document:
-    (container,) = (container for container in containers(pod) if container["image"] == "log-shipper")
+    (container,) = (container for container in containers(pod) if container["image"] == "kafka-log-shipper")
     return container
 
 
@@ -97,7 +97,7 @@ def test_a_sidecar_starts_before_its_program_and_is_not_root() -> None:
     for document in documents("sidecar"):
         pod = document["spec"]["template"]["spec"]
         (sidecar,) = pod["initContainers"]
-        assert (sidecar["image"], sidecar["restartPolicy"]) == ("log-shipper", "Always")
+        assert (sidecar["image"], sidecar["restartPolicy"]) == ("kafka-log-shipper", "Always")
         assert "startupProbe" in sidecar
         assert pod["securityContext"]["runAsNonRoot"] is True
 
@@ -165,7 +165,7 @@ def test_kustomize_makes_manifests_of_it(base: str) -> None:
     made = list(yaml.safe_load_all(done.stdout))
     assert len(made) >= len(documents(base))
     images = [container["image"] for pod in _pods_of(made) for container in containers(pod)]
-    assert all(image.startswith(("registry.example/log-shipper:", "docker.io/")) for image in images)
+    assert all(image.startswith(("registry.example/kafka-log-shipper:", "docker.io/")) for image in images)
     names = {document["metadata"]["name"] for document in made if document["kind"] == "ConfigMap"}
     used = {v["configMap"]["name"] for pod in _pods_of(made) for v in pod["volumes"] if "configMap" in v}
     assert used == names

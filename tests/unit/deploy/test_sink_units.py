@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.text.units import parse_duration
+from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink import commands
+from log_shipper.spark_sink.__main__ import whole_parser
+from log_shipper.spark_sink.service import INTERVAL
 
-from config.sink.model import SinkConfig
-from config.text.units import parse_duration
-from config.yaml.load import load
-from spark_sink import commands
-from spark_sink.__main__ import whole_parser
-from spark_sink.service import INTERVAL
 from tests.unit.deploy.units import exposure, settings
 
 ROOT = Path(__file__).parents[3]
@@ -91,7 +91,7 @@ def test_the_unit_is_hardened(unit: Path) -> None:
 def test_systemd_understands_every_line(tmp_path: Path) -> None:
     true = shutil.which("true") or "/bin/true"
     for unit in (RUN, MAINTAIN, TIMER):
-        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/log-shipper-sink/bin/spark-sink", true))
+        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/kafka-log-shipper-sink/bin/spark-sink", true))
     paths = [str(tmp_path / unit.name) for unit in (RUN, MAINTAIN, TIMER)]
     done = subprocess.run(["systemd-analyze", "verify", *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from log_shipper.registry.errors import RegistryLocked
+from log_shipper.registry.files import DiskFiles, Files
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
+from log_shipper.runtime.disk import DiskFile, write_all
 
-from durable.disk import DiskFile, write_all
-from registry.errors import RegistryLocked
-from registry.files import DiskFiles, Files
-from registry.state import FileState
-from registry.store import Store
 from tests.capabilities import without_capabilities
 from tests.crashing_files import CrashingFiles
 
@@ -235,8 +235,8 @@ def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
 HOLDER = """
 import sys
 from pathlib import Path
-from registry.files import DiskFiles
-from registry.store import Store
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.store import Store
 store = Store.open(Path(sys.argv[1]), DiskFiles())
 print("open", flush=True)
 sys.stdin.read()

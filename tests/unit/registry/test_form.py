@@ -5,9 +5,8 @@ import os
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
-
-from registry import form
-from registry.state import FileState
+from log_shipper.registry import form
+from log_shipper.registry.state import FileState
 
 FULL = FileState(
     id="9f3c",

@@ -3,9 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from registry.pending import PAUSE_FOR_WORK, SHORTEST_PAUSE, Pending
-from registry.state import FileState
+from log_shipper.registry.pending import PAUSE_FOR_WORK, SHORTEST_PAUSE, Pending
+from log_shipper.registry.state import FileState
 
 A = FileState("a", "/logs/a", 1, 2)
 NEWER = replace(A, position=9)

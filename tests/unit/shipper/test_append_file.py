@@ -6,8 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
-from shipper.append_file import AppendFile
+from log_shipper.shipper.append_file import AppendFile
 
 
 def no_locks(fd: int) -> None:

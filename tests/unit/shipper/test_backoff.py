@@ -1,6 +1,5 @@
 import pytest
-
-from shipper.backoff import Backoff
+from log_shipper.shipper.backoff import Backoff
 
 
 @pytest.mark.parametrize(("attempts", "delay"), [(0, 1), (1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (10_000, 10)])

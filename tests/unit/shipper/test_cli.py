@@ -5,11 +5,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-
-from config.yaml.errors import ConfigError
-from shipper import cli
-from shipper.cli import main
-from shipper.command_options import files, load_config
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.shipper import cli
+from log_shipper.shipper.cli import main
+from log_shipper.shipper.command_options import files, load_config
 
 CONFIG = """\
 shipper.inputs:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
-
-from registry import form
-from registry.state import FileState
-from shipper.committed_positions import Stopped, resume
-from shipper.errors import StartError
+from log_shipper.registry import form
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.committed_positions import Stopped, resume
+from log_shipper.shipper.errors import StartError
 
 ENTRY = FileState("f1", "/var/log/app.log", 1, 2, position=10, size_seen=10, proof="of 10", cuts=(15, 25))
 FURTHER = replace(ENTRY, position=20, size_seen=20, proof="of 20", cuts=(25,), path="/old/path")

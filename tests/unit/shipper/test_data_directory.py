@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-
-from shipper.data_directory import DataDirectory
-from shipper.errors import StartError
+from log_shipper.shipper.data_directory import DataDirectory
+from log_shipper.shipper.errors import StartError
 
 
 def refusal(path: Path) -> str:

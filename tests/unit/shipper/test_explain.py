@@ -2,10 +2,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from config.shipper.model import ShipperConfig
-from config.yaml.load import load
-from shipper.explain import explain
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.explain import explain
 
 Explained = Callable[[str], list[str]]
 

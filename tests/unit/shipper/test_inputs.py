@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.inputs import InputFactory
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.source.feeds.feeds import AnyInput
+from log_shipper.shipper.static_fields import static_fields
 
-from config.shipper.model import ShipperConfig
-from config.yaml.load import load
-from registry.registrar import Registrar
-from shipper.inputs import InputFactory
-from shipper.metrics import Metrics
-from shipper.processor.base import ProcessorContext
-from shipper.processor.caches import Caches
-from shipper.source.feeds.feeds import AnyInput
-from shipper.static_fields import static_fields
 from tests.builders import AGENT, batch, source
 from tests.fakes import ManualClock
 from tests.processing import records

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-
-from shipper.json_fields import (
+from log_shipper.shipper.json_fields import (
     DEEPEST,
     ConflictError,
     NotJsonError,

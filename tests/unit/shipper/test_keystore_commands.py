@@ -7,9 +7,8 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import pytest
-
-from config.shipper.keystore import FILE, read_keystore
-from shipper.cli import main
+from log_shipper.config.shipper.keystore import FILE, read_keystore
+from log_shipper.shipper.cli import main
 
 CONFIG = """\
 shipper.inputs:

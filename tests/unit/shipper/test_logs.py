@@ -13,21 +13,25 @@ from pathlib import Path
 
 import pytest
 import yaml
+from log_shipper.config.shipper.logs import LogFilesConfig, LoggingConfig
+from log_shipper.runtime.logs.files import LocalSyslogHandler, LogFile, LogFileHandler
+from log_shipper.runtime.logs.folding_handler import FoldingHandler
+from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
+from log_shipper.shipper import logs
+from log_shipper.shipper.errors import StartError
 
-from config.shipper.logs import LogFilesConfig, LoggingConfig
-from logs.files import LocalSyslogHandler, LogFile, LogFileHandler
-from logs.folding_handler import FoldingHandler
-from logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
-from shipper import logs
-from shipper.errors import StartError
 from tests.capabilities import without_capabilities
 
 
 def test_a_json_line_has_the_names_of_the_common_schema(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(LoggingConfig(level="info", format="json"))
-    logging.getLogger("shipper.x").warning("%s is full", "/var")
+    logging.getLogger("log_shipper.shipper.x").warning("%s is full", "/var")
     line = json.loads(capsys.readouterr().err)
-    assert (line["log.level"], line["log.logger"], line["message"]) == ("warning", "shipper.x", "/var is full")
+    assert (line["log.level"], line["log.logger"], line["message"]) == (
+        "warning",
+        "log_shipper.shipper.x",
+        "/var is full",
+    )
     assert line["@timestamp"].endswith("Z")
 
 
@@ -36,33 +40,33 @@ def test_an_exception_is_one_member_of_one_line(capsys: pytest.CaptureFixture[st
     try:
         raise ValueError("broken")
     except ValueError:
-        logging.getLogger("shipper").exception("it ended")
+        logging.getLogger("log_shipper.shipper").exception("it ended")
     (line,) = capsys.readouterr().err.splitlines()
     assert "ValueError: broken" in json.loads(line)["error.stack_trace"]
 
 
 def test_a_path_that_is_not_utf_8_can_be_logged(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(LoggingConfig(level="info", format="json"))
-    logging.getLogger("shipper").warning("%s is gone", "/var/\udcff.log")
+    logging.getLogger("log_shipper.shipper").warning("%s is gone", "/var/\udcff.log")
     assert json.loads(capsys.readouterr().err)["message"] == "/var/?.log is gone"
 
 
 def test_text_has_time_level_and_message(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(LoggingConfig(level="info", format="text"))
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     assert capsys.readouterr().err.split("Z ")[1] == "INFO    started\n"
 
 
 def test_auto_is_json_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert not sys.stderr.isatty()
     logs.set_up(LoggingConfig(level="info", format="auto"))
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     assert json.loads(capsys.readouterr().err)["message"] == "started"
 
 
 def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(LoggingConfig(level="warning", format="text"))
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     assert capsys.readouterr().err == ""
 
 
@@ -74,7 +78,7 @@ def test_names_of_files_cannot_make_a_terminal_do_anything_or_forge_a_line(capsy
     try:
         raise ValueError(EVIL)
     except ValueError:
-        logging.getLogger("shipper").exception("new file %s", EVIL)
+        logging.getLogger("log_shipper.shipper").exception("new file %s", EVIL)
     first, *stack = capsys.readouterr().err.splitlines()
     assert first.endswith(r"new file /logs/\x1b]0;owned\x07\n2026-11-23T00:00:00.000Z ERROR   \u202efake.log\u009b2J")
     assert stack[0] == "  Traceback (most recent call last):"
@@ -84,7 +88,7 @@ def test_names_of_files_cannot_make_a_terminal_do_anything_or_forge_a_line(capsy
 
 def test_a_json_line_holds_such_a_name_as_it_is_and_no_control_character(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(LoggingConfig(level="info", format="json"))
-    logging.getLogger("shipper").info("new file %s", EVIL)
+    logging.getLogger("log_shipper.shipper").info("new file %s", EVIL)
     (line,) = capsys.readouterr().err.splitlines()
     assert json.loads(line)["message"] == f"new file {EVIL}"
     assert line.isprintable()
@@ -122,21 +126,21 @@ def to_files(path: Path, form: str = "auto", **options: object) -> None:
 
 def test_files_have_json_and_stderr_has_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     to_files(tmp_path / "deep" / "logs", name="agent")
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     assert json.loads((tmp_path / "deep" / "logs" / "agent.ndjson").read_text())["message"] == "started"
     assert capsys.readouterr().err == ""
 
 
 def test_files_may_have_text(tmp_path: Path) -> None:
     to_files(tmp_path, "text")
-    logging.getLogger("shipper").info("started \udcff")
+    logging.getLogger("log_shipper.shipper").info("started \udcff")
     assert (tmp_path / "shipper.log").read_text().endswith("INFO    started \\udcff\n")
 
 
 def test_e_wins_over_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = LoggingConfig(to_files=True, to_syslog=True, files=LogFilesConfig(path=str(tmp_path)))
     logs.set_up(config, to_stderr=True)
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     assert capsys.readouterr().err.endswith("INFO    started\n")
     assert list(tmp_path.iterdir()) == []
 
@@ -144,9 +148,9 @@ def test_e_wins_over_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_file_is_rotated_by_size_and_at_the_start(tmp_path: Path) -> None:
     to_files(tmp_path, "text", rotateeverybytes=1024, keepfiles=2)
     for number in range(5):
-        logging.getLogger("shipper").info("%s", f"{number}" * 600)
+        logging.getLogger("log_shipper.shipper").info("%s", f"{number}" * 600)
     to_files(tmp_path, "text", rotateeverybytes=1024, keepfiles=2)
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     names = {path.name: path.read_text()[-3] for path in tmp_path.iterdir()}
     assert names == {"shipper.log": "e", "shipper.log.1": "4", "shipper.log.2": "3"}
 
@@ -154,7 +158,7 @@ def test_a_file_is_rotated_by_size_and_at_the_start(tmp_path: Path) -> None:
 def test_a_start_may_continue_the_file(tmp_path: Path) -> None:
     for _ in range(2):
         to_files(tmp_path, "text", rotateonstartup=False)
-        logging.getLogger("shipper").info("started")
+        logging.getLogger("log_shipper.shipper").info("started")
     (file,) = tmp_path.iterdir()
     assert len(file.read_text().splitlines()) == 2
 
@@ -265,7 +269,7 @@ def test_a_file_that_cannot_be_rotated_grows(tmp_path: Path, capsys: pytest.Capt
 def test_a_file_that_is_removed_is_made_again(tmp_path: Path) -> None:
     to_files(tmp_path)
     (tmp_path / "shipper.ndjson").unlink()
-    logging.getLogger("shipper").info("started")
+    logging.getLogger("log_shipper.shipper").info("started")
     assert "started" in (tmp_path / "shipper.ndjson").read_text()
 
 
@@ -323,13 +327,18 @@ def test_why_it_ends_is_logged_where_stderr_is_not_the_log(tmp_path: Path, capsy
 def test_a_component_has_its_own_level(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(logs.COMPONENTS) == set(LoggingConfig.components)
     logs.set_up(LoggingConfig(format="text", level="warning", levels={"source": "debug", "kafka": "info"}))
-    names = ("shipper.source.crawler", "shipper.output.kafka", "librdkafka", "shipper.app")
+    names = (
+        "log_shipper.shipper.source.crawler",
+        "log_shipper.shipper.output.kafka",
+        "librdkafka",
+        "log_shipper.shipper.app",
+    )
     for name in names:
         logging.getLogger(name).debug("debug of %s", name)
         logging.getLogger(name).info("info of %s", name)
     assert [line.split("Z ")[1] for line in capsys.readouterr().err.splitlines()] == [
-        "DEBUG   debug of shipper.source.crawler",
-        "INFO    info of shipper.source.crawler",
+        "DEBUG   debug of log_shipper.shipper.source.crawler",
+        "INFO    info of log_shipper.shipper.source.crawler",
         "INFO    info of librdkafka",
     ]
     logs.set_up(LoggingConfig(format="text"))
@@ -343,7 +352,7 @@ def test_repeated_messages_are_folded_unless_that_is_disabled(capsys: pytest.Cap
     for fold_repeated in (True, False):
         logs.set_up(LoggingConfig(format="text", fold_repeated=fold_repeated))
         for _ in range(3):
-            logging.getLogger("shipper").warning("down")
+            logging.getLogger("log_shipper.shipper").warning("down")
     logs.set_up(LoggingConfig(format="text"))
     err = re.sub(r"in the last \d+ s", "in the last ... s", capsys.readouterr().err)
     assert [line.split("Z ")[1] for line in err.splitlines()] == [
@@ -356,7 +365,7 @@ def test_repeated_messages_are_folded_unless_that_is_disabled(capsys: pytest.Cap
 def test_standard_error_goes_to_the_file_that_is_written_now(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     to_files(tmp_path, "text", redirect_stderr=True, rotateeverybytes=1024, keepfiles=2)
     os.write(2, b"of a library\n")
-    logging.getLogger("shipper").info("%s", "x" * 1024)
+    logging.getLogger("log_shipper.shipper").info("%s", "x" * 1024)
     os.write(2, b"behind the rotation\n")
     logging.getLogger().handlers[0].close()
     os.write(2, b"as before\n")

@@ -1,7 +1,8 @@
 """What a burst has left in memory."""
 
-from shipper.memory import BURST, BURST_INTERVAL, FreedMemory
-from shipper.metrics import Metrics
+from log_shipper.shipper.memory import BURST, BURST_INTERVAL, FreedMemory
+from log_shipper.shipper.metrics import Metrics
+
 from tests.fakes import ManualClock
 
 

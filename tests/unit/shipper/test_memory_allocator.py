@@ -5,12 +5,11 @@ import subprocess
 import sys
 
 import pytest
-
-from shipper.memory import OPTIONS
+from log_shipper.shipper.memory import OPTIONS
 
 BLOCKS = """
 import resource, sys
-from shipper.memory import keep_freed_blocks
+from log_shipper.shipper.memory import keep_freed_blocks
 if sys.argv[1] == "kept":
     keep_freed_blocks()
 for _ in range(200):

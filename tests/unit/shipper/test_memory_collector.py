@@ -2,8 +2,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-
-from shipper.memory import COLLECT_AFTER, long_lived
+from log_shipper.shipper.memory import COLLECT_AFTER, long_lived
 
 
 @pytest.fixture

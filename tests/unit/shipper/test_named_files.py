@@ -8,29 +8,29 @@ from threading import Thread
 
 import pytest
 from confluent_kafka import Producer
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.shipper.docker import DockerTlsConfig
+from log_shipper.config.shipper.identity import FileIdentityConfig
+from log_shipper.config.shipper.inputs import InputConfig
+from log_shipper.config.shipper.keystore import read_keystore
+from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.files import MAX_BYTES, read_bytes, read_plain
+from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.runtime.kafka import tls
+from log_shipper.runtime.kafka.clients import refusal
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.cloud.start import services
+from log_shipper.shipper.data_directory import DataDirectory
+from log_shipper.shipper.docker.place import place_of
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.kubernetes.access import Access, Pem
+from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
+from log_shipper.shipper.kubernetes.tls import tls_context
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.identity.fingerprint import name_of_file
 
-from config.kafka.tls import SslConfig
-from config.shipper.docker import DockerTlsConfig
-from config.shipper.identity import FileIdentityConfig
-from config.shipper.inputs import InputConfig
-from config.shipper.keystore import read_keystore
-from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
-from config.text.secrets import Secret
-from config.yaml.errors import ConfigError
-from config.yaml.files import MAX_BYTES, read_bytes, read_plain
-from durable.errors import Misplaced
-from kafka_client import tls
-from kafka_client.clients import refusal
-from shipper.clock import SystemClock
-from shipper.cloud.start import services
-from shipper.data_directory import DataDirectory
-from shipper.docker.place import place_of
-from shipper.errors import StartError
-from shipper.kubernetes.access import Access, Pem
-from shipper.kubernetes.kubeconfig import read_kubeconfig
-from shipper.kubernetes.tls import tls_context
-from shipper.source.discovery.scanner import ScannedFile
-from shipper.source.identity.fingerprint import name_of_file
 from tests.certificates import CertificateDirectory
 
 SECONDS = 20.0  # that one call may take

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.preview import Preview, chosen
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
 
-from config.shipper.model import ShipperConfig
-from config.yaml.load import load
-from shipper.clock import SystemClock
-from shipper.errors import StartError
-from shipper.metrics import Metrics
-from shipper.preview import Preview, chosen
-from shipper.processor.base import ProcessorContext
-from shipper.processor.caches import Caches
 from tests.builders import AGENT
 
 

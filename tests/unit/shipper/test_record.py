@@ -1,7 +1,6 @@
 import pytest
-
-from shipper.errors import StartError
-from shipper.record import Agent, file_member, group_name, members, static_members, user_name
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.record import Agent, file_member, group_name, members, static_members, user_name
 
 
 def test_without_tags_and_fields_there_is_nothing_to_add() -> None:

@@ -5,17 +5,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from log_shipper.runtime.locking import FileInUse
+from log_shipper.shipper.append_file import AppendFile
+from log_shipper.shipper.event import Rejection
+from log_shipper.shipper.letter_box import DONE, RESENDING, LetterBox, Resending, StoredLetter
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
+from log_shipper.shipper.pipeline.processing import leave
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.resend import LettersInFlight, ResendPipeline, Resent, noted, resend
 
-from durable.locking import FileInUse
-from shipper.append_file import AppendFile
-from shipper.event import Rejection
-from shipper.letter_box import DONE, RESENDING, LetterBox, Resending, StoredLetter
-from shipper.metrics import Metrics
-from shipper.pipeline.dead_letter import FILE, DeadLetterFile
-from shipper.pipeline.processing import leave
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.resend import LettersInFlight, ResendPipeline, Resent, noted, resend
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryOutput
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-
-from config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
-from service.notify import Notifier
-from shipper.app import Environment, build
-from shipper.metrics import Metrics
-from shipper.service import (
+from log_shipper.config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
+from log_shipper.runtime.systemd import Notifier
+from log_shipper.shipper.app import Environment, build
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.service import (
     EXTENSION,
     PULSE_INTERVAL,
     START_PATIENCE,
@@ -22,8 +21,9 @@ from shipper.service import (
     Pulse,
     Service,
 )
-from shipper.source.base import BatchSource, SourceStatus
-from shipper.wake import Wake
+from log_shipper.shipper.source.base import BatchSource, SourceStatus
+from log_shipper.shipper.wake import Wake
+
 from tests.builders import input_config
 from tests.fakes import ManualClock
 from tests.service_manager import ServiceManager

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from shipper.signals import STOPPING, Signals
+from log_shipper.shipper.signals import STOPPING, Signals
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
-from shipper.signals import Signals
-from shipper.wake import Wake
+from log_shipper.shipper.signals import Signals
+from log_shipper.shipper.wake import Wake
 wake = Wake()
 with Signals(wake.set, reloads={reloads}) as signals:
     print("ready", flush=True)

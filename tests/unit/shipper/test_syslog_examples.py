@@ -4,8 +4,7 @@ of real devices and programs that the tests of rsyslog and Vector have, with tex
 from datetime import UTC, datetime
 
 import pytest
-
-from shipper.syslog_format import SyslogError, SyslogMessage, parse
+from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage, parse
 
 NOW = datetime(2003, 11, 1, tzinfo=UTC).timestamp()
 AUTH_CRITICAL = {

@@ -4,9 +4,8 @@ from time import process_time
 from typing import Any
 
 import pytest
-
-from config.shipper.parsers import SyslogFormat
-from shipper.syslog_format import SyslogError, SyslogMessage, parse
+from log_shipper.config.shipper.parsers import SyslogFormat
+from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage, parse
 
 NOW = 1_763_000_000.0  # November 2025
 PRIORITY_13: dict[str, Any] = {

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
-
-from shipper.clock import Clock
-from shipper.errors import TooManyTaps
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.output.encode import Encoder
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.tap import (
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import TooManyTaps
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.tap import (
     ABANDONED,
     BYTES_A_SECOND,
     MOST_TAPS,
@@ -26,6 +25,7 @@ from shipper.tap import (
     Tap,
     Wanted,
 )
+
 from tests.builders import batch, encoder, source
 from tests.fakes import ManualClock, MemoryOutput
 

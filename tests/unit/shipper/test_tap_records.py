@@ -4,19 +4,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.text.secrets import MASK
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.kafka_outputs import kafka_parts
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.kafka import KafkaOutput
+from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.source.reading.staging import Staging
+from log_shipper.shipper.tap_records import records_of
 
-from config.shipper.model import ShipperConfig
-from config.text.secrets import MASK
-from config.yaml.load import load
-from shipper.event import Batch, Doc
-from shipper.kafka_outputs import kafka_parts
-from shipper.metrics import Metrics
-from shipper.output.kafka import KafkaOutput
-from shipper.output_context import OutputContext
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.source.reading.staging import Staging
-from shipper.tap_records import records_of
 from tests.builders import AGENT, RecordedDeliveries
 from tests.fakes import ManualClock, MemoryKafka
 from tests.processing import batch_of
@@ -97,8 +97,8 @@ def test_a_tap_shows_what_is_written(output: str, codec: str, tmp_path: Path) ->
 
 
 def written(loaded: ShipperConfig, events: Batch) -> list[str]:
-    from shipper.codecs import make_codec
-    from shipper.record_limit import UNLIMITED
+    from log_shipper.shipper.codecs import make_codec
+    from log_shipper.shipper.record_limit import UNLIMITED
 
     return make_codec(loaded.output.chosen.codec, UNLIMITED).encode(events)
 

@@ -1,6 +1,5 @@
 import pytest
-
-from shipper.text import cut_text
+from log_shipper.shipper.text import cut_text
 
 
 @pytest.mark.parametrize(

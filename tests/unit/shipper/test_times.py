@@ -1,9 +1,8 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-
-from config.text.timezones import zone_of
-from shipper import times
+from log_shipper.config.text.timezones import zone_of
+from log_shipper.shipper import times
 
 NOV_2025 = 1_763_000_000.0  # 2025-11-13T02:13:20Z
 

@@ -5,12 +5,11 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-
-from config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
-from shipper.clock import SystemClock
-from shipper.cloud.start import services, wanted
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.tls import tls_context
+from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.cloud.start import services, wanted
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.tls import tls_context
 
 
 def of_the_metadata_service() -> ssl.SSLContext:

@@ -2,11 +2,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
 
 
 def sink_config(directory: Path, **changes: object) -> SinkConfig:

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
+from log_shipper.spark_sink.delta import NEEDED, NO_BATCH, DeltaLog, Snapshot, check_version, installed_version
+from log_shipper.spark_sink.errors import SinkError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import SparkSession
-
-from spark_sink.delta import NEEDED, NO_BATCH, DeltaLog, Snapshot, check_version, installed_version
-from spark_sink.errors import SinkError
 
 pytestmark = pytest.mark.spark
 
@@ -35,7 +34,7 @@ def test_another_release_is_refused_with_what_is_installed_what_is_needed_and_wh
     text = str(refused.value)
     assert text.startswith(f"delta-spark is {NEEDED}, and the sink needs 4.9.9. ")
     assert "--packages io.delta:delta-spark_2.13:4.9.9" in text
-    assert "python -m spark_sink.platform.jars" in text
+    assert "python -m log_shipper.spark_sink.platform.jars" in text
 
 
 @pytest.mark.parametrize(

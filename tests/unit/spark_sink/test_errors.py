@@ -1,6 +1,5 @@
 import pytest
-
-from spark_sink.errors import root_cause, translate
+from log_shipper.spark_sink.errors import root_cause, translate
 
 TRACE = """An error occurred while calling o1.get.
 : java.util.concurrent.ExecutionException: outer
@@ -56,7 +55,7 @@ The above exception was the direct cause of the following exception:
 
 Traceback (most recent call last):
   File "a.py", line 2, in call
-spark_sink.errors.Refused: the table /data/logs was restored: say repair --from-kafka
+log_shipper.spark_sink.errors.Refused: the table /data/logs was restored: say repair --from-kafka
 
 
 \tat py4j.Protocol.getReturnValue(Protocol.java:476)

@@ -3,10 +3,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-
-from spark_sink.errors import SinkError
-from spark_sink.job import stop
-from spark_sink.landing.batch_handler import BatchHandler, Stopped
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.job import stop
+from log_shipper.spark_sink.landing.batch_handler import BatchHandler, Stopped
 
 
 @dataclass

@@ -3,10 +3,10 @@ import json
 import logging
 import re
 
-from config.sink.parts import SinkLoggingConfig
-from spark_sink import logs
+from log_shipper.config.sink.parts import SinkLoggingConfig
+from log_shipper.spark_sink import logs
 
-logger = logging.getLogger("spark_sink.x")
+logger = logging.getLogger("log_shipper.spark_sink.x")
 
 
 class Terminal(io.StringIO):
@@ -70,16 +70,21 @@ def test_a_component_has_its_own_level() -> None:
     assert set(logs.COMPONENTS) == set(SinkLoggingConfig.components)
     out = io.StringIO()
     logs.set_up(False, SinkLoggingConfig(level="warning", levels={"views": "debug", "kafka": "info"}), out)
-    for name in ("spark_sink.views.progress", "spark_sink.landing.marks", "kafka_client.renewal", "librdkafka"):
+    for name in (
+        "log_shipper.spark_sink.views.progress",
+        "log_shipper.spark_sink.landing.marks",
+        "log_shipper.runtime.kafka.renewal",
+        "librdkafka",
+    ):
         logging.getLogger(name).info(name)
     assert [json.loads(line)["message"] for line in out.getvalue().splitlines()] == [
-        "spark_sink.views.progress",
-        "kafka_client.renewal",
+        "log_shipper.spark_sink.views.progress",
+        "log_shipper.runtime.kafka.renewal",
         "librdkafka",
     ]
     logs.set_up(False, out=out)
     logging.getLogger("librdkafka").error("is silent again")
-    logging.getLogger("kafka_client.renewal").info("renewed")
+    logging.getLogger("log_shipper.runtime.kafka.renewal").info("renewed")
     assert json.loads(out.getvalue().splitlines()[-1])["message"] == "renewed"
 
 

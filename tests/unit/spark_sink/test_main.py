@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from config.sink.tables import BUILT_IN
-from spark_sink import commands
-from spark_sink.__main__ import main, whole_parser
-from spark_sink.records.schema import LINES, names
+from log_shipper.config.sink.tables import BUILT_IN
+from log_shipper.spark_sink import commands
+from log_shipper.spark_sink.__main__ import main, whole_parser
+from log_shipper.spark_sink.records.schema import LINES, names
 
 SMALL = "kafka:\n  hosts: [a:1]\n  topics: [logs]\ntable.path: /t/logs\ncheckpoint.path: /c\n"
 
@@ -47,7 +46,7 @@ def test_a_wrong_configuration_is_reported_where_there_is_no_pyspark(file: Path)
     script = f"""
 import sys
 sys.modules.update(pyspark=None, py4j=None, delta=None)
-from spark_sink.__main__ import main
+from log_shipper.spark_sink.__main__ import main
 sys.exit(main(['run', '-c', {str(file)!r}]))
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
@@ -67,7 +66,7 @@ def test_a_search_names_the_libraries_that_are_missing() -> None:
     script = """
 import sys
 sys.modules.update(duckdb=None, deltalake=None)
-from spark_sink.__main__ import main
+from log_shipper.spark_sink.__main__ import main
 sys.exit(main(['search', 'text', '--table', '/t']))
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
@@ -168,7 +167,7 @@ def test_the_configuration_knows_the_columns_of_every_table() -> None:
 
 def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback(file: Path) -> None:
     file.write_text(f"{SMALL}table.comment: {'x' * 300_000}\n")
-    program = [sys.executable, "-m", "spark_sink", "export", "config", "-c", str(file)]
+    program = [sys.executable, "-m", "log_shipper.spark_sink", "export", "config", "-c", str(file)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as exporting:
         assert exporting.stdout is not None
         assert exporting.stderr is not None

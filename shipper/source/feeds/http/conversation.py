@@ -6,13 +6,13 @@ Used by the server's thread only. `tick` is called from time to time, and ends w
 
 import asyncio
 
-from monitor.exchange import Head, RefusedRequest, check_request_line, read_head
-from shipper.source.feeds.http import answers
-from shipper.source.feeds.http.endpoint import HttpEndpoint
-from shipper.source.feeds.http.framing import ChunkedBody, SizedBody
-from shipper.source.feeds.http.handover import Delivery
-from shipper.source.feeds.http.judging import Accepted, Answer, Received
-from shipper.source.feeds.http.states import BUSY, State
+from log_shipper.runtime.monitor.exchange import Head, RefusedRequest, check_request_line, read_head
+from log_shipper.shipper.source.feeds.http import answers
+from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint
+from log_shipper.shipper.source.feeds.http.framing import ChunkedBody, SizedBody
+from log_shipper.shipper.source.feeds.http.handover import Delivery
+from log_shipper.shipper.source.feeds.http.judging import Accepted, Answer, Received
+from log_shipper.shipper.source.feeds.http.states import BUSY, State
 
 STEPS_AT_ONCE = 100  # heads and bodies, after which the other connections have their turn
 

@@ -3,7 +3,7 @@
 import zlib
 from typing import Any
 
-from monitor.exchange import RefusedRequest
+from log_shipper.runtime.monitor.exchange import RefusedRequest
 
 GZIP = 16  # added to zlib's window bits: a header of gzip is expected
 ACCEPTED = "gzip, zstd"

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Protocol
 
-from logs.throttle import Throttle
-from monitor.exchange import Head, RefusedRequest
-from shipper.source.feeds.http.framing import ChunkedBody, SizedBody
-from shipper.source.feeds.http.handover import Delivery, Handover
-from shipper.source.feeds.http.judging import Accepted, Answer, Judge, Received
-from shipper.source.feeds.http.limits import Limits
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
+from log_shipper.shipper.source.feeds.http.framing import ChunkedBody, SizedBody
+from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
+from log_shipper.shipper.source.feeds.http.judging import Accepted, Answer, Judge, Received
+from log_shipper.shipper.source.feeds.http.limits import Limits
 
 logger = logging.getLogger(__name__)
 

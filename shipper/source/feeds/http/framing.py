@@ -3,8 +3,8 @@ programs that disagree about it would see different requests."""
 
 import re
 
-from monitor.exchange import HEADER, Head, RefusedRequest
-from shipper.source.feeds.http.decompression import too_large
+from log_shipper.runtime.monitor.exchange import HEADER, Head, RefusedRequest
+from log_shipper.shipper.source.feeds.http.decompression import too_large
 
 _LENGTH = re.compile("[0-9]{1,18}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t -~\x80-\xff]*)?")

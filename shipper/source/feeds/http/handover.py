@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from shipper.event import EVENT_OVERHEAD, Messages
+from log_shipper.shipper.event import EVENT_OVERHEAD, Messages
 
 PART_BYTES = 128 * 1024
 PART_EVENTS = 4096

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from config.shipper.feeds.http import HttpInputConfig
-from config.text.units import parse_duration
-from monitor.exchange import Head, RefusedRequest
-from shipper.event import Doc, Messages
-from shipper.source.feeds.http.access import Access
-from shipper.source.feeds.http.bodies import NDJSON, BodyReader, memory_of
-from shipper.source.feeds.http.decompression import ACCEPTED, decompress, is_known
-from shipper.source.feeds.http.framing import ChunkedBody, SizedBody, body_of
-from shipper.source.feeds.http.handover import cost_of
-from shipper.source.feeds.http.limits import Patience
+from log_shipper.config.shipper.feeds.http import HttpInputConfig
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
+from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.source.feeds.http.access import Access
+from log_shipper.shipper.source.feeds.http.bodies import NDJSON, BodyReader, memory_of
+from log_shipper.shipper.source.feeds.http.decompression import ACCEPTED, decompress, is_known
+from log_shipper.shipper.source.feeds.http.framing import ChunkedBody, SizedBody, body_of
+from log_shipper.shipper.source.feeds.http.handover import cost_of
+from log_shipper.shipper.source.feeds.http.limits import Patience
 
 WAIT = "wait_for_completion_timeout"  # Filebeat's parameter of the URL
 

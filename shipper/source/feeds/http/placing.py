@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import orjson
-
-from config.shipper.ndjson import NdjsonConfig
-from shipper.event import Doc
-from shipper.json_fields import copied, without_null
-from shipper.metrics import Metrics
-from shipper.reader.json_members import JsonMembers
-from shipper.text import dumps
-from shipper.times import rfc3339
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import copied, without_null
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader.json_members import JsonMembers
+from log_shipper.shipper.text import dumps
+from log_shipper.shipper.times import rfc3339
 
 
 class Placing:

@@ -16,13 +16,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Protocol
 
-from logs.throttle import Throttle
-from shipper.source.feeds.descriptors import NO_MORE, check_free
-from shipper.source.feeds.http.conversation import Conversation
-from shipper.source.feeds.http.endpoint import HttpEndpoint
-from shipper.source.feeds.http.handover import Handover
-from shipper.source.feeds.http.judging import Judge
-from shipper.source.feeds.http.limits import Limits
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.source.feeds.descriptors import NO_MORE, check_free
+from log_shipper.shipper.source.feeds.http.conversation import Conversation
+from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint
+from log_shipper.shipper.source.feeds.http.handover import Handover
+from log_shipper.shipper.source.feeds.http.judging import Judge
+from log_shipper.shipper.source.feeds.http.limits import Limits
 
 logger = logging.getLogger(__name__)
 

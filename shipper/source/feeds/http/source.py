@@ -15,20 +15,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http import HTTPStatus
 
-from config.shipper.feeds.http import HttpInputConfig
-from monitor import sockets
-from shipper.errors import StartError
-from shipper.event import EVENT_OVERHEAD, Batch, Messages, Source
-from shipper.pipeline.acks import Ledger
-from shipper.source.base import SourceContext, SourceStatus
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.http.bodies import BodyReader
-from shipper.source.feeds.http.handover import Delivery, Handover
-from shipper.source.feeds.http.judging import InFlight, Judge
-from shipper.source.feeds.http.limits import Limits, Patience, patience_of
-from shipper.source.feeds.http.placing import Placing
-from shipper.source.feeds.http.server import Server
-from shipper.source.feeds.server_tls import ServerTls
+from log_shipper.config.shipper.feeds.http import HttpInputConfig
+from log_shipper.runtime.monitor import sockets
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import EVENT_OVERHEAD, Batch, Messages, Source
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.source.base import SourceContext, SourceStatus
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.http.bodies import BodyReader
+from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
+from log_shipper.shipper.source.feeds.http.judging import InFlight, Judge
+from log_shipper.shipper.source.feeds.http.limits import Limits, Patience, patience_of
+from log_shipper.shipper.source.feeds.http.placing import Placing
+from log_shipper.shipper.source.feeds.http.server import Server
+from log_shipper.shipper.source.feeds.server_tls import ServerTls
 
 logger = logging.getLogger(__name__)
 

@@ -2,11 +2,11 @@
 
 import logging
 
-from config.shipper.feeds.journald import JournaldConfig
-from logs.throttle import Throttle
-from shipper.metrics import Metrics
-from shipper.source.feeds.journald.arguments import FIRST, SINCE
-from shipper.source.feeds.journald.entries import Entry, Key, number_of
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE
+from log_shipper.shipper.source.feeds.journald.entries import Entry, Key, number_of
 
 logger = logging.getLogger(__name__)
 

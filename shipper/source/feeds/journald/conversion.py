@@ -7,10 +7,10 @@ is kept, by all fields that are not of the entry alone, and only those are conve
 import re
 from typing import Any
 
-from config.shipper.feeds.journal_fields import FIELDS, PARTIAL
-from shipper.event import Doc
-from shipper.json_fields import copied, merge
-from shipper.source.feeds.journald import capabilities
+from log_shipper.config.shipper.feeds.journal_fields import FIELDS, PARTIAL
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.json_fields import copied, merge
+from log_shipper.shipper.source.feeds.journald import capabilities
 
 Entry = dict[str, Any]
 

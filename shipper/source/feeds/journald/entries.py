@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-
-from logs.throttle import Throttle
-from shipper.event import TRUNCATED
-from shipper.source.feeds.journald.conversion import message_of
-from shipper.text import cut_text
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.event import TRUNCATED
+from log_shipper.shipper.source.feeds.journald.conversion import message_of
+from log_shipper.shipper.text import cut_text
 
 logger = logging.getLogger(__name__)
 

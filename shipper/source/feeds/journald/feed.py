@@ -4,16 +4,16 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from config.shipper.feeds.journald import JournaldConfig
-from registry.state import FileState
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.source.base import SourceContext, SourceStatus
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.journald.host import Host, ThisHost
-from shipper.source.feeds.journald.journal import Journal
-from shipper.source.feeds.journald.journalctl import NEVER
-from shipper.source.feeds.journald.sequences import Sequences
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.source.base import SourceContext, SourceStatus
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.journald.host import Host, ThisHost
+from log_shipper.shipper.source.feeds.journald.journal import Journal
+from log_shipper.shipper.source.feeds.journald.journalctl import NEVER
+from log_shipper.shipper.source.feeds.journald.sequences import Sequences
 
 
 class JournaldFeed:

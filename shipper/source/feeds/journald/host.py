@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
-from shipper.source.feeds.journald.child import Child
-from shipper.source.feeds.journald.doorbell import Doorbell
+from log_shipper.config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
+from log_shipper.shipper.source.feeds.journald.child import Child
+from log_shipper.shipper.source.feeds.journald.doorbell import Doorbell
 
 HEADER_BYTES = 168
 _MACHINE = re.compile(r"[0-9a-f]{32}")  # a directory with the journals of a machine

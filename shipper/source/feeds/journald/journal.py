@@ -4,22 +4,22 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from config.shipper.feeds.journald import JournaldConfig
-from config.shipper.parsers import longest_timeout
-from logs.throttle import Throttle
-from registry.registrar import SaveTicket
-from registry.state import FileState
-from shipper.event import Batch, Messages, together
-from shipper.record import timestamp
-from shipper.source.base import SourceContext
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.journald.arguments import FIRST, SINCE
-from shipper.source.feeds.journald.continuity import Continuity
-from shipper.source.feeds.journald.entries import Decoder, Entry, Key
-from shipper.source.feeds.journald.host import Host
-from shipper.source.feeds.journald.journalctl import NEVER, Journalctl, ReadSettings
-from shipper.source.feeds.journald.position import Position
-from shipper.source.feeds.journald.runs import Run, mark_of
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.config.shipper.parsers import longest_timeout
+from log_shipper.registry.registrar import SaveTicket
+from log_shipper.registry.state import FileState
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.event import Batch, Messages, together
+from log_shipper.shipper.record import timestamp
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE
+from log_shipper.shipper.source.feeds.journald.continuity import Continuity
+from log_shipper.shipper.source.feeds.journald.entries import Decoder, Entry, Key
+from log_shipper.shipper.source.feeds.journald.host import Host
+from log_shipper.shipper.source.feeds.journald.journalctl import NEVER, Journalctl, ReadSettings
+from log_shipper.shipper.source.feeds.journald.position import Position
+from log_shipper.shipper.source.feeds.journald.runs import Run, mark_of
 
 RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
 PARKED_ENTRIES = 20_000  # behind a pending message

@@ -12,19 +12,19 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from config.shipper.feeds.journald import JournaldConfig
-from logs.folding import EACH
-from logs.throttle import Throttle
-from shipper.backoff import Backoff
-from shipper.clock import Clock
-from shipper.metrics import Metrics
-from shipper.source.feeds.journald.arguments import FIRST, command
-from shipper.source.feeds.journald.child import end_in_words
-from shipper.source.feeds.journald.entries import number_of
-from shipper.source.feeds.journald.host import Host, Process
-from shipper.source.feeds.journald.lines import Lines
-from shipper.source.feeds.journald.listing import JournalFile
-from shipper.source.feeds.journald.obstacle import Obstacle
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.feeds.journald.arguments import FIRST, command
+from log_shipper.shipper.source.feeds.journald.child import end_in_words
+from log_shipper.shipper.source.feeds.journald.entries import number_of
+from log_shipper.shipper.source.feeds.journald.host import Host, Process
+from log_shipper.shipper.source.feeds.journald.lines import Lines
+from log_shipper.shipper.source.feeds.journald.listing import JournalFile
+from log_shipper.shipper.source.feeds.journald.obstacle import Obstacle
 
 logger = logging.getLogger(__name__)
 

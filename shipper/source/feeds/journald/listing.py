@@ -11,10 +11,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from config.shipper.feeds.journald import JournaldConfig
-from logs.folding import EACH
-from shipper.clock import Clock
-from shipper.source.feeds.journald.host import Host
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.feeds.journald.host import Host
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ entries as many good ones may be left out with them.
 import signal
 from dataclasses import dataclass
 
-from shipper.source.feeds.journald.arguments import FIRST, SINCE
-from shipper.source.feeds.journald.entries import number_of
+from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE
+from log_shipper.shipper.source.feeds.journald.entries import number_of
 
 EXACTLY = 16  # numbers that are skipped one by one
 MOST_ATTEMPTS = 33  # then it is tried from the beginning: a million were skipped

@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from registry.state import FileState
-from shipper.clock import Clock
-from shipper.pipeline.acks import Ledger
-from shipper.source.reading.file_reader import MakeStage
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.source.reading.file_reader import MakeStage
 
 MOST_CUTS = 10_000
 

@@ -14,15 +14,15 @@ import hashlib
 import logging
 from dataclasses import replace
 
-from config.shipper.feeds.journald import JournaldConfig
-from registry.state import FileState
-from shipper.source.base import SourceContext
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.journald.arguments import FIRST, SINCE
-from shipper.source.feeds.journald.entries import number_of
-from shipper.source.feeds.journald.host import Host
-from shipper.source.feeds.journald.journal import Journal
-from shipper.source.feeds.journald.listing import JournalFile, Listing
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE
+from log_shipper.shipper.source.feeds.journald.entries import number_of
+from log_shipper.shipper.source.feeds.journald.host import Host
+from log_shipper.shipper.source.feeds.journald.journal import Journal
+from log_shipper.shipper.source.feeds.journald.listing import JournalFile, Listing
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,11 @@ from typing import Any, Protocol
 from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
-
-from config.shipper.feeds.kafka import KafkaInputConfig
-from kafka_client.clients import client_settings
-from kafka_client.security import Security
-from shipper.errors import StartError
-from shipper.librdkafka import ClientMaker, latest
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.runtime.kafka.clients import client_settings
+from log_shipper.runtime.kafka.security import Security
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.librdkafka import ClientMaker, latest
 
 MIB = 1024**2
 PREFETCHED_KBYTES = 16 * 1024  # that the client keeps, beside what it has handed over

@@ -4,21 +4,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from kafka_client.renewal import renewals
-from shipper.event import Batch, Source
-from shipper.pipeline.acks import Stage
-from shipper.source.base import SourceContext, SourceStatus
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.kafka.client import Clients, clients
-from shipper.source.feeds.kafka.member import Member
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.partition import Partition, file_id
-from shipper.source.feeds.kafka.problems import Problems
-from shipper.source.feeds.kafka.reading import NEVER
-from shipper.source.feeds.kafka.readings import ReadingContext, Readings
-from shipper.source.feeds.kafka.starts import Start
-from shipper.source.reading.staging import Group, GroupOffset
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.runtime.kafka.renewal import renewals
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.pipeline.acks import Stage
+from log_shipper.shipper.source.base import SourceContext, SourceStatus
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.kafka.client import Clients, clients
+from log_shipper.shipper.source.feeds.kafka.member import Member
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, file_id
+from log_shipper.shipper.source.feeds.kafka.problems import Problems
+from log_shipper.shipper.source.feeds.kafka.reading import NEVER
+from log_shipper.shipper.source.feeds.kafka.readings import ReadingContext, Readings
+from log_shipper.shipper.source.feeds.kafka.starts import Start
+from log_shipper.shipper.source.reading.staging import Group, GroupOffset
 
 
 class KafkaFeed:

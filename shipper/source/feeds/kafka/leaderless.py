@@ -6,8 +6,8 @@ restarted: neither is a problem yet. One that stays so is not read, and the clie
 
 from collections.abc import Callable, Collection, Iterable
 
-from shipper.source.feeds.kafka.brokers_away import LONG
-from shipper.source.feeds.kafka.partition import Place
+from log_shipper.shipper.source.feeds.kafka.brokers_away import LONG
+from log_shipper.shipper.source.feeds.kafka.partition import Place
 
 MOST_NAMES = 20  # in a message
 

@@ -5,14 +5,13 @@ import threading
 from collections.abc import Callable
 
 from confluent_kafka import KafkaException
-
-from kafka_client.renewal import never
-from shipper.backoff import Backoff
-from shipper.errors import StartError
-from shipper.source.feeds.kafka.client import Clients
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.session import Session
+from log_shipper.runtime.kafka.renewal import never
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.source.feeds.kafka.client import Clients
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
+from log_shipper.shipper.source.feeds.kafka.session import Session
 
 logger = logging.getLogger(__name__)
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from shipper.clock import Clock
-from shipper.source.feeds.kafka.partition import Partition
-from shipper.source.feeds.kafka.problems import Problems
-from shipper.source.feeds.kafka.starts import Start
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.feeds.kafka.partition import Partition
+from log_shipper.shipper.source.feeds.kafka.problems import Problems
+from log_shipper.shipper.source.feeds.kafka.starts import Start
 
 
 @dataclass(frozen=True, slots=True)

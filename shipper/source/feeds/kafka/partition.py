@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from confluent_kafka import Message
-
-from shipper.event import Source
-from shipper.pipeline.acks import Ledger, Stage
-from shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
+from log_shipper.shipper.event import Source
+from log_shipper.shipper.pipeline.acks import Ledger, Stage
+from log_shipper.shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
 
 RECORD_OVERHEAD = 400  # bytes of memory that a record takes beside its content
 

@@ -4,12 +4,11 @@ import logging
 from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaError
-
-from config.shipper.feeds.kafka import KafkaInputConfig
-from logs.throttle import Throttle
-from shipper.source.feeds.kafka.brokers_away import BrokersAway
-from shipper.source.feeds.kafka.leaderless import Leaderless, named
-from shipper.source.feeds.kafka.partition import Place
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.source.feeds.kafka.brokers_away import BrokersAway
+from log_shipper.shipper.source.feeds.kafka.leaderless import Leaderless, named
+from log_shipper.shipper.source.feeds.kafka.partition import Place
 
 logger = logging.getLogger(__name__)
 

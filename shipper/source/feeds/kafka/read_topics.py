@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Collection, Iterable, Mapping
 
-from logs.folding import EACH
-from shipper.source.feeds.kafka.client import Topic, TopicLookup
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.starts import Start
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.source.feeds.kafka.client import Topic, TopicLookup
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
+from log_shipper.shipper.source.feeds.kafka.starts import Start
 
 logger = logging.getLogger(__name__)
 

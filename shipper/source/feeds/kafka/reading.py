@@ -8,15 +8,15 @@ where the partition goes to another member, that one reads it again.
 
 from collections.abc import Sequence
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from config.shipper.parsers import longest_timeout
-from shipper.event import Batch, Messages
-from shipper.reader import chain
-from shipper.reader.base import Reader
-from shipper.reader.container import longest_line
-from shipper.source.base import SourceContext
-from shipper.source.feeds.kafka.partition import Block, Partition
-from shipper.source.feeds.kafka.records import CutReader, RecordReader
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.config.shipper.parsers import longest_timeout
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.container import longest_line
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.kafka.partition import Block, Partition
+from log_shipper.shipper.source.feeds.kafka.records import CutReader, RecordReader
 
 NEVER = float("inf")
 MEMBERS_OVERHEAD = 800  # bytes of memory of the members that each event has of its own

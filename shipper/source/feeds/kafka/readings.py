@@ -5,13 +5,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from config.shipper.feeds.kafka import KafkaInputConfig
-from logs.throttle import Throttle
-from shipper.event import Batch
-from shipper.source.base import SourceContext
-from shipper.source.feeds.kafka.client import MIB
-from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.reading import NEVER, PartitionReading
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.kafka.client import MIB
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
+from log_shipper.shipper.source.feeds.kafka.reading import NEVER, PartitionReading
 
 logger = logging.getLogger(__name__)
 

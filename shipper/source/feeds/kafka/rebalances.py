@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
-
-from logs.folding import EACH
-from shipper.source.feeds.kafka.client import Consumer
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
-from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.problems import AWAY
-from shipper.source.feeds.kafka.read_topics import ReadTopics
-from shipper.source.feeds.kafka.starts import Start, Starts, bounds
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.source.feeds.kafka.client import Consumer
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
+from log_shipper.shipper.source.feeds.kafka.problems import AWAY
+from log_shipper.shipper.source.feeds.kafka.read_topics import ReadTopics
+from log_shipper.shipper.source.feeds.kafka.starts import Start, Starts, bounds
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,11 @@ from operator import methodcaller
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
-
-from shipper.event import Doc, Messages
-from shipper.reader.base import Reader
-from shipper.reader.limit import cut_texts
-from shipper.record import timestamp
-from shipper.source.feeds.kafka.partition import Block, Place
+from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.limit import cut_texts
+from log_shipper.shipper.record import timestamp
+from log_shipper.shipper.source.feeds.kafka.partition import Block, Place
 
 _offset = methodcaller("offset")
 LATEST = 253_402_300_799_999  # the last millisecond of the year 9999: a producer may claim any time

@@ -8,10 +8,9 @@ import threading
 from collections.abc import Iterable
 
 from confluent_kafka import TopicPartition
-
-from shipper.clock import Clock
-from shipper.source.feeds.kafka.client import MIB, Consumer
-from shipper.source.feeds.kafka.partition import Partition
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.feeds.kafka.client import MIB, Consumer
+from log_shipper.shipper.source.feeds.kafka.partition import Partition
 
 HANDED_OVER = 8 * MIB  # bytes that may wait
 PATIENCE = 1.0  # seconds without room, after which partitions are paused

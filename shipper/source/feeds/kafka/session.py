@@ -5,18 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
-
-from kafka_client.headers import take_out_unreadable_headers
-from logs.throttle import Throttle
-from shipper.backoff import Backoff
-from shipper.source.feeds.kafka.client import MIB, Clients, Consumer, raised_by_poll
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
-from shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
-from shipper.source.feeds.kafka.rebalances import Rebalances, Unsaved
-from shipper.source.feeds.kafka.records import size_beside
-from shipper.source.feeds.kafka.room import Room
-from shipper.source.feeds.kafka.starts import Starts
+from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.source.feeds.kafka.client import MIB, Clients, Consumer, raised_by_poll
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
+from log_shipper.shipper.source.feeds.kafka.problems import REBALANCING, UNKNOWN, is_fatal
+from log_shipper.shipper.source.feeds.kafka.rebalances import Rebalances, Unsaved
+from log_shipper.shipper.source.feeds.kafka.records import size_beside
+from log_shipper.shipper.source.feeds.kafka.room import Room
+from log_shipper.shipper.source.feeds.kafka.starts import Starts
 
 logger = logging.getLogger(__name__)
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-
-from config.shipper.feeds.kafka import InitialOffset
-from shipper.source.feeds.kafka.client import Consumer, Topic, TopicLookup
-from shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
-from shipper.source.feeds.kafka.partition import Place
+from log_shipper.config.shipper.feeds.kafka import InitialOffset
+from log_shipper.shipper.source.feeds.kafka.client import Consumer, Topic, TopicLookup
+from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
+from log_shipper.shipper.source.feeds.kafka.partition import Place
 
 TIMEOUT = 5.0  # seconds of a request
 

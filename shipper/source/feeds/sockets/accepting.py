@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from shipper.clock import Clock
-from shipper.source.feeds.descriptors import check_free
-from shipper.source.feeds.server_tls import ServerTls
-from shipper.source.feeds.sockets.connection import Connection, MakeFraming
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.listening import Listener
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.feeds.descriptors import check_free
+from log_shipper.shipper.source.feeds.server_tls import ServerTls
+from log_shipper.shipper.source.feeds.sockets.connection import Connection, MakeFraming
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.listening import Listener
 
 AT_ONCE = 64
 TURNS_UNTIL_REFUSED = 3

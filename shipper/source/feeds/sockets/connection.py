@@ -9,10 +9,10 @@ import termios
 from collections.abc import Callable
 from contextlib import suppress
 
-from shipper.event import Doc, Source
-from shipper.source.feeds.sockets.framing import Framing
-from shipper.source.feeds.sockets.listening import Listener
-from shipper.source.feeds.sockets.system_calls import StreamReader, written
+from log_shipper.shipper.event import Doc, Source
+from log_shipper.shipper.source.feeds.sockets.framing import Framing
+from log_shipper.shipper.source.feeds.sockets.listening import Listener
+from log_shipper.shipper.source.feeds.sockets.system_calls import StreamReader, written
 
 _CREDENTIALS = struct.Struct("3i")
 

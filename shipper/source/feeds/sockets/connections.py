@@ -4,13 +4,13 @@ import selectors
 import ssl
 from collections.abc import Callable
 
-from shipper.clock import Clock
-from shipper.source.feeds import server_tls
-from shipper.source.feeds.sockets.accepting import Limits
-from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.received import Received, end_of, of_connection
-from shipper.source.feeds.sockets.system_calls import StreamReader
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.feeds import server_tls
+from log_shipper.shipper.source.feeds.sockets.accepting import Limits
+from log_shipper.shipper.source.feeds.sockets.connection import Connection
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.received import Received, end_of, of_connection
+from log_shipper.shipper.source.feeds.sockets.system_calls import StreamReader
 
 READ_SIZE = 128 * 1024
 HANDSHAKE_SECONDS = 10.0

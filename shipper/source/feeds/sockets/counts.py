@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
-from logs.throttle import Throttle
-from shipper.metrics import Metrics
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import socket
 import struct
 
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.listening import Listener, buffer_of
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.listening import Listener, buffer_of
 
 MEMORY_INFO = 55  # SO_MEMINFO: nine numbers, of which the last one is how many datagrams were dropped
 _MEMORY_INFO = struct.Struct("9I")

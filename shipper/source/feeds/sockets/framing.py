@@ -8,7 +8,7 @@ than the limit and what shows that it is too long.
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shipper.event import TRUNCATED
+from log_shipper.shipper.event import TRUNCATED
 
 # Bytes kept beyond the limit: a character that begins before it (up to 4), so that what is cut later is cut the same.
 MARGIN = 4

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.framing import Frames
-from shipper.source.feeds.sockets.messages import Run, Senders
-from shipper.source.feeds.sockets.received import Piece
+from log_shipper.shipper.source.feeds.sockets.connection import Connection
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.framing import Frames
+from log_shipper.shipper.source.feeds.sockets.messages import Run, Senders
+from log_shipper.shipper.source.feeds.sockets.received import Piece
 
 
 class Intake:

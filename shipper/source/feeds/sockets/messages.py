@@ -9,10 +9,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 
-from shipper.event import TRUNCATED, Doc, Messages, Source
-from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.framing import Frames
-from shipper.source.feeds.sockets.system_calls import Datagrams, address_of
+from log_shipper.shipper.event import TRUNCATED, Doc, Messages, Source
+from log_shipper.shipper.source.feeds.sockets.connection import Connection
+from log_shipper.shipper.source.feeds.sockets.framing import Frames
+from log_shipper.shipper.source.feeds.sockets.system_calls import Datagrams, address_of
 
 ENOUGH = 8  # messages of a sender that make a run
 MOST_SENDERS = 1024  # of datagrams whose sources are kept

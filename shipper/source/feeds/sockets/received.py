@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.system_calls import Datagrams
+from log_shipper.shipper.source.feeds.sockets.connection import Connection
+from log_shipper.shipper.source.feeds.sockets.system_calls import Datagrams
 
 OVERHEAD = 100  # bytes of memory that a piece takes beside its content
 

@@ -9,17 +9,17 @@ import logging
 import selectors
 import threading
 
-from shipper.clock import Clock
-from shipper.source.feeds.descriptors import NO_MORE
-from shipper.source.feeds.sockets.accepting import Acceptor, Limits, Secured
-from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.connections import Connections
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.drops import Drops
-from shipper.source.feeds.sockets.listening import Listener, buffer_of
-from shipper.source.feeds.sockets.received import Received, of_datagrams
-from shipper.source.feeds.sockets.system_calls import DatagramReader
-from shipper.source.feeds.sockets.waker import Waker
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.source.feeds.descriptors import NO_MORE
+from log_shipper.shipper.source.feeds.sockets.accepting import Acceptor, Limits, Secured
+from log_shipper.shipper.source.feeds.sockets.connection import Connection
+from log_shipper.shipper.source.feeds.sockets.connections import Connections
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.drops import Drops
+from log_shipper.shipper.source.feeds.sockets.listening import Listener, buffer_of
+from log_shipper.shipper.source.feeds.sockets.received import Received, of_datagrams
+from log_shipper.shipper.source.feeds.sockets.system_calls import DatagramReader
+from log_shipper.shipper.source.feeds.sockets.waker import Waker
 
 logger = logging.getLogger(__name__)
 

@@ -2,17 +2,17 @@
 
 from functools import partial
 
-from config.shipper.feeds.sockets import SocketConfig, TcpOptions, UdpOptions, UnixOptions
-from shipper.errors import StartError
-from shipper.source.base import SourceContext
-from shipper.source.feeds.server_tls import ServerTls
-from shipper.source.feeds.sockets.accepting import Limits, Secured
-from shipper.source.feeds.sockets.connection import MakeFraming
-from shipper.source.feeds.sockets.counts import Reporter
-from shipper.source.feeds.sockets.framing import DelimiterFraming, OctetFraming
-from shipper.source.feeds.sockets.listening import listen
-from shipper.source.feeds.sockets.received import Received
-from shipper.source.feeds.sockets.receiver import Receiver
+from log_shipper.config.shipper.feeds.sockets import SocketConfig, TcpOptions, UdpOptions, UnixOptions
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.server_tls import ServerTls
+from log_shipper.shipper.source.feeds.sockets.accepting import Limits, Secured
+from log_shipper.shipper.source.feeds.sockets.connection import MakeFraming
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter
+from log_shipper.shipper.source.feeds.sockets.framing import DelimiterFraming, OctetFraming
+from log_shipper.shipper.source.feeds.sockets.listening import listen
+from log_shipper.shipper.source.feeds.sockets.received import Received
+from log_shipper.shipper.source.feeds.sockets.receiver import Receiver
 
 
 def make_receiver(config: SocketConfig, received: Received, context: SourceContext) -> Receiver:

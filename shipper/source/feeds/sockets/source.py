@@ -11,18 +11,18 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from config.shipper.feeds.sockets import SocketConfig, SyslogInput
-from logs.folding import EACH
-from shipper.event import Batch, Messages
-from shipper.pipeline.acks import Ledger
-from shipper.reader import chain
-from shipper.source.base import SourceContext, SourceStatus
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.intake import Intake
-from shipper.source.feeds.sockets.messages import Senders
-from shipper.source.feeds.sockets.received import Received
-from shipper.source.feeds.sockets.setup import make_receiver
+from log_shipper.config.shipper.feeds.sockets import SocketConfig, SyslogInput
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.source.base import SourceContext, SourceStatus
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.intake import Intake
+from log_shipper.shipper.source.feeds.sockets.messages import Senders
+from log_shipper.shipper.source.feeds.sockets.received import Received
+from log_shipper.shipper.source.feeds.sockets.setup import make_receiver
 
 logger = logging.getLogger(__name__)
 

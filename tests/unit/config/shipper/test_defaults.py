@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from log_shipper.config.shipper.kafka import KafkaOutputConfig
+from log_shipper.config.shipper.model import FileOutputConfig, InputConfig, PathConfig, ShipperConfig
+from log_shipper.config.shipper.queues import MemQueue
+from log_shipper.config.yaml.schema import options
 
-import config
-from config.shipper.kafka import KafkaOutputConfig
-from config.shipper.model import FileOutputConfig, InputConfig, PathConfig, ShipperConfig
-from config.shipper.queues import MemQueue
-from config.yaml.schema import options
+from log_shipper import config
 
 PAGE = Path(config.__file__).parents[1] / "docs" / "from-filebeat.md"
 

@@ -10,12 +10,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-
-from config.shipper.codec import CodecConfig, JsonCodec
-from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
-from config.text.secrets import Secret
-from config.yaml.errors import ConfigError
-from config.yaml.load import load
+from log_shipper.config.shipper.codec import CodecConfig, JsonCodec
+from log_shipper.config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import load
 
 FOLDER = Path(__file__).parents[1] / "filebeat"
 FILES = sorted([*FOLDER.glob("*.yml"), *FOLDER.glob("wrong/*.yml")])

@@ -1,10 +1,9 @@
 """`log`, `container` and `stdin` are written with names of their own and read as InputConfig."""
 
 import pytest
-
-from config.shipper.input_ids import kept_by_order
-from config.shipper.inputs import PublisherPipelineConfig
-from config.shipper.model import (
+from log_shipper.config.shipper.input_ids import kept_by_order
+from log_shipper.config.shipper.inputs import PublisherPipelineConfig
+from log_shipper.config.shipper.model import (
     INPUT_KINDS,
     CloseConfig,
     FileIdentityConfig,
@@ -15,8 +14,9 @@ from config.shipper.model import (
     ScannerConfig,
     StateChangeConfig,
 )
-from config.shipper.ndjson import NdjsonConfig
-from config.shipper.parsers import ContainerConfig
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig
+
 from tests.unit.config.conftest import Lab
 
 LOG = """\

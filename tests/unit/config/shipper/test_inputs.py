@@ -1,9 +1,8 @@
 """What the shipper reads."""
 
 import pytest
-
-from config.shipper.filebeat import INPUT_NOT_YET
-from config.shipper.model import (
+from log_shipper.config.shipper.filebeat import INPUT_NOT_YET
+from log_shipper.config.shipper.model import (
     CloseConfig,
     DeleteConfig,
     ReaderCloseConfig,
@@ -11,6 +10,7 @@ from config.shipper.model import (
     ScannerConfig,
     StateChangeConfig,
 )
+
 from tests.unit.config.conftest import Lab
 
 PATTERN = "parsers[0].multiline.pattern"

@@ -1,8 +1,7 @@
 """The configuration of the shipper, as a user writes it."""
 
 import pytest
-
-from config.shipper.model import (
+from log_shipper.config.shipper.model import (
     BackoffConfig,
     ConsoleOutputConfig,
     InputConfig,
@@ -13,7 +12,8 @@ from config.shipper.model import (
     ShipperConfig,
     SslConfig,
 )
-from config.text.secrets import Secret
+from log_shipper.config.text.secrets import Secret
+
 from tests.unit.config.conftest import Lab
 
 FILEBEAT = """\

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-from config.shipper.model import INPUT_KINDS, ShipperConfig
-from config.shipper.parsers import PARSERS
-from config.shipper.processors import PROCESSORS
-from config.yaml.names import Names
-from config.yaml.schema import NamedItems, leaves, options
+from log_shipper.config.shipper.model import INPUT_KINDS, ShipperConfig
+from log_shipper.config.shipper.parsers import PARSERS
+from log_shipper.config.shipper.processors import PROCESSORS
+from log_shipper.config.yaml.names import Names
+from log_shipper.config.yaml.schema import NamedItems, leaves, options
 
 
 def models_below(model: Any, seen: set[Any]) -> Iterator[Any]:

@@ -3,8 +3,7 @@
 import re
 
 import pytest
-
-from config.sink.template import Template, TemplateField, parse_template
+from log_shipper.config.sink.template import Template, TemplateField, parse_template
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ import codecs
 from typing import get_args
 
 import pytest
-
-from config.text.encodings import (
+from log_shipper.config.text.encodings import (
     AMENDED,
     CHARACTERS,
     MARKED,
@@ -15,6 +14,7 @@ from config.text.encodings import (
     encoded_terminator,
     parse_encoding,
 )
+
 from tests.unit.config.conftest import Lab
 
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)

@@ -2,9 +2,8 @@ import itertools
 import random
 
 import pytest
-
-from config.text.glob_overlap import overlap, path_sets
-from config.text.globs import matches, parse
+from log_shipper.config.text.glob_overlap import overlap, path_sets
+from log_shipper.config.text.globs import matches, parse
 
 
 def overlaps(one: str, other: str) -> bool:

@@ -1,10 +1,9 @@
 """The library of patterns of grok."""
 
 import pytest
-
-from config.text.grok import parse_expression
-from config.text.grok_patterns import PATTERNS
-from config.text.patterns import _compiled, matcher
+from log_shipper.config.text.grok import parse_expression
+from log_shipper.config.text.grok_patterns import PATTERNS
+from log_shipper.config.text.patterns import _compiled, matcher
 
 
 def of(pattern: str, text: str) -> bool:

@@ -4,9 +4,8 @@ from time import process_time
 from typing import Any
 
 import pytest
-
-from config.text.layouts import time_reader
-from config.text.timezones import zone_of
+from log_shipper.config.text.layouts import time_reader
+from log_shipper.config.text.timezones import zone_of
 
 NOW = 1_763_000_000.0  # November 2025
 THEN = "2015-03-07T11:06:39+00:00"

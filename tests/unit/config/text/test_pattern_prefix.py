@@ -3,9 +3,8 @@ import time
 from collections.abc import Iterable
 
 import pytest
-
-from config.text.pattern_prefix import MOST_CACHED, PrefixCache, deciding_characters
-from config.text.patterns import column_searcher, searcher
+from log_shipper.config.text.pattern_prefix import MOST_CACHED, PrefixCache, deciding_characters
+from log_shipper.config.text.patterns import column_searcher, searcher
 
 
 @pytest.mark.parametrize(

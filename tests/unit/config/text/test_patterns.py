@@ -5,8 +5,16 @@ import time
 
 import pytest
 import re2
-
-from config.text.patterns import Groups, Span, column_searcher, finder, group_names, matcher, parse_pattern, searcher
+from log_shipper.config.text.patterns import (
+    Groups,
+    Span,
+    column_searcher,
+    finder,
+    group_names,
+    matcher,
+    parse_pattern,
+    searcher,
+)
 
 
 @pytest.mark.parametrize(

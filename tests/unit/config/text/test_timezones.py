@@ -3,8 +3,7 @@ import sys
 from datetime import datetime, timedelta
 
 import pytest
-
-from config.text.timezones import parse_timezone, zone_of
+from log_shipper.config.text.timezones import parse_timezone, zone_of
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_what_is_no_zone_is_refused_in_words(text: str) -> None:
 def test_names_are_known_on_a_machine_without_a_database_of_zones() -> None:
     code = (
         "import zoneinfo; zoneinfo.reset_tzpath(()); "
-        "from config.text.timezones import zone_of; print(zone_of('Asia/Tokyo'))"
+        "from log_shipper.config.text.timezones import zone_of; print(zone_of('Asia/Tokyo'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "Asia/Tokyo\n"

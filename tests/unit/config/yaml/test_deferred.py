@@ -1,14 +1,15 @@
 """Models that are imported when they are needed."""
 
 import pytest
+from log_shipper.config.yaml.deferred import Deferred
 
-from config.yaml.deferred import Deferred
-
-MODELS = Deferred("config.yaml", {"place": "errors:Place", "spot": "report:Spot", "none": "missing:Nothing"})
+MODELS = Deferred(
+    "log_shipper.config.yaml", {"place": "errors:Place", "spot": "report:Spot", "none": "missing:Nothing"}
+)
 
 
 def test_a_model_is_the_class_of_its_module() -> None:
-    from config.yaml.report import Spot
+    from log_shipper.config.yaml.report import Spot
 
     assert MODELS["spot"] is Spot
     assert MODELS.get("other") is None

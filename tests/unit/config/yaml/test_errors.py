@@ -1,4 +1,4 @@
-from config.yaml.errors import ConfigError, Place, Problem
+from log_shipper.config.yaml.errors import ConfigError, Place, Problem
 
 
 def test_a_problem_reads_as_file_line_path_and_message() -> None:

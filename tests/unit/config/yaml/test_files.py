@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from config.yaml.errors import ConfigError
-from config.yaml.files import MAX_BYTES, check_permissions, permission_faults, read_bytes
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.files import MAX_BYTES, check_permissions, permission_faults, read_bytes
 
 
 def refused(file: Path) -> str:

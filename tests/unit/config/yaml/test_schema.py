@@ -1,8 +1,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.yaml.names import Names
-from config.yaml.schema import Kinds, leaves, options
+from log_shipper.config.yaml.names import Names
+from log_shipper.config.yaml.schema import Kinds, leaves, options
 
 
 @dataclass(frozen=True)

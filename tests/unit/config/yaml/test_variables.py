@@ -1,6 +1,5 @@
 import pytest
-
-from config.yaml.variables import MAX_EXPANDED, MAX_NESTED, expand
+from log_shipper.config.yaml.variables import MAX_EXPANDED, MAX_NESTED, expand
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig
+from log_shipper.shipper.autodiscover.configuring import Configured, Configurer
+from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.reporter import Reporter
 
-from config.shipper.multiline import MultilineConfig
-from config.shipper.ndjson import NdjsonConfig
-from config.shipper.parsers import ContainerConfig
-from shipper.autodiscover.configuring import Configured, Configurer
-from shipper.autodiscover.containers import Container
-from shipper.autodiscover.discoveries import Report
-from shipper.autodiscover.reporter import Reporter
 from tests.containers import ID, UID, Rules, container
 
 TEMPLATES = """\

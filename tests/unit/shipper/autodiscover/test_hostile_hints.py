@@ -8,18 +8,18 @@ from random import Random
 from typing import Any
 
 import pytest
-
-from config.shipper.model import INPUT_KINDS, InputConfig
-from config.shipper.parsers import PARSERS
-from config.shipper.processors import PROCESSORS, Branch
-from config.yaml.schema import NamedItems, leaves, options
-from shipper.autodiscover.allowed_hints import (
+from log_shipper.config.shipper.model import INPUT_KINDS, InputConfig
+from log_shipper.config.shipper.parsers import PARSERS
+from log_shipper.config.shipper.processors import PROCESSORS, Branch
+from log_shipper.config.yaml.schema import NamedItems, leaves, options
+from log_shipper.shipper.autodiscover.allowed_hints import (
     ALLOWED_INPUTS,
     ALLOWED_OF_INPUT,
     ALLOWED_PARSERS,
     ALLOWED_PROCESSORS,
 )
-from shipper.autodiscover.configuring import Configured
+from log_shipper.shipper.autodiscover.configuring import Configured
+
 from tests.containers import ID, UID, Rules, container
 
 HINTS = "type: kubernetes\nhints.enabled: true\n"

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
+from log_shipper.shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.kubernetes_pods import PodProvider, containers_of
+from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.kubernetes.cache import Objects, Pods
+from log_shipper.shipper.kubernetes.fields import PodFields
+from log_shipper.shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
+from log_shipper.shipper.kubernetes.watcher import ClusterWatcher
 
-from config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
-from shipper.autodiscover.discoveries import Report
-from shipper.autodiscover.kubernetes_pods import PodProvider, containers_of
-from shipper.autodiscover.reporter import Reporter
-from shipper.event import Doc
-from shipper.kubernetes.cache import Objects, Pods
-from shipper.kubernetes.fields import PodFields
-from shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
-from shipper.kubernetes.watcher import ClusterWatcher
 from tests.containers import Rules
 from tests.fakes import ManualClock
 from tests.kubernetes_api import container, namespace, node, pod

@@ -6,14 +6,14 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+from log_shipper.shipper.autodiscover.composition import ProviderContext
+from log_shipper.shipper.autodiscover.configuring import Configurer
+from log_shipper.shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.providers import make_provider
+from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.errors import StartError
 
-from shipper.autodiscover.composition import ProviderContext
-from shipper.autodiscover.configuring import Configurer
-from shipper.autodiscover.discoveries import Report
-from shipper.autodiscover.providers import make_provider
-from shipper.autodiscover.reporter import Reporter
-from shipper.clock import SystemClock
-from shipper.errors import StartError
 from tests.containers import Rules
 from tests.docker_api import DockerApi
 from tests.kubernetes_api import KubernetesApi, kubeconfig, namespace, node, pod

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable
 
 import pytest
+from log_shipper.shipper.cloud.providers import Provider
+from log_shipper.shipper.cloud.search import CloudSearch
+from log_shipper.shipper.cloud.service import NoMetadata, Service
+from log_shipper.shipper.event import Doc
 
-from shipper.cloud.providers import Provider
-from shipper.cloud.search import CloudSearch
-from shipper.cloud.service import NoMetadata, Service
-from shipper.event import Doc
 from tests.fakes import ManualClock
 
 TIMEOUT = 3.0
@@ -86,7 +86,7 @@ def test_when_the_time_is_over_the_best_answer_is_taken_and_later_ones_change_no
 
 
 def test_elsewhere_it_is_over_when_all_have_refused(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "shipper.cloud")
+    caplog.set_level(logging.INFO, "log_shipper.shipper.cloud")
     clouds = Clouds("aws", "gcp")
     clouds.answer("gcp", "aws", here=False)
     assert (clouds.search.is_done(), clouds.woken, clouds.search.members) == (True, 1, {})

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-
-from shipper.docker.containers import ContainerEvent, DockerContainer, Port, event_of, listed
+from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, Port, event_of, listed
 
 ID = "ab" * 32
 # As a daemon (28.3) lists it, without what is not read.

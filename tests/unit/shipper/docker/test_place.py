@@ -5,14 +5,14 @@ from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
+from log_shipper.config.shipper.docker import DockerTlsConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.runtime.monitor.client import Address, UnixSocket
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.docker.client import DockerClient, DockerError
+from log_shipper.shipper.docker.place import TlsAddress, place_of
+from log_shipper.shipper.errors import StartError
 
-from config.shipper.docker import DockerTlsConfig
-from config.text.secrets import Secret
-from monitor.client import Address, UnixSocket
-from shipper.clock import SystemClock
-from shipper.docker.client import DockerClient, DockerError
-from shipper.docker.place import TlsAddress, place_of
-from shipper.errors import StartError
 from tests.certificates import CertificateDirectory
 
 

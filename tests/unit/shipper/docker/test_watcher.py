@@ -6,12 +6,12 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+from log_shipper.runtime.monitor.client import UnixSocket
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.docker.client import DockerClient
+from log_shipper.shipper.docker.containers import DockerContainer
+from log_shipper.shipper.docker.watcher import Watcher
 
-from monitor.client import UnixSocket
-from shipper.backoff import Backoff
-from shipper.docker.client import DockerClient
-from shipper.docker.containers import DockerContainer
-from shipper.docker.watcher import Watcher
 from tests.docker_api import DockerApi
 from tests.fakes import ManualClock
 
@@ -188,7 +188,7 @@ def test_a_stream_continues_where_the_one_before_it_ended(host: Host) -> None:
 
 
 def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "shipper.docker")
+    caplog.set_level(logging.INFO, "log_shipper.shipper.docker")
     host.docker.run(ID, "web")
     host.start()
     assert host.listener.next() == ("started", "web")

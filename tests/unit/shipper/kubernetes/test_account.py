@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from shipper.errors import StartError
-from shipper.kubernetes.access import Access, NoAccess, Pem
-from shipper.kubernetes.account import find_access
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.kubernetes.access import Access, NoAccess, Pem
+from log_shipper.shipper.kubernetes.account import find_access
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 PEM = "-----BEGIN CERTIFICATE-----\n"

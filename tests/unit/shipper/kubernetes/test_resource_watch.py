@@ -4,11 +4,10 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-
-from shipper.kubernetes.cache import Change, Pods
-from shipper.kubernetes.client import Client, Limits
-from shipper.kubernetes.objects import pod_of
-from shipper.kubernetes.resource_watch import (
+from log_shipper.shipper.kubernetes.cache import Change, Pods
+from log_shipper.shipper.kubernetes.client import Client, Limits
+from log_shipper.shipper.kubernetes.objects import pod_of
+from log_shipper.shipper.kubernetes.resource_watch import (
     BACKOFF,
     MOST_FAILURES,
     PAUSE_WITHOUT_RIGHT,
@@ -17,6 +16,7 @@ from shipper.kubernetes.resource_watch import (
     Resource,
     ResourceWatch,
 )
+
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, pod
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.http import SOCKET_FILE, HttpConfig
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.monitor.composition import Monitor, MonitorSettings
+from log_shipper.shipper.tap import Records
 
-from config.shipper.http import SOCKET_FILE, HttpConfig
-from shipper.errors import StartError
-from shipper.monitor.composition import Monitor, MonitorSettings
-from shipper.tap import Records
 from tests.lab import Lab
 
 SECONDS = 30.0  # for what takes milliseconds
@@ -124,7 +124,7 @@ def test_an_agent_that_stops_is_not_ready(monitor: Monitor, lab: Lab, tmp_path: 
 
 
 def test_warnings_of_the_log_are_in_the_status(monitor: Monitor, tmp_path: Path) -> None:
-    logging.getLogger("shipper.any").warning("careful")
+    logging.getLogger("log_shipper.shipper.any").warning("careful")
     tables = {table["id"]: table["rows"] for table in document(tmp_path, "/status")["tables"]}
     assert [row[1:] for row in tables["errors"]] == [["warning", "careful", 1]]
 

@@ -1,9 +1,8 @@
 from pathlib import Path
 
 import pytest
-
-from config.yaml.errors import ConfigError
-from shipper.monitor.configured import ConfigText
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.shipper.monitor.configured import ConfigText
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-
-from logs.recent import MOST, RecentMessages
-from shipper.monitor.errors_log import errors_log
+from log_shipper.runtime.logs.recent import MOST, RecentMessages
+from log_shipper.shipper.monitor.errors_log import errors_log
 
 logger = logging.getLogger(__name__)
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from log_shipper.shipper.monitor.exposition import exposition
+from log_shipper.shipper.monitor.measures import MEASURES, documentation
+from log_shipper.shipper.monitor.snapshot import KubernetesFigures
+from log_shipper.shipper.monitor.status import AgentIdentity
 from prometheus_client.parser import text_string_to_metric_families
 
-from shipper.monitor.exposition import exposition
-from shipper.monitor.measures import MEASURES, documentation
-from shipper.monitor.snapshot import KubernetesFigures
-from shipper.monitor.status import AgentIdentity
 from tests.snapshots import KEPT, WELL
 
 IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)
@@ -107,4 +107,4 @@ def test_the_path_of_a_file_may_be_any_bytes_and_that_of_two() -> None:
 
 def test_the_page_has_the_table() -> None:
     page = (ROOT / "docs" / "shipper-metrics.md").read_text()
-    assert documentation() in page, "python -m shipper.monitor.measures prints the table"
+    assert documentation() in page, "python -m log_shipper.shipper.monitor.measures prints the table"

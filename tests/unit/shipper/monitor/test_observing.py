@@ -3,15 +3,15 @@
 from functools import partial
 
 import pytest
+from log_shipper.config.shipper.model import MultilineConfig
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
+from log_shipper.shipper.kubernetes.objects import pod_of
+from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+from log_shipper.shipper.monitor.observing import take_snapshot
+from log_shipper.shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.source.crawler import Crawler
 
-from config.shipper.model import MultilineConfig
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.cluster import Cluster, Waking
-from shipper.kubernetes.objects import pod_of
-from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
-from shipper.monitor.observing import take_snapshot
-from shipper.monitor.snapshot import Snapshot
-from shipper.source.crawler import Crawler
 from tests.kubernetes_api import pod
 from tests.lab import Lab
 

@@ -1,8 +1,7 @@
 from collections.abc import Mapping
 
 import pytest
-
-from shipper.monitor.output_probe import OutputProbe
+from log_shipper.shipper.monitor.output_probe import OutputProbe
 
 
 class Broker:

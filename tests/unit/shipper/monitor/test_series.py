@@ -1,7 +1,8 @@
 from dataclasses import replace
 
-from shipper.monitor.series import CHARTS, POINTS, Rates, Series
-from shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.series import CHARTS, POINTS, Rates, Series
+from log_shipper.shipper.monitor.snapshot import Snapshot
+
 from tests.snapshots import WELL, later
 
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from log_shipper.runtime.logs.recent import RecentMessage
+from log_shipper.runtime.monitor.document import Document
+from log_shipper.shipper.monitor.health import Health
+from log_shipper.shipper.monitor.sampler import Sampler
+from log_shipper.shipper.monitor.snapshot import KubernetesFigures, Snapshot
+from log_shipper.shipper.monitor.status import AgentIdentity, status
+from log_shipper.shipper.pipeline.letter_counts import LetterCount
 
-from logs.recent import RecentMessage
-from monitor.document import Document
-from shipper.monitor.health import Health
-from shipper.monitor.sampler import Sampler
-from shipper.monitor.snapshot import KubernetesFigures, Snapshot
-from shipper.monitor.status import AgentIdentity, status
-from shipper.pipeline.letter_counts import LetterCount
 from tests.snapshots import KEPT, WELL, later
 
 IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.2.0", WELL.time - 60)

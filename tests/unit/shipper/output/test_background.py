@@ -5,8 +5,7 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-
-from shipper.output.background import Background
+from log_shipper.shipper.output.background import Background
 
 SECONDS = 60.0
 

@@ -16,12 +16,12 @@ from types import FrameType
 from typing import BinaryIO
 
 import pytest
+from log_shipper.shipper.event import Rejection
+from log_shipper.shipper.output.console import PIECE, PIPE_WAIT, ConsoleOutput
+from log_shipper.shipper.output.format_codec import FormatCodec
+from log_shipper.shipper.output.styled import StyledEncoder
+from log_shipper.shipper.processor.formatting import Formatter
 
-from shipper.event import Rejection
-from shipper.output.console import PIECE, PIPE_WAIT, ConsoleOutput
-from shipper.output.format_codec import FormatCodec
-from shipper.output.styled import StyledEncoder
-from shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.processing import batch_of
 
@@ -213,7 +213,16 @@ def stuck(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     inputs = [{"type": "filestream", "id": "a", "paths": [str(tmp_path / "app.log")]}]
     config.write_text(json.dumps({"shipper.inputs": inputs, "output.console": {}, "shipper.shutdown_timeout": "200ms"}))
     config.chmod(0o600)
-    command = [sys.executable, "-m", "shipper", "run", "-c", str(config), "--path.data", str(tmp_path / "data")]
+    command = [
+        sys.executable,
+        "-m",
+        "log_shipper.shipper",
+        "run",
+        "-c",
+        str(config),
+        "--path.data",
+        str(tmp_path / "data"),
+    ]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         deadline = time.monotonic() + LONG

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 import pytest
 from confluent_kafka import KafkaError
+from log_shipper.runtime.kafka.renewal import never
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.kafka import RENEWAL_PATIENCE, KafkaContext, KafkaOutput
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import RecordMaker
+from log_shipper.shipper.output.topic_shares import TopicShares
 
-from kafka_client.renewal import never
-from shipper.backoff import Backoff
-from shipper.errors import StartError
-from shipper.event import Batch, Topics
-from shipper.metrics import Metrics
-from shipper.output.kafka import RENEWAL_PATIENCE, KafkaContext, KafkaOutput
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import RecordMaker
-from shipper.output.topic_shares import TopicShares
 from tests.builders import RecordedDeliveries, batch, encoder, source
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 

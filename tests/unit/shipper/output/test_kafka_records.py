@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 import pytest
 from confluent_kafka import KafkaError
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.format_codec import FormatCodec
+from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.place_headers import PlaceHeaders
+from log_shipper.shipper.processor.formatting import Formatter
+from log_shipper.shipper.processor.keys import Keys
 
-from shipper.backoff import Backoff
-from shipper.event import Batch, Topics
-from shipper.metrics import Metrics
-from shipper.output.format_codec import FormatCodec
-from shipper.output.kafka import KafkaContext, KafkaOutput
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import Beside, RecordMaker
-from shipper.output.place_headers import PlaceHeaders
-from shipper.processor.formatting import Formatter
-from shipper.processor.keys import Keys
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent, accept
 from tests.processing import batch_of

@@ -1,7 +1,8 @@
 """What travels beside a payload that is a text."""
 
-from shipper.event import DELETED, MULTILINE
-from shipper.output.place_headers import PlaceHeaders
+from log_shipper.shipper.event import DELETED, MULTILINE
+from log_shipper.shipper.output.place_headers import PlaceHeaders
+
 from tests.builders import batch
 from tests.processing import batch_of
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException, Producer
+from log_shipper.config.kafka.tls import SUITES
+from log_shipper.config.shipper.model import KafkaOutputConfig, SslConfig
+from log_shipper.shipper.output.kafka_settings import refusal, settings
 
-from config.kafka.tls import SUITES
-from config.shipper.model import KafkaOutputConfig, SslConfig
-from shipper.output.kafka_settings import refusal, settings
 from tests.certificates import CertificateDirectory
-from tests.unit.kafka_client.test_tls import pin_of
+from tests.unit.runtime.kafka.test_tls import pin_of
 
 LONG = 60.0  # seconds; what takes so long has failed
 TLS_1_2 = openssl.TLSVersion.TLSv1_2

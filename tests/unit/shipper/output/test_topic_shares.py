@@ -1,9 +1,15 @@
 from collections.abc import Sequence
 
 import pytest
+from log_shipper.shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD, Batch, Topics
+from log_shipper.shipper.output.topic_shares import (
+    MOST_SHARES,
+    SHARE_OF_OTHERS,
+    SHARE_OF_WORKING,
+    WORKS_FOR,
+    TopicShares,
+)
 
-from shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD, Batch, Topics
-from shipper.output.topic_shares import MOST_SHARES, SHARE_OF_OTHERS, SHARE_OF_WORKING, WORKS_FOR, TopicShares
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 import orjson
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.errors import Fenced
+from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import RecordMaker
+from log_shipper.shipper.output.partitions import InGroups, Partitions
+from log_shipper.shipper.output.positions_topic import Owner
+from log_shipper.shipper.output.silent_topics import MOST_SILENT, STALLED
+from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
+from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
 
-from shipper.backoff import Backoff
-from shipper.errors import Fenced
-from shipper.event import Batch, Topics
-from shipper.metrics import Metrics
-from shipper.output.kafka import KafkaContext
-from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import RecordMaker
-from shipper.output.partitions import InGroups, Partitions
-from shipper.output.positions_topic import Owner
-from shipper.output.silent_topics import MOST_SILENT, STALLED
-from shipper.output.transaction_context import Limits, TransactionContext
-from shipper.output.transactional import TransactionalOutput
-from shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import (
     POSITIONS,

@@ -1,6 +1,5 @@
 import pytest
-
-from shipper.pipeline.acks import Ledger
+from log_shipper.shipper.pipeline.acks import Ledger
 
 
 def test_the_position_moves_when_the_first_batch_is_resolved() -> None:

@@ -1,5 +1,6 @@
-from shipper.event import Rejection
-from shipper.pipeline.letter_counts import MOST_REASONS, OTHERS, LetterCounts
+from log_shipper.shipper.event import Rejection
+from log_shipper.shipper.pipeline.letter_counts import MOST_REASONS, OTHERS, LetterCounts
+
 from tests.builders import batch
 
 

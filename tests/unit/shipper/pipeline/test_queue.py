@@ -1,5 +1,6 @@
-from shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD
-from shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+
 from tests.builders import batch
 
 

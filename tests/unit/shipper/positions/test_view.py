@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from registry.files import DiskFiles
-from registry.state import FileState
-from registry.store import Store, read
-from shipper.cli import main
-from shipper.positions.view import duration
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store, read
+from log_shipper.shipper.cli import main
+from log_shipper.shipper.positions.view import duration
 
 
 class Place:

@@ -4,9 +4,8 @@ import math
 from typing import Any
 
 import pytest
-
-from shipper.processor.conversions import CONVERSIONS
-from shipper.processor.fields import ProcessorError
+from log_shipper.shipper.processor.conversions import CONVERSIONS
+from log_shipper.shipper.processor.fields import ProcessorError
 
 GOOD: list[tuple[str, Any, Any]] = [
     ("integer", "7", 7),

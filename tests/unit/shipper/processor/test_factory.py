@@ -1,5 +1,5 @@
-from config.shipper.processors import PROCESSORS
-from shipper.processor.factory import ASYNC, OF_CONTEXT, OF_OPTIONS
+from log_shipper.config.shipper.processors import PROCESSORS
+from log_shipper.shipper.processor.factory import ASYNC, OF_CONTEXT, OF_OPTIONS
 
 
 def test_every_processor_that_has_options_is_in_one_of_the_tables() -> None:

@@ -5,12 +5,13 @@ import json
 import random
 from typing import Any
 
-from shipper.event import Batch, Doc
-from shipper.json_fields import copied
-from shipper.metrics import Metrics
-from shipper.processor.chain import EventByEvent, run
-from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.chain import EventByEvent, run
+from log_shipper.shipper.processor.events import Event, Events
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+
 from tests.builders import messages, nothing, source
 from tests.model.seeds import for_each_seed
 from tests.processing import records

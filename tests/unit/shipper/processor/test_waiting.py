@@ -4,17 +4,17 @@ import weakref
 from collections.abc import Sequence
 
 import pytest
+from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.pipeline.processing import NEVER, Processing
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.processor.base import Awaiting, Processor
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.metadata.resolver import Answer
+from log_shipper.shipper.processor.services import Services
+from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
 
-from config.shipper.processors.dns import DnsConfig
-from shipper.event import Batch, Source
-from shipper.metrics import Metrics
-from shipper.pipeline.processing import NEVER, Processing
-from shipper.pipeline.queue import MemoryQueue
-from shipper.processor.base import Awaiting, Processor
-from shipper.processor.events import Events
-from shipper.processor.metadata.resolver import Answer
-from shipper.processor.services import Services
-from shipper.processor.waiting import AsyncStep, WaitingChain
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench

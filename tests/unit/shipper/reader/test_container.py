@@ -3,14 +3,14 @@ from collections import deque
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.multiline import MultilineConfig
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig
+from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.container import WAITING_BYTES, ContainerReader
 
-from config.shipper.multiline import MultilineConfig
-from config.shipper.ndjson import NdjsonConfig
-from config.shipper.parsers import ContainerConfig
-from shipper.event import MULTILINE, TRUNCATED, Messages
-from shipper.metrics import Metrics
-from shipper.reader import chain
-from shipper.reader.container import WAITING_BYTES, ContainerReader
 from tests.builders import input_config, messages
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk

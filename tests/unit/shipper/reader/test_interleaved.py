@@ -1,7 +1,6 @@
 import pytest
-
-from shipper.event import Messages
-from shipper.reader.interleaved import snap_back, snap_forward, with_messages
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.reader.interleaved import snap_back, snap_forward, with_messages
 
 
 def run(*interleaved: tuple[int, int], messages: tuple[tuple[int, int], ...] = ()) -> Messages:

@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 
 import pytest
+from log_shipper.config.text.encodings import LineTerminator
+from log_shipper.shipper.event import TRUNCATED, Messages
+from log_shipper.shipper.reader import line
+from log_shipper.shipper.reader.gzip_file import GzipFile
+from log_shipper.shipper.reader.limit import LimitReader
+from log_shipper.shipper.reader.log_file import LogFile
+from log_shipper.shipper.reader.stream import Stream
 
-from config.text.encodings import LineTerminator
-from shipper.event import TRUNCATED, Messages
-from shipper.reader import line
-from shipper.reader.gzip_file import GzipFile
-from shipper.reader.limit import LimitReader
-from shipper.reader.log_file import LogFile
-from shipper.reader.stream import Stream
 from tests.short_reads import LogOnDisk
 
 Row = tuple[str, int, int]

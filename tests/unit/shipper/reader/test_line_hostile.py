@@ -3,11 +3,10 @@
 import tracemalloc
 
 import pytest
-
-from config.text.encodings import LineTerminator
-from shipper.event import TRUNCATED, Messages
-from shipper.reader import line
-from shipper.reader.limit import LimitReader
+from log_shipper.config.text.encodings import LineTerminator
+from log_shipper.shipper.event import TRUNCATED, Messages
+from log_shipper.shipper.reader import line
+from log_shipper.shipper.reader.limit import LimitReader
 
 MIB = 1024 * 1024
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from shipper.event import Messages
-from shipper.reader.line import LineReader
-from shipper.reader.stream import READ_SIZE, Stream
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.reader.line import LineReader
+from log_shipper.shipper.reader.stream import READ_SIZE, Stream
 
 LONG = 60.0  # seconds; what takes so long has failed
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from log_shipper.config.shipper.model import InputConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
+from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.crawler import Crawler
+from log_shipper.shipper.source.discovery.watch import Watcher
+from log_shipper.shipper.source.identity.content import Content
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.source.reading.harvester import Harvester
 
-from config.shipper.model import InputConfig
-from registry.registrar import Registrar
-from registry.state import FileState
-from registry.store import Store
-from shipper.errors import Disproved, Truncated
-from shipper.metrics import Metrics
-from shipper.source.base import SourceContext
-from shipper.source.crawler import Crawler
-from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.content import Content
-from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester
 from tests.builders import AGENT, input_config
 from tests.crashing_files import CrashingFiles
 from tests.descriptors import descriptors_before, open_descriptors

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from log_shipper.config.shipper.model import InputConfig, ParserConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.store import Store
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
 
-from config.shipper.model import InputConfig, ParserConfig
-from registry.registrar import Registrar
-from registry.store import Store
-from shipper.clock import SystemClock
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.source.base import SourceContext
-from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester
-from shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
 from tests.builders import AGENT, multiline
 from tests.crashing_files import CrashingFiles
 
@@ -207,7 +207,16 @@ def run(tmp_path: Path) -> Iterator[Run]:
     config = tmp_path / "shipper.yml"
     config.write_text("shipper.inputs: [{type: stdin}]\noutput.console: {}\nshipper.shutdown_timeout: 200ms\n")
     config.chmod(0o600)
-    command = [sys.executable, "-m", "shipper", "run", "-c", str(config), "--path.data", str(tmp_path / "data")]
+    command = [
+        sys.executable,
+        "-m",
+        "log_shipper.shipper",
+        "run",
+        "-c",
+        str(config),
+        "--path.data",
+        str(tmp_path / "data"),
+    ]
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: str, before: tuple[str, ...] = (), stdin: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":

@@ -1,10 +1,9 @@
 """Charts of block characters."""
 
 import pytest
-
-from shipper.top.charts import ASCII, BLOCKS, CONSOLE, Glyphs, chart_lines, joined, strip
-from shipper.top.document import Chart, Series
-from shipper.top.text import plain
+from log_shipper.shipper.top.charts import ASCII, BLOCKS, CONSOLE, Glyphs, chart_lines, joined, strip
+from log_shipper.shipper.top.document import Chart, Series
+from log_shipper.shipper.top.text import plain
 
 
 def test_a_value_is_as_high_as_its_share_of_the_top() -> None:

@@ -3,8 +3,7 @@
 from datetime import datetime
 
 import pytest
-
-from shipper.top import values
+from log_shipper.shipper.top import values
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from spark_sink.errors import SinkError
-from spark_sink.kafka.offsets import Partition
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.offsets import Partition
 
 
 @dataclass

@@ -10,10 +10,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     AdminClient,
     ListOffsetsResultInfo,
 )
-
-from spark_sink.errors import SinkError
-from spark_sink.kafka.admin import Admin, text_of_id
-from spark_sink.kafka.client import ClientOptions
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.admin import Admin, text_of_id
+from log_shipper.spark_sink.kafka.client import ClientOptions
 
 NOWHERE = "127.0.0.1:1"
 LONG = 60.0  # seconds; what has just been asked is not over by then

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.kafka.security import AwsMskIamConfig, OauthbearerConfig, SaslConfig
+from log_shipper.config.kafka.tls import SslConfig
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.text.secrets import Secret
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.client import ClientOptions, admin, client_options, consumer, latest
 
-from config.kafka.security import AwsMskIamConfig, OauthbearerConfig, SaslConfig
-from config.kafka.tls import SslConfig
-from config.sink.kafka import KafkaSource
-from config.text.secrets import Secret
-from spark_sink.errors import SinkError
-from spark_sink.kafka.client import ClientOptions, admin, client_options, consumer, latest
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 
@@ -58,7 +58,7 @@ def test_a_consumer_is_made_of_options_that_have_travelled() -> None:
 
 def test_an_executor_needs_the_client_and_nothing_else_that_is_compiled() -> None:
     """PyYAML, RE2, orjson and cryptography are not among what the executors' environment must have."""
-    code = "import sys, spark_sink.kafka.client; print(*sys.modules)"
+    code = "import sys, log_shipper.spark_sink.kafka.client; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert {"re2", "orjson", "cryptography", "yaml"}.isdisjoint(done.stdout.split())
 

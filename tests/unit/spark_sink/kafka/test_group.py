@@ -1,10 +1,9 @@
 from collections.abc import Callable
 
 import pytest
-
-from spark_sink.errors import SinkError
-from spark_sink.kafka.group import MonitoringGroup
-from spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.group import MonitoringGroup
+from log_shipper.spark_sink.kafka.offsets import Offsets
 
 P, Q = ("logs", 0), ("logs", 1)
 

@@ -1,4 +1,4 @@
-from spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import Lost
 
 
 def test_a_lost_range_is_described_by_topic_partition_and_offsets() -> None:

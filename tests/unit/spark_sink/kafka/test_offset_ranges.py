@@ -2,7 +2,8 @@
 
 import random
 
-from spark_sink.kafka.offset_ranges import OffsetRange, between, shares
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between, shares
+
 from tests.model.seeds import for_each_seed
 
 

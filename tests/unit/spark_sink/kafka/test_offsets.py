@@ -1,4 +1,4 @@
-from spark_sink.kafka.offsets import assigned, describe_partitions, flat, from_json, lag, to_json
+from log_shipper.spark_sink.kafka.offsets import assigned, describe_partitions, flat, from_json, lag, to_json
 
 
 def test_offsets_are_written_as_spark_reads_them_and_read_back() -> None:

@@ -9,22 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.kafka.bounds import Bounds, between
+from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.kafka.offsets import to_json
+from log_shipper.spark_sink.landing.batch_handler import BatchHandler
+from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from log_shipper.spark_sink.landing.guard import has_begun
+from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.rows.batches import KafkaRecords
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from config.sink.model import SinkConfig
-from spark_sink.errors import SinkError
-from spark_sink.kafka.bounds import Bounds, between
-from spark_sink.kafka.lost import Lost
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.kafka.offsets import to_json
-from spark_sink.landing.batch_handler import BatchHandler
-from spark_sink.landing.batch_writer import BatchResult, BatchWriter
-from spark_sink.landing.guard import has_begun
-from spark_sink.landing.startup import KafkaTopics, Startup
-from spark_sink.rows.batches import KafkaRecords
-from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.power_cuts import mend_checkpoint
-from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 Headers = dict[str, str]

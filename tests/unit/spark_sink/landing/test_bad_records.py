@@ -1,8 +1,7 @@
 import pyarrow as pa
 import pytest
-
-from spark_sink.landing.bad_records import MOST, OTHERS, BadRecords, by_cause, cause, merge, merged
-from spark_sink.rows.schema import BAD_SCHEMA
+from log_shipper.spark_sink.landing.bad_records import MOST, OTHERS, BadRecords, by_cause, cause, merge, merged
+from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 
 
 def rows(*reasons: str) -> pa.Table:

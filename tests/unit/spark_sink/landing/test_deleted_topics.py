@@ -5,15 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.landing import deleted_topics
+from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.errors import Refused
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing import deleted_topics
-from spark_sink.landing.deleted_topics import DeletedTopics
-from spark_sink.storage.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.spark
 

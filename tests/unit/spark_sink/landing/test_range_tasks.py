@@ -1,5 +1,5 @@
-from spark_sink.kafka.offset_ranges import OffsetRange
-from spark_sink.landing.range_tasks import LEAST, MOST, parts_of
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.landing.range_tasks import LEAST, MOST, parts_of
 
 
 def sizes(offsets: int, cores: int) -> list[int]:

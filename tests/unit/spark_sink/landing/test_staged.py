@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from log_shipper.spark_sink.delta import NO_BATCH, TxnId
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.landing.staged import Staged, Unnamed, write_table
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.rows.schema import arrow_schema
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.creation import prepare
+from log_shipper.spark_sink.storage.data_files import FileLayout
+from log_shipper.spark_sink.storage.layout import Layout
+from log_shipper.spark_sink.storage.locations import Location
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from spark_sink.delta import NO_BATCH, TxnId
-from spark_sink.errors import Refused
-from spark_sink.landing.staged import Staged, Unnamed, write_table
-from spark_sink.records.schema import Column
-from spark_sink.rows.schema import arrow_schema
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import prepare
-from spark_sink.storage.data_files import FileLayout
-from spark_sink.storage.layout import Layout
-from spark_sink.storage.locations import Location
 
 pytestmark = pytest.mark.spark
 

@@ -1,6 +1,7 @@
 from contextlib import suppress
 
-from spark_sink.landing.stages import STAGES, Stopwatch
+from log_shipper.spark_sink.landing.stages import STAGES, Stopwatch
+
 from tests.fakes import ManualClock
 
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
+from log_shipper.spark_sink import delta
+from log_shipper.spark_sink.landing.marks import MARKS
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.creation import prepare
+from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.layout import Layout
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
-
-from spark_sink import delta
-from spark_sink.landing.marks import MARKS
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import prepare
-from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
-from spark_sink.storage.layout import Layout
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LINES = pa.schema([("date", pa.date32()), ("message", pa.string())])

@@ -10,19 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from log_shipper.config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
+from log_shipper.config.sink.views import ViewConfig
+from log_shipper.spark_sink import logs
+from log_shipper.spark_sink.errors import SPARK_ERRORS
+from log_shipper.spark_sink.maintenance.known import known_tables
+from log_shipper.spark_sink.maintenance.maintain import Maintenance
+from log_shipper.spark_sink.maintenance.sizes import MANY_FILES
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
 
-from config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
-from config.sink.views import ViewConfig
-from spark_sink import logs
-from spark_sink.errors import SPARK_ERRORS
-from spark_sink.maintenance.known import known_tables
-from spark_sink.maintenance.maintain import Maintenance
-from spark_sink.maintenance.sizes import MANY_FILES
-from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (
     NOW,

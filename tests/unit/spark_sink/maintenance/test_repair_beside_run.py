@@ -4,15 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from log_shipper.config.sink.tables import ColumnConfig
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.kafka.offset_ranges import between
+from log_shipper.spark_sink.landing.batch_writer import BatchWriter
+from log_shipper.spark_sink.landing.staged import Unnamed
+from log_shipper.spark_sink.maintenance.repair import repair_writer
+from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from pyspark.sql import SparkSession
 
-from config.sink.tables import ColumnConfig
-from spark_sink.errors import Refused
-from spark_sink.kafka.offset_ranges import between
-from spark_sink.landing.batch_writer import BatchWriter
-from spark_sink.landing.staged import Unnamed
-from spark_sink.maintenance.repair import repair_writer
-from spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
 
 pytestmark = pytest.mark.spark

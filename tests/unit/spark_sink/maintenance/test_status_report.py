@@ -2,13 +2,19 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
+from log_shipper.spark_sink.maintenance.known import KnownTable
+from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes
+from log_shipper.spark_sink.maintenance.status_report import (
+    LandedEnd,
+    PartitionStatus,
+    Status,
+    TableStatus,
+    document,
+    text,
+)
+from log_shipper.spark_sink.maintenance.streams import StreamStatus
+from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
-
-from spark_sink.maintenance.known import KnownTable
-from spark_sink.maintenance.sizes import DateFiles, Sizes
-from spark_sink.maintenance.status_report import LandedEnd, PartitionStatus, Status, TableStatus, document, text
-from spark_sink.maintenance.streams import StreamStatus
-from spark_sink.storage.tables import Table
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 NO_SPARK: SparkSession = None  # type: ignore[assignment]  # a path alone

@@ -2,11 +2,9 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
-
-from spark_sink.errors import Refused, SinkError
-from spark_sink.maintenance.optimize import compact
-from spark_sink.maintenance.vacuum import (
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.maintenance.optimize import compact
+from log_shipper.spark_sink.maintenance.vacuum import (
     CHECK,
     LISTING,
     LogTooShort,
@@ -15,9 +13,11 @@ from spark_sink.maintenance.vacuum import (
     kept_for,
     vacuum,
 )
-from spark_sink.storage.layout import assignments, retention_properties
-from spark_sink.storage.locations import Location
-from spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.layout import assignments, retention_properties
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
+from pyspark.sql import SparkSession
+
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
 pytestmark = pytest.mark.spark

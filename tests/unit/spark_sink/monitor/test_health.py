@@ -2,10 +2,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-
-from spark_sink.monitor.health import Health, Quiet, health, is_falling_behind, spoken
-from spark_sink.monitor.observations import Seen
-from spark_sink.views.progress import Figures
+from log_shipper.spark_sink.monitor.health import Health, Quiet, health, is_falling_behind, spoken
+from log_shipper.spark_sink.monitor.observations import Seen
+from log_shipper.spark_sink.views.progress import Figures
 
 NOW = 100_000.0
 

@@ -11,21 +11,21 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import HttpConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.landing.bad_records import BadRecords
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.monitor.document import Program
+from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.storage.table_size import TableSize
+from log_shipper.spark_sink.views.progress import Figures
 from prometheus_client.parser import text_string_to_metric_families
 
-from config.sink.model import SinkConfig
-from config.sink.parts import HttpConfig
-from config.yaml.load import load
 from demo.ports import free_ports
-from spark_sink.errors import SinkError
-from spark_sink.landing.bad_records import BadRecords
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.monitor.document import Program
-from spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
-from spark_sink.monitor.metrics import SinkMetrics
-from spark_sink.monitor.observations import Observations
-from spark_sink.storage.table_size import TableSize
-from spark_sink.views.progress import Figures
 
 PROGRAM = Program("0.2.0", "sink-1", "kafka:\n  password: xxxxx\n")
 
@@ -182,7 +182,7 @@ def test_the_status_has_the_shape_that_the_page_draws(door: Door) -> None:
 
 
 def test_warnings_of_the_log_are_in_the_status_while_it_is_served(door: Door) -> None:
-    logger = logging.getLogger("spark_sink.test")
+    logger = logging.getLogger("log_shipper.spark_sink.test")
     logger.warning("the group")
     errors = json.loads(door.get("/status")[1])["tables"][-1]
     assert [row[1:] for row in errors["rows"]] == [["warning", "the group", 1]]

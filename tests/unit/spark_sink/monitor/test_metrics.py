@@ -2,12 +2,12 @@ import re
 from pathlib import Path
 
 import pytest
+from log_shipper.spark_sink.kafka.offsets import from_json
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics, documentation
+from log_shipper.spark_sink.views.progress import Figures
 from prometheus_client import generate_latest
 
-from spark_sink.kafka.offsets import from_json
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.monitor.metrics import SinkMetrics, documentation
-from spark_sink.views.progress import Figures
 from tests.fakes import ManualClock
 
 ROOT = Path(__file__).parents[4]
@@ -103,7 +103,9 @@ def test_a_view_has_figures_of_its_own() -> None:
 
 def test_the_page_of_metrics_lists_what_there_is() -> None:
     page = (ROOT / "docs" / "metrics.md").read_text()
-    assert documentation() in page, "replace its table by what `python -m spark_sink.monitor.metrics` prints"
+    assert documentation() in page, (
+        "replace its table by what `python -m log_shipper.spark_sink.monitor.metrics` prints"
+    )
 
 
 def test_nothing_is_served_that_is_not_on_the_page() -> None:

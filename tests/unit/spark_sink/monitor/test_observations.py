@@ -1,8 +1,8 @@
-from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing.bad_records import BadRecords
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.monitor.observations import Observations, StageSeconds
-from spark_sink.views.progress import Figures
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.landing.bad_records import BadRecords
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.monitor.observations import Observations, StageSeconds
+from log_shipper.spark_sink.views.progress import Figures
 
 ENDS: Offsets = {("logs", 0): 10, ("logs", 1): 5}
 LATEST: Offsets = {("logs", 0): 12, ("logs", 1): 5, ("logs", 2): 7}

@@ -9,12 +9,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-
-from spark_sink import logs
-from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.landing.stages import STAGES
-from spark_sink.monitor.progress import QUERY, BatchProgress
-from spark_sink.views.progress import Figures
+from log_shipper.spark_sink import logs
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.landing.stages import STAGES
+from log_shipper.spark_sink.monitor.progress import QUERY, BatchProgress
+from log_shipper.spark_sink.views.progress import Figures
 
 ROOT = Path(__file__).parents[4]
 LINES, VIEW = UUID(int=1), UUID(int=2)
@@ -64,7 +63,7 @@ def lab() -> Lab:
 FIELDS = {
     "ecs.version": "1.6.0",
     "log.level": "info",
-    "log.logger": "spark_sink.monitor.progress",
+    "log.logger": "log_shipper.spark_sink.monitor.progress",
     "message": "batch",
     "batch": 7,
     "rows_in": 15,

@@ -1,9 +1,8 @@
 import logging
 
 import pytest
-
-from logs.recent import MOST, RecentMessages
-from spark_sink.monitor.recent_problems import LONGEST, recent_problems
+from log_shipper.runtime.logs.recent import MOST, RecentMessages
+from log_shipper.spark_sink.monitor.recent_problems import LONGEST, recent_problems
 
 
 @pytest.fixture

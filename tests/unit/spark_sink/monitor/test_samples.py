@@ -1,4 +1,4 @@
-from spark_sink.monitor.samples import POINTS, RATE_STEPS, SMOOTH_STEPS, STEP, Samples
+from log_shipper.spark_sink.monitor.samples import POINTS, RATE_STEPS, SMOOTH_STEPS, STEP, Samples
 
 
 def sampled(*rows: int, began: float = 1000.0) -> Samples:

@@ -1,8 +1,9 @@
 from dataclasses import dataclass
 
-from spark_sink.errors import SinkError
-from spark_sink.monitor.table_sizes import TableSizes
-from spark_sink.storage.table_size import TableSize
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.monitor.table_sizes import TableSizes
+from log_shipper.spark_sink.storage.table_size import TableSize
+
 from tests.fakes import ManualClock
 
 

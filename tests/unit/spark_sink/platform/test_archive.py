@@ -8,12 +8,11 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-
-from config.sink.model import SinkConfig
-from config.yaml.load import load
-from spark_sink.platform import archive, versions
-from spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
-from spark_sink.platform.jars import spark_home
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.platform import archive, versions
+from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
+from log_shipper.spark_sink.platform.jars import spark_home
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
@@ -26,13 +25,13 @@ SIGNER = {"aws_msk_iam_sasl_signer", "botocore"}  # an extra of its own
 def imported() -> set[str]:
     """The modules of others that the sink imports."""
     names: set[str] = set()
-    for path in [path for package in OURS for path in (ROOT / package).rglob("*.py")]:
+    for path in [path for package in OURS for path in (ROOT / package.removeprefix("log_shipper.")).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 names.add(str(node.module).partition(".")[0])
-    return names - sys.stdlib_module_names - OF_A_NEWER_PYTHON - set(OURS)
+    return names - sys.stdlib_module_names - OF_A_NEWER_PYTHON - {"log_shipper"}
 
 
 def test_the_archive_has_every_library_that_the_sink_imports() -> None:
@@ -48,7 +47,8 @@ def test_every_library_of_the_archive_is_installed_with_the_sink() -> None:
 
 def test_what_a_task_imports_is_checked_on_the_executors() -> None:
     """In a Python of its own: this one has imported everything."""
-    statement = "import sys, spark_sink.landing.range_task, spark_sink.landing.kafka_reader; print(*sys.modules)"
+    landing = "log_shipper.spark_sink.landing"
+    statement = f"import sys, {landing}.range_task, {landing}.kafka_reader; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True, cwd=ROOT)
     modules = {name.partition(".")[0] for name in done.stdout.split()}
     assert modules & imported() - BESIDE <= LIBRARIES.keys()

@@ -5,9 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-
-from spark_sink.platform.class_sharing import ClassArchive, SharingFailed, key
-from spark_sink.platform.java import JavaRuntime
+from log_shipper.spark_sink.platform.class_sharing import ClassArchive, SharingFailed, key
+from log_shipper.spark_sink.platform.java import JavaRuntime
 
 TRAINED = ("sh", "-c", 'echo java/lang/Object >"$0/classes.list"; echo a.jar:b.jar >"$0/class.path"')
 

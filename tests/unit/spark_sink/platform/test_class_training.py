@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.platform.class_training import train
+from log_shipper.spark_sink.platform.training_topic import TOPIC
 from pyspark.sql import SparkSession
-
-from config.sink.model import SinkConfig
-from spark_sink.platform.class_training import train
-from spark_sink.platform.training_topic import TOPIC
 
 pytestmark = pytest.mark.spark
 

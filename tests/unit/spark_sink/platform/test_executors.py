@@ -4,9 +4,16 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from log_shipper.spark_sink.platform.executors import (
+    LIBRARIES,
+    OURS,
+    THE_SINK,
+    PythonReport,
+    differences,
+    reason,
+    reporter,
+)
 from pyspark import cloudpickle
-
-from spark_sink.platform.executors import LIBRARIES, OURS, THE_SINK, PythonReport, differences, reason, reporter
 
 HERE = PythonReport("driver", "python, 3.11.7", {"msgspec": "1", "pyarrow": "2", THE_SINK: "aa"})
 
@@ -47,7 +54,7 @@ def test_a_python_without_anything_of_ours_reports_what_it_lacks(tmp_path: Path)
 def test_a_library_that_was_compiled_for_another_python_is_not_usable(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise ImportError('undefined symbol')\n")
     statement = (
-        "from spark_sink.platform.executors import reporter\n"
+        "from log_shipper.spark_sink.platform.executors import reporter\n"
         "print(next(reporter((), {'broken': 'broken'})(()))[2]['broken'])"
     )
     paths = f"{tmp_path}:{Path(__file__).parents[4]}"
@@ -63,7 +70,7 @@ def test_a_change_of_the_sinks_code_changes_its_digest(tmp_path: Path) -> None:
         (tmp_path / "ours_of_the_test").mkdir(exist_ok=True)
         (tmp_path / "ours_of_the_test" / "__init__.py").write_text(text)
         statement = (
-            "from spark_sink.platform.executors import THE_SINK, reporter\n"
+            "from log_shipper.spark_sink.platform.executors import THE_SINK, reporter\n"
             "print(next(reporter(['ours_of_the_test'], {})(()))[2][THE_SINK])"
         )
         paths = f"{tmp_path}:{Path(__file__).parents[4]}"

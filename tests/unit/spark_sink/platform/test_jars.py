@@ -2,9 +2,9 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from spark_sink.platform import versions
-from spark_sink.platform.cache import cache_directory
-from spark_sink.platform.jars import JarSet, reasons, session_options, spark_set
+from log_shipper.spark_sink.platform import versions
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.jars import JarSet, reasons, session_options, spark_set
 
 ROOT = Path(__file__).parents[4]
 

@@ -5,9 +5,8 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
+from log_shipper.spark_sink.platform.jvm import Garbage, scala_list
 from pyspark.sql import SparkSession
-
-from spark_sink.platform.jvm import Garbage, scala_list
 
 
 class Cycle:

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from spark_sink.platform.secret_settings import passed_by_file, properties, secrets_of
+from log_shipper.spark_sink.platform.secret_settings import passed_by_file, properties, secrets_of
 
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 SECRET = {"spark.hadoop.fs.s3a.secret.key": "a=b: \\c#d\té\U0001f511"}
@@ -43,7 +42,7 @@ import sys
 from pathlib import Path
 from dataclasses import replace
 from tests.unit.spark_sink.conftest import sink_config
-from spark_sink.platform.session import open_session
+from log_shipper.spark_sink.platform.session import open_session
 
 name, value = sys.argv[2], sys.stdin.read()
 spark = open_session(replace(sink_config(Path(sys.argv[1])), spark={name: value, "spark.master": "local[1]"}))

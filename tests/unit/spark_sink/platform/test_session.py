@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-
-from config.sink.java_options import Raw
-from config.sink.model import SinkConfig
-from spark_sink.platform import session
-from spark_sink.platform.cache import cache_directory
-from spark_sink.platform.executors import UNPACKED
-from spark_sink.platform.jvm import java_class, jvm
-from spark_sink.platform.session import (
+from log_shipper.config.sink.java_options import Raw
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.platform import session
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.executors import UNPACKED
+from log_shipper.spark_sink.platform.jvm import java_class, jvm
+from log_shipper.spark_sink.platform.session import (
     ERRORS_OF_QUERIES,
     EXECUTOR_PATH,
     NEEDED,
@@ -26,6 +22,9 @@ from spark_sink.platform.session import (
     is_submitted,
     settings,
 )
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:

@@ -2,7 +2,7 @@ import os
 import signal
 import threading
 
-from spark_sink.platform.stop_signals import SIGNALS, StopSignals
+from log_shipper.spark_sink.platform.stop_signals import SIGNALS, StopSignals
 
 
 def test_the_first_signal_asks_and_the_next_would_end_the_process() -> None:

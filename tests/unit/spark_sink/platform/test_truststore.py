@@ -2,7 +2,7 @@ import hashlib
 import ssl
 from pathlib import Path
 
-from spark_sink.platform.truststore import certificates, key_store, system_bundle
+from log_shipper.spark_sink.platform.truststore import certificates, key_store, system_bundle
 
 
 def pem(*contents: bytes) -> str:

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from config.sink.tables import ColumnConfig, DocMode
-from config.sink.template import parse_template
-from spark_sink.rows.batches import Converted, KafkaRecords, RowOptions
-from spark_sink.rows.conversion import Conversion
-from spark_sink.rows.place_headers import Headers
+from log_shipper.config.sink.tables import ColumnConfig, DocMode
+from log_shipper.config.sink.template import parse_template
+from log_shipper.spark_sink.rows.batches import Converted, KafkaRecords, RowOptions
+from log_shipper.spark_sink.rows.conversion import Conversion
+from log_shipper.spark_sink.rows.place_headers import Headers
 
 KAFKA_MS = 1795253460123
 KAFKA_TIME = datetime(2026, 11, 21, 9, 31, 0, 123000, UTC)

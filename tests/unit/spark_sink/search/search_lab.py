@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-
-from spark_sink.__main__ import whole_parser
-from spark_sink.records.schema import LINES, Column
-from spark_sink.rows.schema import arrow_schema
-from spark_sink.search.command import Command
-from spark_sink.search.sealed import Judge
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import prepare
-from spark_sink.storage.data_files import DataFileWriter, FileLayout
-from spark_sink.storage.layout import Layout
-from spark_sink.storage.locations import Location
+from log_shipper.spark_sink.__main__ import whole_parser
+from log_shipper.spark_sink.records.schema import LINES, Column
+from log_shipper.spark_sink.rows.schema import arrow_schema
+from log_shipper.spark_sink.search.command import Command
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.creation import prepare
+from log_shipper.spark_sink.storage.data_files import DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.layout import Layout
+from log_shipper.spark_sink.storage.locations import Location
 
 COLUMNS = (*LINES, Column("status", "INT", "http.response.status_code"))
 STATISTICS = ("ts", "host", "path", "file_id", "offset", "topic", "partition", "kafka_offset", "kafka_ts", "status")

@@ -63,7 +63,7 @@ def test_a_limit_counts_hits_and_no_context(table: Table) -> None:
 
 def test_the_files_read_for_context_are_few(table: Table) -> None:
     """The neighbours follow one another without a gap, so no other file is opened."""
-    from spark_sink.search.context import Side
+    from log_shipper.spark_sink.search.context import Side
 
     side = Side(line("hit", 2), 2, is_before=True)
     assert not side.is_complete(0)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.search.errors import SearchError
 
-from spark_sink.records.schema import Column
-from spark_sink.search.errors import SearchError
 from tests.unit.spark_sink.search.search_lab import COLUMNS, Table, line, lines, search
 
 
@@ -125,7 +125,7 @@ def test_context_has_the_lines_that_have_landed(table: Table) -> None:
 
 
 def test_a_commit_of_another_writer_need_not_have_all_members() -> None:
-    from spark_sink.search.follow import added
+    from log_shipper.spark_sink.search.follow import added
 
     add = {"path": "a", "size": 1, "partitionValues": {}, "dataChange": True}
     assert added([{"add": add}, {"txn": {}}, json.loads('{"commitInfo": {}}')]) == [add]

@@ -5,15 +5,14 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
-
-from spark_sink.delta import TxnId
-from spark_sink.records.schema import Column
-from spark_sink.rows.schema import arrow_schema
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.creation import prepare
-from spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
-from spark_sink.storage.layout import Layout
-from spark_sink.storage.locations import Location
+from log_shipper.spark_sink.delta import TxnId
+from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.rows.schema import arrow_schema
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.creation import prepare
+from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.layout import Layout
+from log_shipper.spark_sink.storage.locations import Location
 
 COLUMNS = (
     Column("ts", "TIMESTAMP", "when"),

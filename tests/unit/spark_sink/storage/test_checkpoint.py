@@ -1,10 +1,9 @@
 from pathlib import Path
 
 import pytest
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from pyspark.sql import SparkSession
-
-from spark_sink.errors import SinkError
-from spark_sink.storage.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.spark
 

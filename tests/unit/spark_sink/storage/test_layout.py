@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
+from log_shipper.config.sink.tables import ColumnConfig, ColumnType, TableConfig
+from log_shipper.config.sink.times import DAY
+from log_shipper.spark_sink.rows.options import columns_of
+from log_shipper.spark_sink.rows.schema import arrow_schema
+from log_shipper.spark_sink.storage.creation import prepare
+from log_shipper.spark_sink.storage.data_files import FileLayout
+from log_shipper.spark_sink.storage.layout import of_lines, retention_properties
+from log_shipper.spark_sink.storage.locations import Location
 from pyarrow.dataset import field
 
-from config.sink.maintenance import MaintenanceConfig, VacuumConfig
-from config.sink.tables import ColumnConfig, ColumnType, TableConfig
-from config.sink.times import DAY
-from spark_sink.rows.options import columns_of
-from spark_sink.rows.schema import arrow_schema
-from spark_sink.storage.creation import prepare
-from spark_sink.storage.data_files import FileLayout
-from spark_sink.storage.layout import of_lines, retention_properties
-from spark_sink.storage.locations import Location
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import commit
 

@@ -2,8 +2,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-
-from spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.locations import Location
 
 OPTIONS = {
     "aws_access_key_id": "key",

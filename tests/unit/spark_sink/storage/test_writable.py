@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
+from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.storage.commits import CommitLog
+from log_shipper.spark_sink.storage.locations import Location
 from pyspark.sql import SparkSession
-
-from spark_sink.errors import Refused
-from spark_sink.storage.commits import CommitLog
-from spark_sink.storage.locations import Location
 
 pytestmark = pytest.mark.spark
 

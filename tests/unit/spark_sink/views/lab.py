@@ -10,20 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import CheckpointConfig
+from log_shipper.config.sink.tables import TableConfig
+from log_shipper.config.sink.views import ViewConfig
+from log_shipper.spark_sink import logs
+from log_shipper.spark_sink.landing.sink_tables import SinkTables
+from log_shipper.spark_sink.landing.staged import Unnamed, write_table
+from log_shipper.spark_sink.rows.options import columns_of
+from log_shipper.spark_sink.views.progress import PREFIX
+from log_shipper.spark_sink.views.views import Views
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from config.sink.kafka import KafkaSource
-from config.sink.model import SinkConfig
-from config.sink.parts import CheckpointConfig
-from config.sink.tables import TableConfig
-from config.sink.views import ViewConfig
-from spark_sink import logs
-from spark_sink.landing.sink_tables import SinkTables
-from spark_sink.landing.staged import Unnamed, write_table
-from spark_sink.rows.options import columns_of
-from spark_sink.views.progress import PREFIX
-from spark_sink.views.views import Views
 from tests.fakes import ManualClock
 
 ERRORS_A_MINUTE = """

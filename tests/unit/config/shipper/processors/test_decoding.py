@@ -1,9 +1,8 @@
 """Options of the processors that decode and derive values: defaults, and what is a mistake."""
 
 import pytest
-
-from config.shipper.processors import ProcessorConfig
-from config.shipper.processors.decoding import (
+from log_shipper.config.shipper.processors import ProcessorConfig
+from log_shipper.config.shipper.processors.decoding import (
     CommunityIdConfig,
     DecodeBase64FieldConfig,
     DecodeCsvFieldsConfig,
@@ -13,7 +12,8 @@ from config.shipper.processors.decoding import (
     FlowFieldsConfig,
     OneFieldConfig,
 )
-from config.yaml.errors import ConfigError
+from log_shipper.config.yaml.errors import ConfigError
+
 from tests.processing import section
 
 

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from config.shipper.docker import DockerHost, DockerTlsConfig, docker_host
-from config.shipper.model import ShipperConfig
-from config.shipper.processors.cloud_metadata import CloudTlsConfig
-from config.shipper.processors.dns import Nameserver, nameserver
-from config.text.secrets import Secret
-from config.yaml.errors import ConfigError
-from config.yaml.load import load
+from log_shipper.config.shipper.docker import DockerHost, DockerTlsConfig, docker_host
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.shipper.processors.cloud_metadata import CloudTlsConfig
+from log_shipper.config.shipper.processors.dns import Nameserver, nameserver
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.load import load
 
 WHOLE = """\
 shipper.inputs: [{id: app, paths: [/var/log/app.log]}]

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-
-from shipper.pipeline.disk_queue.frames import Damage, Frame
-from shipper.pipeline.disk_queue.lost import Gaps, Lost
-from shipper.pipeline.disk_queue.segment import Segment
+from log_shipper.shipper.pipeline.disk_queue.frames import Damage, Frame
+from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
+from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 
 
 def frame(number: int, events: int) -> Frame:

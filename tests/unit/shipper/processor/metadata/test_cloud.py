@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.processors.cloud_metadata import LOCAL, AddCloudMetadataConfig, CloudTlsConfig
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.processor.metadata.cloud import CHOSEN, AddCloudMetadata, chosen
 
-from config.shipper.processors.cloud_metadata import LOCAL, AddCloudMetadataConfig, CloudTlsConfig
-from shipper.errors import StartError
-from shipper.event import Batch, Doc
-from shipper.processor.metadata.cloud import CHOSEN, AddCloudMetadata, chosen
 from tests.builders import messages, nothing
 from tests.metadata_bench import MetadataBench
 from tests.metadata_services import DIGITALOCEAN, EKS, Cloud, MetadataServer
@@ -144,7 +144,7 @@ def test_only_those_that_are_chosen_are_asked(machine: Machine) -> None:
 
 
 def test_a_processor_in_a_branch_is_waited_for_too(machine: Machine) -> None:
-    from shipper.processor import chain
+    from log_shipper.shipper.processor import chain
 
     with MetadataServer(DIGITALOCEAN) as server:
         text = f"- if.has_fields: [a]\n  then: [{{add_cloud_metadata: {{host: '{server.address}'}}}}]"
@@ -168,7 +168,7 @@ connected = []
 sys.addaudithook(lambda event, arguments: connected.append(arguments[1]) if event == "socket.connect" else None)
 from tests.processing import chain_of
 built = chain_of(sys.argv[1])
-loaded = [name for name in sys.modules if name.startswith("shipper.cloud") or name == "http.client"]
+loaded = [name for name in sys.modules if name.startswith("log_shipper.shipper.cloud") or name == "http.client"]
 while hasattr(built, "waits_until") and not connected:
     time.sleep(0.01)
 print(len(connected) > 0, len(loaded) > 0)

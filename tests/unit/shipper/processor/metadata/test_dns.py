@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.conditions import ConditionConfig
+from log_shipper.config.shipper.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor import conditions
+from log_shipper.shipper.processor.base import Processor, ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.metadata.resolver import Answer
+from log_shipper.shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
 
-from config.shipper.conditions import ConditionConfig
-from config.shipper.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
-from shipper.event import Batch, Doc
-from shipper.metrics import Metrics
-from shipper.processor import conditions
-from shipper.processor.base import Processor, ProcessorContext
-from shipper.processor.caches import Caches
-from shipper.processor.events import Events
-from shipper.processor.metadata.resolver import Answer
-from shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
 from tests.name_servers import FakeNames

@@ -5,10 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig, GeoConfig
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.processor.metadata.host import (
+    AddHostMetadata,
+    addresses,
+    containerized,
+    machine_id,
+    operating_system,
+)
 
-from config.shipper.processors.host_metadata import AddHostMetadataConfig, GeoConfig
-from shipper.event import Doc
-from shipper.processor.metadata.host import AddHostMetadata, addresses, containerized, machine_id, operating_system
 from tests.metadata_bench import MetadataBench
 
 DEBIAN = """\

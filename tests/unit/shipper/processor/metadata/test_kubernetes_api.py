@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
+from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
+from log_shipper.shipper.kubernetes.objects import namespace_of, node_of, pod_of
+from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+from log_shipper.shipper.processor import chain
+from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetadata, connected
+from log_shipper.shipper.processor.metadata.pod_origins import PodOrigins
+from log_shipper.shipper.processor.metadata.runtime_files import RuntimeFiles
+from log_shipper.shipper.processor.waiting import WaitingChain
 
-from config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
-from config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
-from shipper.clock import SystemClock
-from shipper.errors import StartError
-from shipper.event import Batch, Doc
-from shipper.kubernetes.access import Access
-from shipper.kubernetes.cluster import Cluster, Waking
-from shipper.kubernetes.objects import namespace_of, node_of, pod_of
-from shipper.kubernetes.watcher import ClusterWatcher, WatchScope
-from shipper.processor import chain
-from shipper.processor.metadata.kubernetes import AddKubernetesMetadata, connected
-from shipper.processor.metadata.pod_origins import PodOrigins
-from shipper.processor.metadata.runtime_files import RuntimeFiles
-from shipper.processor.waiting import WaitingChain
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
 from tests.metadata_bench import MetadataBench, collecting_nothing

@@ -1,12 +1,11 @@
 from pathlib import Path
 
 import pytest
-
-from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
-from shipper.source.discovery.dependents import Dependents
-from shipper.source.discovery.scanner import Listing
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.symlinks import ANY_NAME
+from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
+from log_shipper.shipper.source.discovery.dependents import Dependents
+from log_shipper.shipper.source.discovery.scanner import Listing
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME
 
 LONG = "0123456789abcdef"
 

@@ -1,6 +1,5 @@
 import pytest
-
-from shipper.source.discovery.problems import Problems
+from log_shipper.shipper.source.discovery.problems import Problems
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.discovery.problems import Problems
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import DELETIONS_PAUSE, FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
+from log_shipper.shipper.source.discovery.watch import Watcher
 
-from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
-from registry.registrar import Registrar
-from shipper.metrics import Metrics
-from shipper.source.base import SourceContext
-from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import DELETIONS_PAUSE, FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
-from shipper.source.discovery.watch import Watcher
 from tests.fakes import ManualClock
 from tests.reading_room import Books
 from tests.watches import Watches

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from log_shipper.shipper.source.discovery.directory_tree import Directories
+from log_shipper.shipper.source.discovery.scanner import Scanner, ScanOptions
+from log_shipper.shipper.source.discovery.symlinks import (
+    ANY_NAME,
+    MAX_LINKED_NAMES,
+    FileKey,
+    Place,
+    Symlinks,
+    Trail,
+    Way,
+    follow,
+)
 
-from shipper.source.discovery.directory_tree import Directories
-from shipper.source.discovery.scanner import Scanner, ScanOptions
-from shipper.source.discovery.symlinks import ANY_NAME, MAX_LINKED_NAMES, FileKey, Place, Symlinks, Trail, Way, follow
 from tests.fakes import ManualClock
 
 

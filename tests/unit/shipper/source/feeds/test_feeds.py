@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from log_shipper.config.shipper.feeds.base import FeedConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.entries import FeedEntries
+from log_shipper.shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, Feeds
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.factory import Input
 
-from config.shipper.feeds.base import FeedConfig
-from registry.registrar import Registrar
-from registry.state import FileState
-from registry.store import Store
-from shipper.errors import StartError
-from shipper.event import Batch, Messages
-from shipper.source.base import SourceStatus
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.entries import FeedEntries
-from shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, Feeds
-from shipper.source.observation import Observation
-from shipper.source.reading.factory import Input
 from tests.builders import AGENT
 from tests.crashing_files import CrashingFiles
 from tests.fakes import ManualClock

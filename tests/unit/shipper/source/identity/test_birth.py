@@ -4,8 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from shipper.source.identity.birth import born
+from log_shipper.shipper.source.identity.birth import born
 
 TRIES = 20
 # No limit lets a descriptor have this number. That of one that was closed may be another file's by now.

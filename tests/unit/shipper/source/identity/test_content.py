@@ -5,13 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.source.identity.content import (
+    Content,
+    Plain,
+    PlainFile,
+    Zipped,
+    content_of,
+    tail_at,
+    trail_from,
+)
+from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
+from log_shipper.shipper.source.identity.padding import MOST_READ
+from log_shipper.shipper.source.identity.prefix import BLOCK, Prefix, Trail
 
-from registry.state import FileState
-from shipper.errors import Truncated
-from shipper.source.identity.content import Content, Plain, PlainFile, Zipped, content_of, tail_at, trail_from
-from shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
-from shipper.source.identity.padding import MOST_READ
-from shipper.source.identity.prefix import BLOCK, Prefix, Trail
 from tests.reading_room import proof_of
 
 

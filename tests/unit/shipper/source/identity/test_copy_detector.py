@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
-from registry.state import REMOVED, TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.identity.copy_detector import (
+from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.identity.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
     GRACE,
@@ -16,8 +15,9 @@ from shipper.source.identity.copy_detector import (
     MOST_SUSPECTS,
     CopyDetector,
 )
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
+
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, proof_of
 

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from shipper.source.identity.fingerprint import HEAD_SIZE, fingerprint
+from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, fingerprint
 
 
 def test_a_fingerprint_covers_what_there_is_of_the_head(tmp_path: Path) -> None:

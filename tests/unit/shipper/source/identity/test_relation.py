@@ -4,14 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-
-from config.shipper.model import FileIdentityConfig, InputConfig
-from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.content import Plain, Zipped
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.relation import SECOND, Relation, may_resume, relation
+from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
+from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.identity.content import Plain, Zipped
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.relation import SECOND, Relation, may_resume, relation
 
 ORIGINAL: FileKey = (1, 811)
 BIRTH = 1_763_000_000 * SECOND + 123

@@ -6,18 +6,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from log_shipper.config.shipper.model import (
+    FileIdentityConfig,
+    ProspectorConfig,
+    ScannerConfig,
+    ScannerFingerprintConfig,
+)
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.identity.birth import born
+from log_shipper.shipper.source.identity.content import Plain
+from log_shipper.shipper.source.identity.copy_detector import GRACE, CopyDetector
+from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.identity.opened_file import OpenedFile, is_log_of
+from log_shipper.shipper.source.identity.resolver import FileResolver
+from log_shipper.shipper.source.reading.harvester import Harvester
 
-from config.shipper.model import FileIdentityConfig, ProspectorConfig, ScannerConfig, ScannerFingerprintConfig
-from registry.state import FileState
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.survey import Candidate
-from shipper.source.identity.birth import born
-from shipper.source.identity.content import Plain
-from shipper.source.identity.copy_detector import GRACE, CopyDetector
-from shipper.source.identity.entries import EntryMatch
-from shipper.source.identity.opened_file import OpenedFile, is_log_of
-from shipper.source.identity.resolver import FileResolver
-from shipper.source.reading.harvester import Harvester
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, finish, is_open, proof_of

@@ -1,8 +1,12 @@
 import time
 
 import pytest
-
-from shipper.source.identity.rotated_names import is_named_after, is_of_same_log, possible_originals, was_rotated_before
+from log_shipper.shipper.source.identity.rotated_names import (
+    is_named_after,
+    is_of_same_log,
+    possible_originals,
+    was_rotated_before,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,21 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from log_shipper.config.shipper.model import (
+    CloseConfig,
+    InputConfig,
+    ReaderCloseConfig,
+    RemovedCloseConfig,
+    StateChangeConfig,
+)
+from log_shipper.registry.state import REMOVED
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.lifecycle.closing import SOON, Closer, why_close
+from log_shipper.shipper.source.reading.factory import Input
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.path_state import PathState
 
-from config.shipper.model import CloseConfig, InputConfig, ReaderCloseConfig, RemovedCloseConfig, StateChangeConfig
-from registry.state import REMOVED
-from shipper.errors import Truncated
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.lifecycle.closing import SOON, Closer, why_close
-from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.path_state import PathState
 from tests.builders import AGENT, multiline
 from tests.fakes import ManualClock
 from tests.reading_room import Room, acknowledge, finish, read_all

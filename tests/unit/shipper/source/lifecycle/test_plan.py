@@ -1,11 +1,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.lifecycle.open_files import ClosedFile
-from shipper.source.lifecycle.plan import Plan, plan
-from shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
+from log_shipper.shipper.source.lifecycle.plan import Plan, plan
+from log_shipper.shipper.source.reading.harvester import Harvester
+
 from tests.builders import input_config
 
 OpenHarvester = Callable[..., Harvester]

@@ -8,20 +8,20 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from log_shipper.config.shipper.model import CloseConfig, DeleteConfig, InputConfig
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.identity.fingerprint import digest
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.lifecycle.closing import Closer
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
+from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadHooks
+from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
 
-from config.shipper.model import CloseConfig, DeleteConfig, InputConfig
-from shipper.source.discovery.scanner import ScannedFile
-from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Candidate
-from shipper.source.identity.entries import EntryMatch
-from shipper.source.identity.fingerprint import digest
-from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.lifecycle.closing import Closer
-from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
-from shipper.source.reading.batch_reader import BatchReader, ReadHooks
-from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.pending_bytes import PendingBytes
 from tests.builders import multiline
 from tests.reading_room import Room, entry_of, finish
 

@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.model import MultilineConfig
+from log_shipper.config.shipper.ndjson import IncludeMessageConfig
+from log_shipper.config.shipper.parsers import ContainerConfig
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.event import TRUNCATED, Batch
+from log_shipper.shipper.reader import line
+from log_shipper.shipper.reader.gzip_file import CompressionError
+from log_shipper.shipper.source.identity.content import PlainFile
+from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.identity.fingerprint import digest
+from log_shipper.shipper.source.identity.prefix import Prefix, Trail
+from log_shipper.shipper.source.reading.continued_file import ContinuedFile
 
-from config.shipper.model import MultilineConfig
-from config.shipper.ndjson import IncludeMessageConfig
-from config.shipper.parsers import ContainerConfig
-from shipper.errors import Truncated
-from shipper.event import TRUNCATED, Batch
-from shipper.reader import line
-from shipper.reader.gzip_file import CompressionError
-from shipper.source.identity.content import PlainFile
-from shipper.source.identity.entries import EntryMatch
-from shipper.source.identity.fingerprint import digest
-from shipper.source.identity.prefix import Prefix, Trail
-from shipper.source.reading.continued_file import ContinuedFile
 from tests.builders import multiline
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, acknowledge, entry_of, proof_of, read_all

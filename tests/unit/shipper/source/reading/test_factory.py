@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from config.shipper.inputs import PublisherPipelineConfig
-from config.shipper.ndjson import NdjsonConfig
-from config.shipper.parsers import ContainerConfig
+from log_shipper.config.shipper.inputs import PublisherPipelineConfig
+from log_shipper.config.shipper.ndjson import NdjsonConfig
+from log_shipper.config.shipper.parsers import ContainerConfig
+
 from tests.builders import multiline
 from tests.lab import Lab
 

@@ -5,15 +5,16 @@ import errno
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from config.shipper.feeds.http import HttpInputConfig
-from shipper.event import Messages
-from shipper.source.feeds.http.bodies import BodyReader
-from shipper.source.feeds.http.conversation import Conversation
-from shipper.source.feeds.http.endpoint import HttpEndpoint
-from shipper.source.feeds.http.handover import Delivery, Handover
-from shipper.source.feeds.http.judging import InFlight, Judge
-from shipper.source.feeds.http.limits import Limits, Patience, patience_of
-from shipper.source.feeds.http.placing import Placing
+from log_shipper.config.shipper.feeds.http import HttpInputConfig
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.source.feeds.http.bodies import BodyReader
+from log_shipper.shipper.source.feeds.http.conversation import Conversation
+from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint
+from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
+from log_shipper.shipper.source.feeds.http.judging import InFlight, Judge
+from log_shipper.shipper.source.feeds.http.limits import Limits, Patience, patience_of
+from log_shipper.shipper.source.feeds.http.placing import Placing
+
 from tests.fakes import ManualClock
 
 PATIENCE = Patience(idle=75, head=10, write=5, linger=1, head_bytes=1000, ahead_bytes=200, ignored_bytes=1000)

@@ -6,11 +6,10 @@ import hmac
 from dataclasses import replace
 
 import pytest
-
-from config.shipper.feeds.http import HmacConfig, HttpInputConfig, SecretConfig
-from config.text.secrets import Secret
-from monitor.exchange import RefusedRequest
-from shipper.source.feeds.http.access import Access
+from log_shipper.config.shipper.feeds.http import HmacConfig, HttpInputConfig, SecretConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.runtime.monitor.exchange import RefusedRequest
+from log_shipper.shipper.source.feeds.http.access import Access
 
 BASE = HttpInputConfig(id="web")
 BODY = b'{"a":1}'

@@ -4,11 +4,10 @@ import tracemalloc
 
 import orjson
 import pytest
-
-from monitor.exchange import RefusedRequest
-from shipper.event import TRUNCATED, Doc, Messages
-from shipper.source.feeds.http.bodies import BodyReader, memory_of
-from shipper.source.feeds.http.placing import Placing
+from log_shipper.runtime.monitor.exchange import RefusedRequest
+from log_shipper.shipper.event import TRUNCATED, Doc, Messages
+from log_shipper.shipper.source.feeds.http.bodies import BodyReader, memory_of
+from log_shipper.shipper.source.feeds.http.placing import Placing
 
 JSON, NDJSON, TEXT = "application/json", "application/x-ndjson", "text/plain"
 SHARED: Doc = {"host": {"name": "web-1"}, "log": {"file": {"path": "http", "id": "f1"}}, "event": {"dataset": "app"}}

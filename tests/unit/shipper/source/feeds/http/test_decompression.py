@@ -5,9 +5,8 @@ import tracemalloc
 
 import pytest
 import zstandard
-
-from monitor.exchange import RefusedRequest
-from shipper.source.feeds.http.decompression import MAX_MEMBERS, decompress, is_known
+from log_shipper.runtime.monitor.exchange import RefusedRequest
+from log_shipper.shipper.source.feeds.http.decompression import MAX_MEMBERS, decompress, is_known
 
 CONTENT = b'{"a":1}\n' * 100
 GZIP = gzip.compress(CONTENT, mtime=0)

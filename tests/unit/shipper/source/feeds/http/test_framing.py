@@ -1,9 +1,8 @@
 """Where the body of a request ends."""
 
 import pytest
-
-from monitor.exchange import Head, RefusedRequest
-from shipper.source.feeds.http.framing import CHUNKS_AT_ONCE, MAX_CHUNKS, ChunkedBody, SizedBody, body_of
+from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
+from log_shipper.shipper.source.feeds.http.framing import CHUNKS_AT_ONCE, MAX_CHUNKS, ChunkedBody, SizedBody, body_of
 
 CHUNKED = b"5\r\nhello\r\n1;name=value\r\n \r\nA\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n"
 

@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from shipper.event import Messages
-from shipper.source.feeds.http.handover import PART_BYTES, PART_EVENTS, Delivery, Handover
+from log_shipper.shipper.event import Messages
+from log_shipper.shipper.source.feeds.http.handover import PART_BYTES, PART_EVENTS, Delivery, Handover
 
 
 def run(count: int, length: int, start: int = 0) -> Messages:

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 import trustme
+from log_shipper.config.shipper.feeds.http import HttpInputConfig
+from log_shipper.config.shipper.server_ssl import ServerSslConfig
+from log_shipper.config.text.secrets import Secret
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import BatchSource, ReadsToEnd, SourceContext
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.http.limits import Patience
+from log_shipper.shipper.source.feeds.http.source import HttpSource
+from log_shipper.shipper.source.reading.file_reader import MakeStage
+from log_shipper.shipper.source.reading.staging import Staging
+from log_shipper.shipper.wake import Wake
 
-from config.shipper.feeds.http import HttpInputConfig
-from config.shipper.server_ssl import ServerSslConfig
-from config.text.secrets import Secret
-from registry.registrar import Registrar
-from shipper.clock import SystemClock
-from shipper.errors import StartError
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.source.base import BatchSource, ReadsToEnd, SourceContext
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.http.limits import Patience
-from shipper.source.feeds.http.source import HttpSource
-from shipper.source.reading.file_reader import MakeStage
-from shipper.source.reading.staging import Staging
-from shipper.wake import Wake
 from tests.builders import AGENT
 from tests.descriptors import few_descriptors
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.registry.store import Store
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.entries import FeedEntries
+from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 
-from config.shipper.feeds.journald import JournaldConfig
-from registry.registrar import Registrar
-from registry.state import FileState
-from registry.store import Store
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.source.base import SourceContext
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.entries import FeedEntries
-from shipper.source.feeds.journald.feed import JournaldFeed
 from tests.builders import AGENT
 from tests.crashing_files import CrashingFiles
 from tests.fake_journalctl import Journal, installed

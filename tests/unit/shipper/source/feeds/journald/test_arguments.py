@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from config.shipper.feeds.journald import JournaldConfig, MatchesConfig
-from shipper.source.feeds.journald.arguments import command
+from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesConfig
+from log_shipper.shipper.source.feeds.journald.arguments import command
 
 FIXED = ["journalctl", "--output=json", "--no-pager", "--all", "--no-tail", "--boot=all"]
 

@@ -7,11 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from shipper.source.feeds.journald.child import Child
+from log_shipper.shipper.source.feeds.journald.child import Child
 
 PARENT = """
 import time
-from shipper.source.feeds.journald.child import Child
+from log_shipper.shipper.source.feeds.journald.child import Child
 print(Child(["sleep", "60"]).pid, flush=True)
 time.sleep(60)
 """

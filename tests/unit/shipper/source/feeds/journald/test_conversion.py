@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-
-from shipper.source.feeds.journald import capabilities
-from shipper.source.feeds.journald.conversion import Conversion, message_of
+from log_shipper.shipper.source.feeds.journald import capabilities
+from log_shipper.shipper.source.feeds.journald.conversion import Conversion, message_of
 
 EVENT = {"kind": "event", "created": "2026-11-25T09:00:00.000Z"}
 SHARED = {"log": {"file": {"id": "f"}}, "host": {"name": "web-1"}, "tags": ["a"]}

@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-
-from logs.throttle import Throttle
-from shipper.source.feeds.journald.entries import Decoder
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.source.feeds.journald.entries import Decoder
 
 
 def line(**fields: Any) -> bytes:

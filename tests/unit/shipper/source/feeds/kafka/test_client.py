@@ -11,16 +11,15 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
-
-from config.shipper.feeds.kafka import KafkaInputConfig
-from shipper.clock import SystemClock
-from shipper.errors import StartError
-from shipper.source.feeds.kafka.client import DescribedTopics, Topic, clients
-from shipper.source.feeds.kafka.member_context import MemberContext
-from shipper.source.feeds.kafka.partition import Partition
-from shipper.source.feeds.kafka.problems import Problems
-from shipper.source.feeds.kafka.session import Session
-from shipper.source.feeds.kafka.starts import Start
+from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.source.feeds.kafka.client import DescribedTopics, Topic, clients
+from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
+from log_shipper.shipper.source.feeds.kafka.partition import Partition
+from log_shipper.shipper.source.feeds.kafka.problems import Problems
+from log_shipper.shipper.source.feeds.kafka.session import Session
+from log_shipper.shipper.source.feeds.kafka.starts import Start
 
 
 def never(start: Start) -> Partition:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.pipeline.acks import Ledger, Node
+from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
+from log_shipper.shipper.source.feeds.kafka.room import HANDED_OVER
 
-from shipper.event import Batch
-from shipper.pipeline.acks import Ledger, Node
-from shipper.source.feeds.kafka.partition import Partition, Place
-from shipper.source.feeds.kafka.room import HANDED_OVER
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 from tests.memory_topics import FakeMessage
@@ -414,7 +414,7 @@ def test_an_offset_of_a_topic_whose_id_is_not_known_is_taken(desk: Desk, brokers
 
 
 def desk_rebalance(strategy: str) -> object:
-    from config.shipper.feeds.kafka import RebalanceConfig
+    from log_shipper.config.shipper.feeds.kafka import RebalanceConfig
 
     return RebalanceConfig(strategy=strategy)  # type: ignore[arg-type]  # one of the choices
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from log_shipper.config.shipper.feeds.sockets import SocketConfig
+from log_shipper.config.shipper.model import INPUT_KINDS
+from log_shipper.config.yaml.load import load
+from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.sockets.source import SocketSource
 
-from config.shipper.feeds.sockets import SocketConfig
-from config.shipper.model import INPUT_KINDS
-from config.yaml.load import load
-from shipper.clock import Clock, SystemClock
-from shipper.event import Batch
-from shipper.metrics import Metrics
-from shipper.source.base import SourceContext
-from shipper.source.feeds.base import FeedInput
-from shipper.source.feeds.sockets.source import SocketSource
 from tests.builders import AGENT, encoder
 
 PATIENCE = 60.0  # seconds

@@ -4,14 +4,14 @@ import selectors
 import socket
 
 import pytest
+from log_shipper.shipper.source.feeds.sockets.accepting import Limits
+from log_shipper.shipper.source.feeds.sockets.connection import Connection
+from log_shipper.shipper.source.feeds.sockets.connections import DRAIN_SECONDS, Connections
+from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.source.feeds.sockets.framing import DelimiterFraming
+from log_shipper.shipper.source.feeds.sockets.listening import Listener
+from log_shipper.shipper.source.feeds.sockets.received import Received
 
-from shipper.source.feeds.sockets.accepting import Limits
-from shipper.source.feeds.sockets.connection import Connection
-from shipper.source.feeds.sockets.connections import DRAIN_SECONDS, Connections
-from shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from shipper.source.feeds.sockets.framing import DelimiterFraming
-from shipper.source.feeds.sockets.listening import Listener
-from shipper.source.feeds.sockets.received import Received
 from tests.fakes import ManualClock
 
 

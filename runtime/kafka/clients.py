@@ -1,0 +1,140 @@
+"""Clients of librdkafka, made in one way by the shipper and the sink."""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from log_shipper.config.text.secrets import MASK, hidden, is_secret, without_passwords
+from log_shipper.config.yaml.files import check_plain
+from log_shipper.runtime.kafka.security import NO_KERBEROS, AwsTokens
+
+# What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
+_DEBUG: dict[str, Any] = {"log_level": 7, "debug": "broker,topic,metadata,security"}
+
+MAX_NUMBER = 2**31 - 1  # of a setting
+
+# A part of sasl.oauthbearer.config.
+_REMAINDER = re.compile(r"(beginning at: ).+", re.DOTALL)
+
+
+def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    """Return a producer, a consumer or an admin client. Raises KafkaException for settings that librdkafka refuses, and
+    NoCredentials."""
+    if kind is AdminClient:
+        # Without it, a broker creates a topic as soon as its metadata is requested. Consumers have it by default.
+        settings = {**settings, "allow.auto.create.topics": False}
+    _refuse_wrapped(settings)
+    _check_files(settings)
+    tokens = settings.get("oauth_cb")
+    if isinstance(tokens, AwsTokens):
+        tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
+    log = _log()
+    if log.isEnabledFor(logging.DEBUG):
+        settings = _DEBUG | settings
+    hiding = _Hiding(settings)
+    on_error = settings.get("error_cb")
+    if on_error is not None:
+        settings = {**settings, "error_cb": lambda error: on_error(hiding.error(error))}
+    try:
+        return kind(settings, logger=_Log(log, hiding))
+    except KafkaException as error:
+        # Without the cause, whose text a traceback would have.
+        raise KafkaException(hiding.error(error.args[0])) from None
+
+
+def _refuse_wrapped(settings: Mapping[str, Any]) -> None:
+    """librdkafka drops the upper bits of a number, and checks the range of the remainder."""
+    for name, value in settings.items():
+        if isinstance(value, int) and abs(value) > MAX_NUMBER:
+            text = f'Configuration property "{name}" value {value} is outside allowed range (at most {MAX_NUMBER})'
+            raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
+
+
+def _check_files(settings: Mapping[str, Any]) -> None:
+    """Check the files that librdkafka reads by itself: it would wait for a named pipe. Raises KafkaException."""
+    for name, value in settings.items():
+        # ssl.ca.location may be a directory. What is missing is reported by librdkafka.
+        if name.endswith((".location", ".keytab", ".file")) and os.path.exists(value) and not os.path.isdir(value):
+            try:
+                check_plain(value)
+            except OSError as error:
+                reason = f"{name}: {value} cannot be read: {error.strerror}"
+                raise KafkaException(KafkaError(KafkaError._INVALID_ARG, reason)) from None
+
+
+class _Hiding:
+    """Hides the secrets of a client's settings in what librdkafka reports."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._secrets = [str(value) for name, value in settings.items() if is_secret(name, "")]
+
+    def text(self, text: str) -> str:
+        return without_passwords(hidden(_REMAINDER.sub(rf"\1{MASK}", text), self._secrets))
+
+    def error(self, error: KafkaError) -> KafkaError:
+        text = self.text(error.str())
+        return error if text == error.str() else KafkaError(error.code(), text, error.fatal(), error.retriable())
+
+
+class _Log:
+    """What librdkafka logs with; it calls `log` only."""
+
+    def __init__(self, logger: logging.Logger, hiding: _Hiding) -> None:
+        self._logger = logger
+        self._hiding = hiding
+
+    def log(self, level: int, message: str, *values: object) -> None:
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, "%s", self._hiding.text(message % values))
+
+
+def refusal(kind: Callable[..., Any], settings: Mapping[str, Any]) -> str:
+    """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
+    tried = {name: value for name, value in settings.items() if name not in ("bootstrap.servers", "oauth_cb")}
+    if "OAUTHBEARER" in (tried.get("sasl.mechanism"), tried.get("sasl.mechanisms")):
+        # With it, a client requests a token as soon as it is made.
+        tried["security.protocol"] = str(tried["security.protocol"]).upper().removeprefix("SASL_")
+    try:
+        new_client(kind, tried)
+    except KafkaException as error:
+        reason: str = error.args[0].str()
+        return f"{reason}; {NO_KERBEROS}" if "SASL mechanism GSSAPI" in reason else reason
+    return ""
+
+
+def unused(kind: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return what librdkafka says about settings that such a client has no use for. Nothing is connected to. Raises
+    KafkaException for settings that it refuses."""
+    lines = _Lines()
+    log = logging.Logger("librdkafka")  # of its own: what it says here is wanted
+    log.addHandler(lines)
+    kind(dict(settings), logger=log).poll(0)  # the lines are passed on within a poll
+    return [text for text in lines.texts if "will be ignored" in text]
+
+
+class _Lines(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage().rpartition("]: ")[2])
+
+
+def client_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those settings that every client has: where the brokers are, and how it connects to them."""
+    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl", "https.", "oauth_cb")
+    return {name: value for name, value in settings.items() if name.startswith(wanted)}
+
+
+def _log() -> logging.Logger:
+    """Return the logger of librdkafka's own lines. It is silent unless it was given a level: what matters of them comes
+    by the callback for errors."""
+    log = logging.getLogger("librdkafka")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.CRITICAL)
+    return log

@@ -1,0 +1,190 @@
+"""One connection: a request is read, answered, and the connection ends. A slow client is left at a deadline."""
+
+import logging
+import socket
+import struct
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.runtime.monitor.exchange import (
+    TEXT,
+    Handler,
+    Head,
+    RefusedRequest,
+    Response,
+    check_request_line,
+    parse_head,
+    response_head,
+)
+from log_shipper.runtime.monitor.host_check import check_host
+
+logger = logging.getLogger(__name__)
+
+READ_SIZE = 4096
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)  # struct linger
+MOST_IGNORED = 64 * 1024  # bytes that a client sends behind its request
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What clients may take. Each listening socket has its own `connections` and `streams`."""
+
+    connections: int = 16
+    streams: int = 8  # of the connections: answers that do not end by themselves must not take all of them
+    connections_a_second: float = 100.0  # the next ones wait, so that no client can keep the process busy
+    head_bytes: int = 8192
+    head_seconds: float = 5.0
+    write_seconds: float = 5.0  # for an answer, or one piece of a stream
+    connection_seconds: float = 15.0  # streams excepted
+    linger_seconds: float = 1.0  # how long a client may take to read the end of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What the connections of one listening socket share."""
+
+    routes: Mapping[str, Handler]
+    limits: Limits
+    names: Collection[str] | None = None  # hosts by which the server may be asked; None for all
+    streaming: set[int] = field(default_factory=set)  # descriptors of the connections that stream
+    failures: Throttle = field(default_factory=Throttle)
+
+
+class Connection:
+    """Runs on a thread of its own. Every method may raise OSError: the client has left, or took too long."""
+
+    def __init__(self, client: socket.socket, listening: Listening) -> None:
+        self._client = client
+        self._listening = listening
+        self._limits = listening.limits
+        self._deadline = time.monotonic() + listening.limits.connection_seconds
+
+    def serve(self) -> None:
+        head: Head | None = None
+        headers: Mapping[str, str] = {}
+        try:
+            head = parse_head(self._read_head())
+            response = self._respond(head)
+        except RefusedRequest as refused:
+            response, headers = refused.response, refused.headers
+        try:
+            self._send(head, response, headers)
+        finally:
+            if not isinstance(response.body, bytes):
+                _close(response.body)
+        self._linger()
+
+    def _read_head(self) -> bytes:
+        deadline = time.monotonic() + self._limits.head_seconds
+        data = b""
+        while b"\r\n\r\n" not in data and b"\n\n" not in data:
+            if b"\n" in data:
+                check_request_line(data)  # or a client that is not one of HTTP/1.x would wait for the deadline
+            if len(data) >= self._limits.head_bytes:
+                raise RefusedRequest(
+                    431, f"the request line and headers have more than {self._limits.head_bytes} bytes"
+                )
+            try:
+                piece = self._receive(READ_SIZE, deadline)
+            except TimeoutError:
+                if not data:  # a browser opens connections that it may need later
+                    raise
+                raise RefusedRequest(408, f"the request took more than {self._limits.head_seconds:g} s") from None
+            if not piece:
+                if not data:
+                    raise ConnectionResetError
+                raise RefusedRequest(400, "the request has no end")
+            data += piece
+        # What follows, as a second request of a client that does not wait, is not read.
+        return min(data.partition(b"\r\n\r\n")[0], data.partition(b"\n\n")[0], key=len)
+
+    def _respond(self, head: Head) -> Response:
+        request = head.request()
+        if self._listening.names is not None:
+            check_host(head.headers.get("host", ""), self._listening.names)
+        routes = self._listening.routes  # /stats/ is /stats, as for Filebeat
+        handler = routes.get(request.path) or routes.get(request.path.rstrip("/"))
+        if handler is None:
+            known = ", ".join(sorted(routes))
+            raise RefusedRequest(404, f"nothing is served at this path; there is {known}")
+        try:
+            return handler(request)
+        except Exception:
+            if self._listening.failures.is_due():
+                logger.exception("http: the answer for %s could not be made", request.path)
+            return Response(500, TEXT, b"the answer could not be made; the log has the reason\n")
+
+    def _send(self, head: Head | None, response: Response, headers: Mapping[str, str]) -> None:
+        body = response.body
+        chunked = head is not None and head.minor_version > 0
+        data = response_head(response, chunked=chunked, headers=headers)
+        if head is not None and head.method == "HEAD":
+            self._write(data, self._deadline)
+        elif isinstance(body, bytes):
+            self._write(data + body, self._deadline)
+        else:
+            self._stream(data, body, chunked=chunked)
+
+    def _stream(self, head: bytes, body: Iterator[bytes], *, chunked: bool) -> None:
+        streaming, descriptor = self._listening.streaming, self._client.fileno()
+        streaming.add(descriptor)  # before they are counted: of two at one time none is overlooked
+        try:
+            if len(streaming) > self._limits.streams:
+                text = f"there are {self._limits.streams} streams already: try again later\n".encode()
+                self._write(response_head(Response(503, TEXT, text), chunked=False) + text, self._deadline)
+                return
+            self._write(head)
+            for piece in body:
+                if not piece:
+                    self._check_present()
+                else:
+                    self._write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+            if chunked:
+                self._write(b"0\r\n\r\n")
+        finally:
+            streaming.discard(descriptor)
+
+    def _check_present(self) -> None:
+        """Raises ConnectionResetError if the client has left, or the server closes. What it still sends is ignored."""
+        self._client.settimeout(0)
+        with suppress(BlockingIOError):
+            if not self._client.recv(READ_SIZE):
+                raise ConnectionResetError
+
+    def _linger(self) -> None:
+        """Wait until the client has read everything: a socket that is closed with unread bytes resets the connection,
+        and the client may lose the answer's end."""
+        self._client.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + self._limits.linger_seconds
+        ignored = 0
+        while ignored < MOST_IGNORED and (piece := self._receive(READ_SIZE, deadline)):
+            ignored += len(piece)
+
+    def _receive(self, size: int, deadline: float) -> bytes:
+        self._limit(deadline)
+        return self._client.recv(size)
+
+    def _write(self, data: bytes, deadline: float = float("inf")) -> None:
+        # The timeout of sendall is one for all bytes, not for each that is taken.
+        self._limit(min(deadline, time.monotonic() + self._limits.write_seconds))
+        try:
+            self._client.sendall(data)
+        except TimeoutError:
+            # The kernel would keep what was not sent, and offer it to the client for minutes.
+            self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
+            raise
+
+    def _limit(self, deadline: float) -> None:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError
+        self._client.settimeout(remaining)
+
+
+def _close(body: Iterator[bytes]) -> None:
+    close = getattr(body, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,186 @@
+"""An HTTP server that its clients cannot do harm with: everything that they may take is bounded.
+
+One thread accepts, and one for each connection reads one request, answers it and closes. `http.server` with its
+ThreadingHTTPServer was looked at: it starts as many threads as there are clients, waits for each without a time limit,
+and speaks HTTP/0.9.
+"""
+
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from log_shipper.runtime.monitor import sockets
+from log_shipper.runtime.monitor.connection import Connection, Limits, Listening
+from log_shipper.runtime.monitor.exchange import TEXT, Handler, Request, Response, response_head
+
+__all__ = ["Handler", "HttpServer", "Limits", "Request", "Response"]
+
+logger = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 0.6
+MOST_REFUSED = 32  # connections that have their 503, and are not closed yet
+RETRY_SECONDS = 0.5  # after an error of the system, as no free descriptor
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    endpoint: socket.socket
+    listening: Listening
+    clients: dict[socket.socket, threading.Thread] = field(default_factory=dict)
+
+
+class HttpServer:
+    """Answers GET and HEAD by `routes`: the handler of the path is called on a server thread, several at once.
+
+    Where only this machine can connect, `names` are the hosts by which the server may be asked, beside addresses,
+    loopback names and what it listens on. Elsewhere any name will do: whoever opens the server to the network is asked
+    by names that it cannot know, and every machine there may ask anyway.
+    """
+
+    def __init__(self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()) -> None:
+        self._routes = routes
+        self._limits = limits
+        self._names = {name.lower() for name in names}
+        self._listeners: list[Listener] = []
+        self._files: list[sockets.SocketFile] = []
+        self._refused: deque[tuple[float, socket.socket]] = deque()  # until when, oldest first
+        self._closing = threading.Event()
+        self._woken, self._waker = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+
+    def listen_on(self, host: str, port: int) -> None:
+        """Listen at the host's address, before `start`. Raises OSError."""
+        endpoint = sockets.listen_on(host, port)
+        names = frozenset({*self._names, host.lower()}) if sockets.is_loopback(endpoint) else None
+        listening = Listening(self._routes, self._limits, names)
+        self._listeners.append(Listener(endpoint, listening))
+
+    def listen_at(self, path: Path) -> None:
+        """Listen on a unix socket of mode 0600, before `start`. A stale one is replaced. Raises OSError, in words, if
+        another process serves it, or the path is too long."""
+        file = sockets.SocketFile(path)
+        self._files.append(file)
+        self._listeners.append(Listener(file.socket, Listening(self._routes, self._limits)))
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports of `listen_on`, also where the system chose one for port 0."""
+        endpoints = [listener.endpoint for listener in self._listeners]
+        return [endpoint.getsockname()[1] for endpoint in endpoints if endpoint.family != socket.AF_UNIX]
+
+    def start(self) -> None:
+        # Here, and not by the thread: that may be so late that all is closed by then.
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        for listener in self._listeners:
+            listener.endpoint.setblocking(False)
+            self._selector.register(listener.endpoint, selectors.EVENT_READ, listener)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Close all connections and sockets, within a second. A handler that still runs is left to end by itself."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        deadline = time.monotonic() + CLOSE_SECONDS
+        self._waker.close()
+        if self._thread.is_alive():
+            self._thread.join(CLOSE_SECONDS)
+        for file in self._files:
+            file.remove()
+        threads = [thread for listener in self._listeners for thread in self._close_listener(listener)]
+        for thread in threads:
+            thread.join(max(deadline - time.monotonic(), 0))
+        for _, client in self._refused:
+            client.close()
+        if not self._thread.is_alive():  # else it would wait for what is closed
+            self._selector.close()
+            self._woken.close()
+
+    def _close_listener(self, listener: Listener) -> list[threading.Thread]:
+        listener.endpoint.close()
+        clients = listener.clients.copy()
+        for client in clients:
+            with suppress(OSError):  # it has left
+                client.shutdown(socket.SHUT_RDWR)
+        return list(clients.values())
+
+    def _run(self) -> None:
+        pace = Pace(self._limits.connections_a_second)
+        while not self._closing.is_set():
+            for key, _ in self._selector.select(self._until_next_refused()):
+                if isinstance(key.data, Listener):
+                    self._closing.wait(pace.seconds())
+                    self._accept(key.data)
+            self._close_refused()
+
+    def _accept(self, listener: Listener) -> None:
+        try:
+            client, _ = listener.endpoint.accept()
+        except BlockingIOError:  # it has left already
+            return
+        except OSError as error:
+            if not self._closing.is_set():
+                logger.debug("http: cannot accept a connection: %s", error)
+                self._closing.wait(RETRY_SECONDS)
+            return
+        if len(listener.clients) >= self._limits.connections:
+            self._refuse(client)
+            return
+        thread = threading.Thread(target=self._serve, args=(client, listener), name="http client", daemon=True)
+        listener.clients[client] = thread
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no thread to give
+            del listener.clients[client]
+            self._refuse(client)
+
+    def _serve(self, client: socket.socket, listener: Listener) -> None:
+        try:
+            Connection(client, listener.listening).serve()
+        except OSError:
+            pass  # the client has left, or took too long
+        finally:
+            listener.clients.pop(client, None)
+            client.close()
+
+    def _refuse(self, client: socket.socket) -> None:
+        """Answer 503 without a thread, and without waiting for the client."""
+        text = f"there are {self._limits.connections} connections already: try again later\n"
+        response = Response(503, TEXT, text.encode())
+        client.setblocking(False)
+        with suppress(OSError):
+            client.sendall(response_head(response, chunked=False) + text.encode())
+            client.shutdown(socket.SHUT_WR)
+        # Closed at once it would be reset by the request that arrives, and the client may not see the answer.
+        self._refused.append((time.monotonic() + self._limits.linger_seconds, client))
+
+    def _until_next_refused(self) -> float | None:
+        return max(self._refused[0][0] - time.monotonic(), 0) if self._refused else None
+
+    def _close_refused(self) -> None:
+        now = time.monotonic()
+        while self._refused and (self._refused[0][0] <= now or len(self._refused) > MOST_REFUSED):
+            self._refused.popleft()[1].close()
+
+
+class Pace:
+    """Spreads what comes faster than `rate` a second, after the first second's worth."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._free_at = 0.0  # when all that was let through is paid for
+
+    def seconds(self) -> float:
+        """Return how long the next one is to wait."""
+        now = time.monotonic()
+        self._free_at = max(self._free_at, now) + 1 / self._rate
+        return max(self._free_at - now - 1.0, 0)

@@ -1,1 +1,0 @@
-"""Reports to the service manager that has started the program. Imports nothing of ours."""

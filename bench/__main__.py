@@ -20,8 +20,6 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from log_shipper.config.text.units import parse_duration, parse_size
-
 from bench import (
     chart,
     churn,
@@ -39,6 +37,7 @@ from bench import (
 )
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
+from log_shipper.config.text.units import parse_duration, parse_size
 
 LINES = 1_000_000
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-from log_shipper.runtime.monitor.client import UnixSocket, get
 
 from bench.data import line
 from bench.measure import Child
 from bench.pods import NODE, NodeProgress
 from bench.runs import report
 from bench.table import Sheet
+from log_shipper.runtime.monitor.client import UnixSocket, get
 
 SETTLE = 10.0  # seconds: the first files are open, and read to their end
 PATIENCE = 120.0  # seconds, for all lines to arrive

@@ -15,9 +15,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from log_shipper.shipper.event import Doc
-
 from bench.data import line
+from log_shipper.shipper.event import Doc
 from tests.kubernetes_api import KubernetesApi, container, kubeconfig, namespace, node, pod
 
 NODE = "n1"

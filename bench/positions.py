@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from bench.measure import peak_mb, resident_mb
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
-
-from bench.measure import peak_mb, resident_mb
 
 CHANGES = 300
 GROUP = 1000  # entries that are written at a time

@@ -12,9 +12,6 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.yaml.load import load
-from log_shipper.spark_sink.platform.session import open_session
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -23,6 +20,10 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.platform.session import open_session
 
 OWN = {
     # The third of the heap that Java gives it by default.

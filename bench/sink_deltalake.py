@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from deltalake import write_deltalake
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 

@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from bench.sink_records import BAD, record
 from log_shipper.config.sink.template import parse_template
 from log_shipper.spark_sink.rows.batches import KafkaRecords, RowOptions
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.rows.place_headers import Headers
-
-from bench.sink_records import BAD, record
 
 RUN = 10_000  # records in a run
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

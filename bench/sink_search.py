@@ -17,16 +17,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+from pyarrow import compute
+
+from bench.runs import report
+from bench.table import show, spread
 from log_shipper.spark_sink.records.schema import LINES, names
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow import compute
-
-from bench.runs import report
-from bench.table import show, spread
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 SCHEMA = arrow_schema(LINES)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import yaml
+
 from log_shipper.config.text.secrets import MASK, hidden, masked
 from log_shipper.config.yaml.document import Overrides
 from log_shipper.config.yaml.errors import ConfigError

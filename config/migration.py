@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from log_shipper.config.shipper.input_ids import derived_id
 from log_shipper.config.shipper.old_names import DOCKER_FILES, RENAMED, RENAMED_OF_INPUT
 from log_shipper.config.yaml.composing import Composer

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import FrameType
 
 from confluent_kafka import KafkaException
-from log_shipper.spark_sink.platform.jars import JarsMissing
-from log_shipper.spark_sink.platform.java import NoJava
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 
 from demo.broker import BrokerFailed
@@ -25,6 +23,8 @@ from demo.programs import DemoFailed
 from demo.screen import Screen
 from demo.site import Site
 from demo.story import Story
+from log_shipper.spark_sink.platform.jars import JarsMissing
+from log_shipper.spark_sink.platform.java import NoJava
 
 EXPECTED = (DemoFailed, BrokerFailed, KafkaException, JarsMissing, NoJava)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

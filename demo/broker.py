@@ -14,11 +14,11 @@ from typing import Any, Self
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
-from log_shipper.spark_sink.platform.java import find_java
 
 from demo.broker_config import Node, cluster_of, log4j, server_properties
 from demo.jars import broker_class_path
 from demo.process import end, last_lines, spawn
+from log_shipper.spark_sink.platform.java import find_java
 
 # It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from log_shipper.registry.store import read as read_registry
-
 from demo.ask import show
 from demo.broker import Broker
 from demo.checkpoint import committed_offsets
@@ -19,6 +17,7 @@ from demo.screen import Screen
 from demo.site import PARTITIONS, TOPIC, Site
 from demo.table import TableReader
 from demo.topic import TopicReader
+from log_shipper.registry.store import read as read_registry
 
 LIVE = 20.0  # seconds for which the writers write
 RATE = 5_000.0  # lines a second

@@ -7,14 +7,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.yaml.load import load
-from log_shipper.spark_sink.platform.session import open_session
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import SparkSession
 
 from demo.compare import Arrived
 from demo.site import Site
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.platform.session import open_session
 
 MESSAGES = """
 SELECT CAST(get_json_object(doc, '$.log.file.device_id') AS BIGINT) AS device,

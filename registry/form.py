@@ -28,6 +28,7 @@ from typing import Any, Literal
 from zlib import crc32
 
 import orjson
+
 from log_shipper.registry.state import FileState, from_dict, to_dict
 
 VERSION = 4

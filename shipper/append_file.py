@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import orjson
+
 from log_shipper.runtime.disk import fsync_directory, make_directory
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.runtime.locking import Lock, flock, lock_exclusively

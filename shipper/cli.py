@@ -6,13 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from log_shipper import VERSION
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.registry.errors import RegistryError
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.command_line import NotSupported, normalized
 from log_shipper.shipper.errors import StartError
-
-from log_shipper import VERSION
 
 FAILED = 1
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from log_shipper import VERSION
 from log_shipper.runtime.disk import make_directory, read_file, replace_file
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.record import Agent
-
-from log_shipper import VERSION
 
 MAX_BYTES = 1024  # of each of these files
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
+
 from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, Rejection, Source
 from log_shipper.shipper.record import readable_path, timestamp
 from log_shipper.shipper.text import dumps

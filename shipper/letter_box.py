@@ -14,12 +14,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from xxhash import xxh3_64_hexdigest
+
 from log_shipper.runtime.disk import fsync_directory
 from log_shipper.runtime.locking import FileInUse
 from log_shipper.shipper.append_file import AppendFile
 from log_shipper.shipper.letter import Letter
 from log_shipper.shipper.pipeline.dead_letter import FILE, ROTATED, DeadLetterFile, rotated_name
-from xxhash import xxh3_64_hexdigest
 
 RESENDING = "dead_letter.resending.ndjson"
 DONE = "dead_letter.resent"

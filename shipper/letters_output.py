@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
 from log_shipper.config.shipper.transactions import TransactionConfig
 from log_shipper.shipper.clock import Clock

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaException
+
 from log_shipper.runtime.kafka import clients
 from log_shipper.runtime.kafka.security import AwsTokens, NoCredentials, Security
 from log_shipper.shipper.errors import StartError

@@ -14,6 +14,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ConfigResource,
     ResourceType,
 )
+
 from log_shipper.config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
 from log_shipper.config.shipper.transactions import TransactionConfig
 from log_shipper.runtime.disk import DiskFile, open_plain, refuse_dangling, write_all

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.config.shipper.kafka_records import PartitionConfig
 from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.shipper.clock import Clock

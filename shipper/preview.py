@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import orjson
+
 from log_shipper.config.shipper.model import InputConfig, ShipperConfig
 from log_shipper.config.shipper.processors import AnyProcessor, Branch
 from log_shipper.config.text.globs import matches, parse

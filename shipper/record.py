@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Doc
 

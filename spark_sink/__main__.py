@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from log_shipper import VERSION
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.search.arguments import add_parser as add_search
-
-from log_shipper import VERSION
 
 INTERRUPTED = 130  # as a shell reports it
 Command = Callable[[argparse.Namespace], int]

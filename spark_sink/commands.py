@@ -14,13 +14,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from log_shipper import VERSION
 from log_shipper.config.export import export
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.document import Override
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink import logs
-
-from log_shipper import VERSION
 
 logger = logging.getLogger(__name__)
 

@@ -25,12 +25,13 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
-from log_shipper.spark_sink.platform import versions
-from log_shipper.spark_sink.platform.jvm import java_class, scala_list, scala_none
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
+from log_shipper.spark_sink.platform import versions
+from log_shipper.spark_sink.platform.jvm import java_class, scala_list, scala_none
 
 P = ParamSpec("P")
 T = TypeVar("T")

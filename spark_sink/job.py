@@ -16,6 +16,10 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it ships no types
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.spark_sink.delta import NO_BATCH
@@ -45,9 +49,6 @@ from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.paths import check_shared
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table
 from log_shipper.spark_sink.views.views import Views
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it ships no types
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.base import Deliveries
 from log_shipper.shipper.output.encode import Encoder
-
 from tests.fakes import MemoryOutput
 
 

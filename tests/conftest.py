@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
+from demo.broker import Broker
+from demo.jars import broker_set
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
@@ -13,10 +17,6 @@ from log_shipper.spark_sink import logs as sink_logs
 from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
-from pyspark.sql import SparkSession
-
-from demo.broker import Broker
-from demo.jars import broker_set
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
+
 from log_shipper.shipper.output.kafka_records import Report
 from log_shipper.shipper.output.positions_topic import Committed, Owner
 

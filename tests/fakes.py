@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
+
 from log_shipper.shipper.event import Batch, Rejection
 from log_shipper.shipper.output.base import Deliveries, OnePlace
 from log_shipper.shipper.output.encode import Encoder

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from log_shipper.shipper.event import Messages
-
 from tests.builders import messages
 
 

@@ -36,7 +36,6 @@ from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.source.feeds.feeds import Feeds
 from log_shipper.shipper.source.layers import Crawlers
 from log_shipper.shipper.wake import Wake
-
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar
 from tests.descriptors import open_files

@@ -15,7 +15,6 @@ from log_shipper.shipper.source.feeds.kafka.problems import Problems
 from log_shipper.shipper.source.feeds.kafka.reading import PartitionReading
 from log_shipper.shipper.source.feeds.kafka.session import Session
 from log_shipper.shipper.source.feeds.kafka.starts import Start
-
 from tests.builders import source
 from tests.fakes import ManualClock
 from tests.memory_topics import FakeConsumer, MemoryTopics

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+
 from log_shipper.shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions, Topic
 from log_shipper.shipper.source.feeds.kafka.partition import Place
 

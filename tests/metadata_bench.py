@@ -12,7 +12,6 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.chain import Chain
-
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 

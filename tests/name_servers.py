@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import dns.message
 import dns.rcode
 import dns.rrset
+
 from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.metadata.dns import Dns

@@ -16,7 +16,6 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
-
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 

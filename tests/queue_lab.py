@@ -15,7 +15,6 @@ from log_shipper.shipper.pipeline.disk_queue.segments import load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
 from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 

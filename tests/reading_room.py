@@ -29,7 +29,6 @@ from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.scheduler import Scheduler
-
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
 from tests.watches import Watches

@@ -24,11 +24,11 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
-from log_shipper.shipper.event import Doc
-from log_shipper.shipper.kubernetes.access import Access, Pem
 
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.kubernetes.access import Access, Pem
 from tests.certificates import CertificateDirectory
 
 REPOSITORY = Path(__file__).parents[1]

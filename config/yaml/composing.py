@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
+
 from log_shipper.config.yaml import scalars
 from log_shipper.config.yaml.errors import ConfigError, Place, Problem
 from log_shipper.config.yaml.report import dotted, given_twice

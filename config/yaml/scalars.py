@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
+
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.tree import ListNode, Scalar
 from log_shipper.config.yaml.variables import expand

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.config.text.secrets import MASK, hidden, is_secret, without_passwords
 from log_shipper.config.yaml.files import check_plain
 from log_shipper.runtime.kafka.security import NO_KERBEROS, AwsTokens

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaException, Producer
+
 from log_shipper.config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig, SaslConfig
 from log_shipper.config.kafka.tls import SslConfig
 from log_shipper.config.text.checks import Finding

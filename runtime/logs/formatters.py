@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from ecs_logging import StdlibFormatter
+
 from log_shipper.runtime.logs.folding import MARK
 from log_shipper.runtime.logs.visible import visible
 

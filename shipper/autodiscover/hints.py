@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import orjson
+
 from log_shipper.config.shipper.parsers import PARSERS
 from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.yaml.composing import MAX_DEPTH

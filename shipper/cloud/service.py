@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
 import orjson
+
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc

@@ -15,13 +15,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
+
+from log_shipper import VERSION
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.api_error import ApiError, Kind
 from log_shipper.shipper.kubernetes.tls import tls_context
-
-from log_shipper import VERSION
 
 MOST_WORDS = 500  # characters of the server's own message
 BLOCK = 64 * 1024

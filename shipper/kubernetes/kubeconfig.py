@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+
 from log_shipper.config.text.secrets import without_passwords
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.shipper.errors import StartError

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from log_shipper import VERSION
 from log_shipper.config.shipper.feeds.base import AnyInput
 from log_shipper.config.shipper.http import HttpConfig
 from log_shipper.config.shipper.inputs import InputConfig
@@ -32,8 +33,6 @@ from log_shipper.shipper.monitor.status import AgentIdentity
 from log_shipper.shipper.output.base import Remote
 from log_shipper.shipper.tap import Records, Tap
 from log_shipper.shipper.tap_route import Tappable, no_tap, sources_route, tap_route
-
-from log_shipper import VERSION
 
 logger = logging.getLogger(__name__)
 

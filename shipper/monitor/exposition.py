@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from log_shipper.shipper.monitor.measure import PREFIX, Measure, Times
-from log_shipper.shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
-from log_shipper.shipper.monitor.snapshot import Snapshot
-from log_shipper.shipper.monitor.status import AgentIdentity
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+
+from log_shipper.shipper.monitor.measure import PREFIX, Measure, Times
+from log_shipper.shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
+from log_shipper.shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.status import AgentIdentity
 
 __all__ = ["CONTENT_TYPE_LATEST", "exposition"]
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import orjson
+
 from log_shipper.shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, Rejection, add_flag
 from log_shipper.shipper.record import timestamp
 from log_shipper.shipper.text import cut_text, dumps, text_of, without_surrogates

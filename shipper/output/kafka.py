@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
+
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock

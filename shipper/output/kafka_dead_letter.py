@@ -14,6 +14,7 @@ from functools import partial
 from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
+
 from log_shipper.shipper import letter
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from confluent_kafka import KafkaError
+
 from log_shipper.runtime.logs.folding import END
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.clock import Clock

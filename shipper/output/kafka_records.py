@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
+
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.encode import Codec
 from log_shipper.shipper.output.place_headers import Headers, PlaceHeaders

@@ -6,6 +6,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError
 from confluent_kafka import Producer as ConfluentProducer
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.yaml.report import Examination

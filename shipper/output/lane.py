@@ -11,6 +11,7 @@ from collections import deque
 
 import orjson
 from confluent_kafka import KafkaError, Message
+
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Topics
 from log_shipper.shipper.output.background import Background

@@ -25,6 +25,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     TopicMetadata,
 )
 from confluent_kafka.cimpl import NewTopic
+
 from log_shipper.shipper.errors import StartError
 
 TIMEOUT = 5.0  # seconds of one request

@@ -1,6 +1,7 @@
 """A batch on its way in transactions: what of it is sent, in which parts, and what was refused."""
 
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.output.base import TransactionDeliveries
 from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON

@@ -8,6 +8,7 @@ another client.
 from collections.abc import Callable, Collection, Mapping
 
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.clock import Clock
 
 STALLED = 10.0  # seconds without an answer after which the topics are looked up, and between two look-ups

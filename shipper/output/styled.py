@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import orjson
+
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.encode import Encoder
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
+
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.background import Background

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import Fenced
 from log_shipper.shipper.output.background import Background

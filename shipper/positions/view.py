@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import orjson
+
 from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.visible import visible

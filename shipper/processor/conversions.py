@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
+
 from log_shipper.shipper.processor.fields import ProcessorError
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+")

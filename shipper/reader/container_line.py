@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
+
 from log_shipper.config.shipper.parsers import ContainerFormat
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc

@@ -8,6 +8,7 @@ that is not a JSON object stays as it is: no event is lost for its form.
 import logging
 
 import orjson
+
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.clock import Clock

@@ -27,6 +27,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ListOffsetsResultInfo,
     OffsetSpec,
 )
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.client import ClientOptions

@@ -12,6 +12,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.config.kafka.security import AwsMskIamConfig
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.runtime.kafka.clients import new_client, unused

@@ -3,6 +3,7 @@
 import re
 
 from confluent_kafka import KafkaError
+
 from log_shipper.spark_sink.errors import SinkError
 
 # The name and text of an error -> what it means. The first match counts, so the specific ones come first.

@@ -8,10 +8,11 @@ Python process of its own, which Spark starts with the query.
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from log_shipper.spark_sink.kafka.offsets import Offsets
-from log_shipper.spark_sink.kafka.planning import Planner
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from log_shipper.spark_sink.kafka.offsets import Offsets
+from log_shipper.spark_sink.kafka.planning import Planner
 
 Topics = dict[str, dict[str, int]]
 

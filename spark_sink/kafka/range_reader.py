@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.failures import translate
 from log_shipper.spark_sink.kafka.lost import Lost

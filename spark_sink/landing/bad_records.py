@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+
 from log_shipper.spark_sink.rows.line_reader import NO_VALUE
 
 MOST = 50  # causes; those that come later are counted together

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from pyspark.sql import DataFrame
+
 from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka.bounds import Bounds
@@ -17,7 +19,6 @@ from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.staged import CommitName, Unnamed
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from pyspark.sql import DataFrame
 
 
 class Stopped(Exception):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from confluent_kafka import Consumer, Message
+
 from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
 from log_shipper.spark_sink.kafka.client import ClientOptions, consumer
 from log_shipper.spark_sink.kafka.lost import Lost

@@ -23,14 +23,15 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
+from pyarrow import compute
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.storage.commits import last_turn
 from log_shipper.spark_sink.storage.locations import MAX_OPEN, Location
-from pyarrow import compute
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),

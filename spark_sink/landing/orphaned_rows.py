@@ -19,6 +19,9 @@ from typing import TypeAlias
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing.marks import File, Marks
 from log_shipper.spark_sink.landing.places import PLACE
@@ -27,8 +30,6 @@ from log_shipper.spark_sink.records.local_rows import local_rows
 from log_shipper.spark_sink.records.schema import Column as Field
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 _ENDS = (Field("of_topic", "STRING", ""), Field("number", "INT", ""), Field("end", "BIGINT", ""))
 FEW_TOPICS = 50  # with more, a condition names only the lowest end of all

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Protocol
 
+from pyspark.sql import Row
+
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.landing import bad_records
@@ -20,7 +22,6 @@ from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.rows.place_headers import Headers
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
-from pyspark.sql import Row
 
 RUN = 5000  # rows that are converted together
 File = tuple[str | None, str]  # host, file id

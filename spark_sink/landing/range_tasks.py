@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from pyspark.sql import DataFrame, SparkSession
+
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, shares
 from log_shipper.spark_sink.landing import bad_records
@@ -21,7 +23,6 @@ from log_shipper.spark_sink.landing.range_task import (
 from log_shipper.spark_sink.records.schema import HEADERS_TYPE
 from log_shipper.spark_sink.rows.batches import FileSummary, RowOptions
 from log_shipper.spark_sink.storage.data_files import DataFile
-from pyspark.sql import DataFrame, SparkSession
 
 NewReader = Callable[[], Callable[[], RecordReader]]
 

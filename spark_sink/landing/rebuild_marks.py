@@ -8,11 +8,12 @@ have to do: a bad record of a batch that was killed could be missing below them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing.marks import File, Marks
 from log_shipper.spark_sink.landing.repeats import note_rows
 from log_shipper.spark_sink.storage.tables import TableSnapshot
-from pyspark.sql import functions as F
 
 
 def rebuild(

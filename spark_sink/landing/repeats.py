@@ -17,15 +17,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from pyarrow import dataset
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.landing.marks import File, Mark, Marks
 from log_shipper.spark_sink.landing.places import PLACE
 from log_shipper.spark_sink.landing.staged import Staged
 from log_shipper.spark_sink.records.local_rows import local_rows
 from log_shipper.spark_sink.records.schema import Column as Field
 from log_shipper.spark_sink.rows.batches import FileSummary
-from pyarrow import dataset
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 LINE_NAME = ("host", "file_id", "offset")
 # The most ids that a condition on the table's files names; with more, the join alone finds the rows.

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.landing.marks import MARKS, Marks
@@ -18,7 +20,6 @@ from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import DataFrame, SparkSession
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 _UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal

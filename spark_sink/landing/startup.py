@@ -34,6 +34,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import Refused, enumerated
@@ -49,7 +51,6 @@ from log_shipper.spark_sink.rows.options import columns_of, row_options
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
-from pyspark.sql import SparkSession
 
 Item = TypeVar("Item")
 

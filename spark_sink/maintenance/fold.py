@@ -11,11 +11,12 @@ A row that is folded twice, or with newer ones beside it, gives the same marks: 
 
 from dataclasses import dataclass
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.delta import DataFiles, Transaction
 from log_shipper.spark_sink.landing import marks
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
 
 Role = Literal["lines", "dead letter", "view", "marks"]
 

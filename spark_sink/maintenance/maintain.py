@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import DAY
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
@@ -29,7 +31,6 @@ from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pend
 from log_shipper.spark_sink.maintenance.table_steps import TableSteps
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.power_cuts import mend_table, sync_commits
-from pyspark.sql import SparkSession
 
 logger = logging.getLogger(__name__)
 

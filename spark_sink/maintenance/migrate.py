@@ -22,6 +22,10 @@ import time
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, VariantType
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
@@ -43,9 +47,6 @@ from log_shipper.spark_sink.storage.forms import (
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, VariantType
 
 logger = logging.getLogger(__name__)
 

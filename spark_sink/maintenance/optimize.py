@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.maintenance import OptimizeConfig
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
 
 DELTA_TARGET = 1024**3  # spark.databricks.delta.optimize.maxFileSize as Delta has it
 LIMITS = ("spark.databricks.delta.optimize.minFileSize", "spark.databricks.delta.optimize.maxFileSize")

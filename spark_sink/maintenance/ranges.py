@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was
 import logging
 import time
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SPARK_ERRORS, translate
 from log_shipper.spark_sink.kafka import client
@@ -25,7 +27,6 @@ from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from log_shipper.spark_sink.maintenance.repair_from_kafka import KafkaRepair
 from log_shipper.spark_sink.spark_session import sink_session
-from pyspark.sql import SparkSession
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,9 @@ import logging
 from dataclasses import dataclass
 from functools import reduce
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.landing import guard
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
@@ -13,8 +16,6 @@ from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
 from log_shipper.spark_sink.landing.repeats import note_rows
 from log_shipper.spark_sink.landing.staged import Unnamed
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 logger = logging.getLogger(__name__)
 

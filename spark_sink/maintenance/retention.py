@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 
 from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import DeltaError
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.sizes import Sizes

@@ -7,9 +7,10 @@ driver gets one row for each date.
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+
+from log_shipper.spark_sink.storage.tables import Table
 
 DATE = "date"
 # A commit takes 14 ms with up to 1,000 files in a table, 0.1 s with this many, 0.3 s with 100,000.

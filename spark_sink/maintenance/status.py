@@ -12,6 +12,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TextIO, TypeVar
 
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from log_shipper.spark_sink.kafka.admin import Admin
@@ -25,8 +28,6 @@ from log_shipper.spark_sink.maintenance.sizes import read_sizes
 from log_shipper.spark_sink.maintenance.streams import streams
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 SMALL = 32 * 1024**2
 REASONS = 10

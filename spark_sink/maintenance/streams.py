@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.platform.jvm import file_system, hadoop_path
-from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
 from log_shipper.runtime.logs.recent import RecentMessages
 from log_shipper.runtime.monitor.pages import page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Handler, HttpServer, Request, Response
@@ -32,7 +34,6 @@ from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
 from log_shipper.spark_sink.monitor.recent_problems import recent_problems
 from log_shipper.spark_sink.monitor.samples import Sampler, Samples
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 LEAST_LIMIT = 300.0
 INTERVALS = 10

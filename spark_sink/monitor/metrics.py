@@ -8,12 +8,13 @@ docs/metrics.md lists them; this prints its table:
 import time
 from collections.abc import Callable, Iterator, Mapping
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, disable_created_metrics
+from prometheus_client.metrics_core import Metric
+
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, lag
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.landing.stages import STAGES, Stage
 from log_shipper.spark_sink.views.progress import Figures
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, disable_created_metrics
-from prometheus_client.metrics_core import Metric
 
 # From an idle batch of a small local session to one that is in trouble.
 SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)

@@ -17,13 +17,6 @@ import threading
 from collections.abc import Mapping
 from uuid import UUID
 
-from log_shipper.spark_sink.kafka.offsets import Offsets, lag
-from log_shipper.spark_sink.landing.batch_writer import BatchResult
-from log_shipper.spark_sink.landing.stages import Stage
-from log_shipper.spark_sink.logs import status
-from log_shipper.spark_sink.monitor.metrics import SinkMetrics
-from log_shipper.spark_sink.monitor.observations import Observations
-from log_shipper.spark_sink.views.progress import Figures
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -31,6 +24,14 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+
+from log_shipper.spark_sink.kafka.offsets import Offsets, lag
+from log_shipper.spark_sink.landing.batch_writer import BatchResult
+from log_shipper.spark_sink.landing.stages import Stage
+from log_shipper.spark_sink.logs import status
+from log_shipper.spark_sink.monitor.metrics import SinkMetrics
+from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.views.progress import Figures
 
 logger = logging.getLogger(__name__)
 

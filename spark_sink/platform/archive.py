@@ -18,9 +18,8 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
-from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
-
 import log_shipper
+from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
 
 # What the driver imports, and no task.
 OF_THE_DRIVER = ("ecs-logging", "prometheus-client")

@@ -13,6 +13,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
@@ -27,7 +29,6 @@ from log_shipper.spark_sink.platform.jvm import java_class
 from log_shipper.spark_sink.platform.session import JAVA_OPTIONS, open_session
 from log_shipper.spark_sink.platform.training_topic import BATCH, PARTITION, TOPIC, TrainingTopic
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from pyspark.sql import SparkSession
 
 
 def main(directory: Path) -> None:

@@ -7,8 +7,9 @@ import, in the driver's versions: another version may read a record in another w
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
 from pyspark.sql import SparkSession
+
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
 
 OURS = ("log_shipper.config", "log_shipper.runtime", "log_shipper.spark_sink")
 # What tasks import beside Spark's own: module and distribution.

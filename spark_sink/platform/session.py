@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
+import log_shipper
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.executors import LIBRARIES, UNPACKED
 from log_shipper.spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
 from log_shipper.spark_sink.platform.java import find_java
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
-from pyspark.sql import SparkSession
-
-import log_shipper
 
 # The job cannot do without these, wherever it runs.
 NEEDED = {

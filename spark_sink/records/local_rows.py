@@ -7,8 +7,9 @@ every batch, and executors would need Python, which nothing else in the sink req
 import json
 from collections.abc import Sequence
 
-from log_shipper.spark_sink.records.schema import Column
 from pyspark.sql import DataFrame, SparkSession
+
+from log_shipper.spark_sink.records.schema import Column
 
 Value = str | int | None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions
 from log_shipper.spark_sink.rows.decoding import Decoder

@@ -12,9 +12,10 @@ from typing import Annotated, Any, TypeAlias
 from uuid import uuid4
 
 import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
 from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, write
 from log_shipper.spark_sink.rows.place_headers import TextLine
-from msgspec import UNSET, Raw, UnsetType
 
 # A decoded record. Its type is made at run time: attributes as in _LINE, and those that Names has.
 Line: TypeAlias = Any

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import MsgspecError
+
 from log_shipper.spark_sink.rows.decoding import Decoder, Line
 from log_shipper.spark_sink.rows.json_text import Json, read, write
 from log_shipper.spark_sink.rows.judging import LARGEST, Judge
 from log_shipper.spark_sink.rows.place_headers import Bad, Headers, TextLine, document, text_line
-from msgspec import MsgspecError
 
 NO_VALUE = "no value"
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from log_shipper.spark_sink.rows.json_text import Json, NotJson, read, write
 from log_shipper.spark_sink.rows.judging import value_below
-from msgspec import UNSET
 
 REMEMBERED = 2 * 1024 * 1024  # bytes, for each name
 ENTRY = 300  # bytes of Python's objects for one that is remembered

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
+
 from log_shipper.spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, Column
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")

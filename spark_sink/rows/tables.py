@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+
 from log_shipper.config.sink.tables import DocMode
 from log_shipper.spark_sink.records.schema import LINES
 from log_shipper.spark_sink.rows.batches import KafkaRecords

@@ -14,6 +14,7 @@ from datetime import timedelta
 from threading import Event
 
 import pyarrow as pa
+
 from log_shipper.spark_sink.search.newest import Hit
 from log_shipper.spark_sink.search.query import NUMBER, Query, Selection
 from log_shipper.spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from pyarrow import fs
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.paths import normal, normal_pattern
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow import fs
 
 
 def locations(config: SinkConfig) -> list[Location]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 import pyarrow as pa
+
 from log_shipper.spark_sink.search.query import Selection
 from log_shipper.spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
 from log_shipper.spark_sink.search.sealed import Judge

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, TextIO
 
 import orjson
+
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.reading import Row

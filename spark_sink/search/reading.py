@@ -11,11 +11,12 @@ from threading import Event
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import compute, parquet
+
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.query import NUMBER, Selection
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile
-from pyarrow import compute, parquet
 
 BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
 _AT_ONCE = 1000  # rows

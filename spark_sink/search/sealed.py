@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+
 from log_shipper.config.text.patterns import parse_pattern
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.query import NUMBER, Query, Selection, conditions

@@ -10,11 +10,12 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.schema import VariantType
+from pyarrow import compute, fs
+
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.globs import is_literal
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow import compute, fs
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000

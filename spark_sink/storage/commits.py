@@ -39,6 +39,8 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction
+from pyarrow import fs
+
 from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.data_files import DataFile
@@ -46,7 +48,6 @@ from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
 from log_shipper.spark_sink.storage.table_size import TableSize, count, size_of
 from log_shipper.spark_sink.storage.writable import check_writable
-from pyarrow import fs
 
 logger = logging.getLogger(__name__)
 

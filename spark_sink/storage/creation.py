@@ -7,6 +7,7 @@ deltalake, DuckDB, Polars and Trino read it.
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.schema import ArrayType, PrimitiveType, StructType
+
 from log_shipper.runtime.disk import make_directory
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.spark_sink.errors import Refused, SinkError

@@ -11,9 +11,10 @@ from types import TracebackType
 from uuid import uuid4
 
 import pyarrow as pa
+from pyarrow import compute, fs, parquet
+
 from log_shipper.spark_sink.storage.file_statistics import statistics
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow import compute, fs, parquet
 
 # What a reader can skip within a file, and what a writer has in memory: so many rows, or fewer that take so many bytes.
 ROW_GROUP = 131_072

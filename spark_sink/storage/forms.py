@@ -1,11 +1,12 @@
 """The form of a table of lines. An earlier release made `doc` and `fields` VARIANT columns, which few readers know; now
 they are JSON in texts. `maintenance.migrate` moves a table from one form to the other."""
 
+from pyspark.sql.types import VariantType
+
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 from log_shipper.spark_sink.storage.writable import check_writable
-from pyspark.sql.types import VariantType
 
 MIGRATED_FROM = "spark_sink.migrated_from"  # the property of a copy: the path whose rows it has
 

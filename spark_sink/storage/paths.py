@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, enumerated, translate
 from log_shipper.spark_sink.platform.jvm import default_file_system
 from log_shipper.spark_sink.storage.locations import Location
-from pyspark.sql import SparkSession
 
 
 def check_plain(spark: SparkSession, config: SinkConfig) -> None:

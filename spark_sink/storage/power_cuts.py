@@ -24,10 +24,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
+from pyarrow import parquet
+
 from log_shipper.runtime.disk import fsync_directory
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow import parquet
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _LOG_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")

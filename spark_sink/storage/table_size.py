@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from log_shipper.spark_sink.storage.data_files import DataFile
 from pyarrow import compute
+
+from log_shipper.spark_sink.storage.data_files import DataFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from log_shipper.spark_sink.delta import DeltaLog, Snapshot
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+from log_shipper.spark_sink.delta import DeltaLog, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ CHECK and NOT NULL are left to who writes the data files, and that is the sink.
 from collections.abc import Iterator
 
 from deltalake import DeltaTable
+
 from log_shipper.spark_sink.errors import Refused
 
 # An append meets what these demand. Invariants and constraints are looked at one by one.

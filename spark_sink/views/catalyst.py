@@ -7,9 +7,10 @@ LogicalPlan.children and isStreaming, StructType.asNullable and toDDL; Streaming
 
 from typing import Any, Literal
 
-from log_shipper.spark_sink.platform.jvm import java_class
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+
+from log_shipper.spark_sink.platform.jvm import java_class
 
 # Nodes of a plan that remember rows from batch to batch; a join does when both of its sides are streams.
 STATEFUL = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GlobalLimit", "Tail", "Offset"}

@@ -16,12 +16,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from log_shipper.config.sink.views import ViewConfig
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
-from log_shipper.spark_sink.views import catalyst
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DayTimeIntervalType, NullType, YearMonthIntervalType
+
+from log_shipper.config.sink.views import ViewConfig
+from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
+from log_shipper.spark_sink.views import catalyst
 
 LINES = "lines"  # what the SQL text calls the stream
 NO_LIMIT = str(2**31 - 1)

@@ -5,12 +5,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, root_cause, translate
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.view_storage import ViewStorage
-from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
 
 # What Spark's text contains -> what it means, and True if the view can only be rebuilt. Any other text is translated as
 # everywhere in the sink.

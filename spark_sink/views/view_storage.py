@@ -16,6 +16,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pyspark.sql import DataFrame, SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
@@ -25,7 +27,6 @@ from log_shipper.spark_sink.storage.layout import assignments, retention_propert
 from log_shipper.spark_sink.storage.tables import Table
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import ViewEntry
-from pyspark.sql import DataFrame, SparkSession
 
 PROPERTY = "spark_sink.view."
 # A RESTORE ends the landing within a batch. So when a running view has read past one, not much can have come since.

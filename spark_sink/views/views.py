@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from pyspark.sql import DataFrame, SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.runtime.logs.folding import END
 from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError
@@ -27,7 +29,6 @@ from log_shipper.spark_sink.views.progress import Figures, ViewProgress
 from log_shipper.spark_sink.views.query import ViewEntry, query
 from log_shipper.spark_sink.views.running_view import RunningView
 from log_shipper.spark_sink.views.view_storage import ViewStorage
-from pyspark.sql import DataFrame, SparkSession
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from urllib.request import urlopen
 
 import pytest
-from log_shipper.spark_sink.monitor.http import MonitorServer
 
+from log_shipper.spark_sink.monitor.http import MonitorServer
 from tests.browser.devtools import Tab
 from tests.browser.landing import LandingSink
 from tests.browser.reading import FIGURES, ROWS, equal, number

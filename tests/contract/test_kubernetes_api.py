@@ -4,11 +4,11 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.api_error import ApiError
 from log_shipper.shipper.kubernetes.client import METADATA_ONLY, Client
-
 from tests.kubernetes_api import KubernetesApi, job, namespace, node, pod
 from tests.real_kubernetes import RealKubernetes, needs_kube_apiserver
 

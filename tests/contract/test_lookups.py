@@ -4,6 +4,8 @@ import uuid
 from collections.abc import Callable
 
 import pytest
+
+from demo.broker import Broker
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.config.shipper.kafka import KafkaOutputConfig
 from log_shipper.config.sink.kafka import KafkaSource
@@ -14,8 +16,6 @@ from log_shipper.shipper.source.feeds.kafka import client as input_client
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client as sink_client
 from log_shipper.spark_sink.kafka.admin import Admin
-
-from demo.broker import Broker
 
 
 def positions(hosts: tuple[str, ...], topic: str) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
+
+from demo.broker import Broker
 from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.landing.kafka_reader import records_of
-
-from demo.broker import Broker
 from tests import odd_headers
 
 pytestmark = pytest.mark.kafka

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
+
 from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import SystemClock
@@ -29,7 +30,6 @@ from log_shipper.shipper.output.rotation import OutputFile
 from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
 from log_shipper.shipper.output.transactional import TransactionalOutput
 from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka
 from tests.fakes import MemoryKafka, MemoryOutput

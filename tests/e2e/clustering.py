@@ -15,13 +15,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import psutil
+
+from demo.ports import free_ports
+from demo.process import end, last_lines, spawn
 from log_shipper.spark_sink.platform import archive
 from log_shipper.spark_sink.platform.executors import UNPACKED
 from log_shipper.spark_sink.platform.jars import not_in_spark, spark_home, spark_set
 from log_shipper.spark_sink.platform.java import find_java
-
-from demo.ports import free_ports
-from demo.process import end, last_lines, spawn
 from tests.e2e.running import await_true
 from tests.java import QUICK
 

@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Self
 
 import pytest
-from log_shipper.spark_sink.platform.cache import cache_directory
 
 from deploy.debian.contents import PYTHON
+from log_shipper.spark_sink.platform.cache import cache_directory
 from tests.e2e.running import await_true
 
 SUITE = "bookworm"

@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
 
 from demo.broker import Broker
+from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds that a slow machine may take for what takes one here

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from log_shipper.runtime.monitor.client import UnixSocket, get
 
 from demo.broker import Broker
+from log_shipper.runtime.monitor.client import UnixSocket, get
 from tests.capabilities import UNPRIVILEGED
 from tests.e2e.running import Agent, Topic, await_true, stopped
 from tests.promtool import Phase, expect_alerts, needs_promtool

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from log_shipper.registry.load import read
-from log_shipper.shipper.pipeline.publisher import RETRY_INTERVAL
 
 from demo.broker import Broker
+from log_shipper.registry.load import read
+from log_shipper.shipper.pipeline.publisher import RETRY_INTERVAL
 from tests.e2e.running import REPOSITORY, Topic, await_true, expect_soon, frozen
 from tests.e2e.test_shipper_topics import TopicsAgent, messages
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from log_shipper.runtime.monitor.client import UnixSocket, get
 
 from demo.broker import Broker
+from log_shipper.runtime.monitor.client import UnixSocket, get
 from tests.e2e.running import REPOSITORY, Agent, Topic, await_true, stopped
 from tests.promtool import Phase, expect_alerts, needs_promtool
 

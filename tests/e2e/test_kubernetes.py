@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import REPOSITORY, await_true
 from tests.kubernetes_api import ID, node, pod

@@ -11,9 +11,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ConfigEntry,
     ConfigResource,
 )
-from log_shipper.registry.store import read
 
 from demo.broker import Broker
+from log_shipper.registry.store import read
 from tests.capabilities import UNPRIVILEGED
 from tests.e2e.running import PATIENCE, Agent, LiveWriter, Topic, await_true, expect_soon, frozen
 from tests.service_manager import ServiceManager

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
 
 from demo.broker import Broker
+from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
 from tests.e2e.running import Agent, Topic, await_true, stopped
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow("stops the broker twice")]

@@ -6,9 +6,9 @@ import resource
 import time
 
 import pytest
-from log_shipper.registry.load import LOG, read
 
 from demo.broker import Broker
+from log_shipper.registry.load import LOG, read
 from tests.e2e.running import Agent, LiveWriter, Topic, await_true, frozen, live_log, stopped
 
 pytestmark = pytest.mark.kafka

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from demo.broker import Broker
 from log_shipper.config.kafka.security import SaslConfig
 from log_shipper.config.kafka.tls import SslConfig
 from log_shipper.config.sink.kafka import KafkaSource
@@ -21,8 +23,6 @@ from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import ClientOptions
 from log_shipper.spark_sink.kafka.group import MonitoringGroup
 from log_shipper.spark_sink.kafka.offsets import Partition
-
-from demo.broker import Broker
 from tests.e2e.running import PATIENCE
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send

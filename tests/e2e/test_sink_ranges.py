@@ -7,12 +7,12 @@ from statistics import median
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.cimpl import TopicPartition
+
+from demo.broker import Broker
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.range_reader import RangeReader
-
-from demo.broker import Broker
 from tests.e2e.running import PATIENCE
 from tests.e2e.sinking import send
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from log_shipper.spark_sink.service import WAITING
 
 from demo.broker import Broker
+from log_shipper.spark_sink.service import WAITING
 from tests.e2e.sinking import PATIENCE, SinkProcess, send
 from tests.service_manager import ServiceManager
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from log_shipper.spark_sink.platform.cache import cache_directory
 
 from demo.broker import Broker
+from log_shipper.spark_sink.platform.cache import cache_directory
 from tests.e2e.sinking import PATIENCE, send
 from tests.java import QUICK
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from xxhash import xxh3_64_intdigest
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.pipeline.disk_queue.frames import (
     HEADER_SIZE,
@@ -23,8 +25,6 @@ from log_shipper.shipper.pipeline.disk_queue.frames import (
 from log_shipper.shipper.pipeline.disk_queue.options import Progress
 from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
-from xxhash import xxh3_64_intdigest
-
 from tests.crashing_files import Crash, CrashingFiles
 from tests.model.seeds import for_each_seed
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.errors import RegistryCorrupt
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
-
 from tests.crashing_files import Crash, CrashingFiles
 
 HERE = Path("/registry")

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.errors import RegistryMisplaced
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
-
 from tests.crashing_files import CrashingFiles
 
 A = FileState("a", "/logs/a", 1, 2, position=10)

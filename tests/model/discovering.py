@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.app import Environment, build
@@ -13,7 +14,6 @@ from log_shipper.shipper.autodiscover.discoveries import Discoveries
 from log_shipper.shipper.source.feeds.feeds import Feeds
 from log_shipper.shipper.source.layers import Crawlers
 from log_shipper.shipper.wake import Wake
-
 from tests.lab import Lab
 
 

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 from log_shipper.shipper.source.identity.prefix import COMPARED_WHOLE
-
 from tests.lab import Lab
 from tests.model.disk import Disk
 from tests.model.lives import Life

@@ -8,7 +8,6 @@ from itertools import count, islice
 
 from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.journald.host import Bell
-
 from tests.fake_journalctl import ARCHIVED, HEADER, Entry, OpenFile, Reader, Refused, header, make_entry
 
 DIRECTORY = "/journals"

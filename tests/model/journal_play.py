@@ -17,7 +17,6 @@ from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.entries import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
-
 from tests.builders import AGENT
 from tests.crashing_files import CrashingFiles
 from tests.fakes import ManualClock

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import TRUNCATED
-
 from tests.model.naive_reader import Message
 
 TERMINATORS: dict[LineTerminator, str] = {

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.reader.base import Reader
-
 from tests.short_reads import LogOnDisk
 
 

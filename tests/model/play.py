@@ -10,7 +10,6 @@ from pathlib import Path
 from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.config.shipper.read_until_eof import ReadUntilEofConfig
 from log_shipper.registry.load import read
-
 from tests.lab import CHECK_INTERVAL
 from tests.model.disk import HEADER
 from tests.model.equal_disk import EqualDisk

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
 from log_shipper.config.shipper.model import InputConfig, ShipperConfig
 from log_shipper.shipper.app import Environment, build
 from log_shipper.shipper.reload import ConfigSource
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.wake import Wake
-
 from tests.lab import Lab
 
 

@@ -5,10 +5,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.source.identity.entries import KEPT_FOR
 from log_shipper.shipper.source.lifecycle.cleaning import BOOT_TIME
-
 from tests.lab import CHECK_INTERVAL, Lab
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.source.lifecycle.cleaning import MOST_KEPT
-
 from tests.containers import container
 from tests.descriptors import open_descriptors
 from tests.model.discovering import DiscoveringLab

@@ -17,7 +17,6 @@ from log_shipper.shipper.reader.multiline import MultilineReader
 from log_shipper.shipper.reader.multiline_open import Limits
 from log_shipper.shipper.reader.multiline_rules import after
 from log_shipper.shipper.reader.select import NotEmptyReader
-
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_containers import flag, read_naively

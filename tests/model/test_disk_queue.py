@@ -5,8 +5,8 @@ import random
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
 
+from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
 from tests.model.seeds import seeds
 from tests.queue_lab import QueueLab
 

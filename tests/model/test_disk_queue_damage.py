@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.pipeline.disk_queue.frames import FrameScan
 from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
-
 from tests.model.seeds import seeds
 from tests.queue_lab import QueueLab
 

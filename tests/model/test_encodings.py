@@ -9,7 +9,6 @@ from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.limit import LimitReader
-
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect, read_naively
 from tests.model.naive_reader import Message, as_messages
 from tests.model.piecemeal import random_sizes

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.config.shipper.model import DeleteConfig, ShipperConfig
 from log_shipper.config.shipper.queues import DiskQueueConfig
 from log_shipper.shipper.backoff import Backoff
@@ -20,7 +21,6 @@ from log_shipper.shipper.output.transaction_context import Limits, TransactionCo
 from log_shipper.shipper.output.transactional import TransactionalOutput
 from log_shipper.shipper.output.transactional_id import TransactionalId
 from log_shipper.shipper.output_context import OutputContext
-
 from tests.builders import multiline
 from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
 from tests.lab import CLOSE_INACTIVE, Lab

@@ -5,8 +5,8 @@ import random
 from pathlib import Path
 
 import pytest
-from log_shipper.config.shipper.model import FileIdentityConfig
 
+from log_shipper.config.shipper.model import FileIdentityConfig
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.reading_room import Room, finish, read_all

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.gzip_file import MAGIC, CompressionError, GzipFile, ends_before, head
 from log_shipper.shipper.reader.log_file import Pread
-
 from tests.model.piecemeal import random_sizes
 from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk, ShortReads

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.config.shipper.feeds.kafka import RebalanceConfig
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.parsers import ContainerConfig, ParserConfig
@@ -19,7 +20,6 @@ from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadat
 from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
 from log_shipper.shipper.source.feeds.kafka.starts import Start
 from log_shipper.shipper.source.reading.staging import Staging
-
 from tests.fakes import ManualClock
 from tests.member_desk import Desk
 from tests.memory_topics import FakeConsumer, MemoryTopics

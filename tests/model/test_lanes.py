@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
-
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent
 from tests.model.seeds import for_each_seed

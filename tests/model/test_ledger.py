@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable
 
 from log_shipper.shipper.pipeline.acks import Ledger
-
 from tests.model.seeds import for_each_seed
 
 

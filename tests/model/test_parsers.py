@@ -13,7 +13,6 @@ from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
-
 from tests.builders import input_config, multiline, source
 from tests.fakes import ManualClock
 from tests.model.piecemeal import GrowingFile, drain, random_sizes

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.queues import MemQueue, QueueConfig
-
 from tests.lab import Lab
 
 MIB = 1024**2

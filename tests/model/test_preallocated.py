@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.load import read
 from log_shipper.shipper.positions.view import behind
-
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE
 from tests.model.user_lab import HOUR, UserLab
 

@@ -4,7 +4,6 @@ import random
 
 from log_shipper.shipper.event import EVENT_OVERHEAD, Batch
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-
 from tests.builders import batch
 from tests.model.seeds import for_each_seed
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.app import Environment, _end
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.wake import Wake
-
 from tests.builders import batch
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock

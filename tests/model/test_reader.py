@@ -6,7 +6,6 @@ import random
 from log_shipper.config.shipper.model import InputConfig, MultilineConfig
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
 from log_shipper.shipper.reader import chain
-
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_reader import Message, as_messages, read_naively

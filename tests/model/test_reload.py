@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import (
     CloseConfig,
     InputConfig,
@@ -18,7 +19,6 @@ from log_shipper.config.shipper.model import (
 from log_shipper.config.shipper.queues import MemQueue
 from log_shipper.config.yaml.errors import ConfigError, Problem
 from log_shipper.shipper.errors import StartError
-
 from tests.builders import multiline
 from tests.model.reloading import ReloadingLab
 

@@ -4,8 +4,8 @@ import gzip
 import os
 
 import pytest
-from log_shipper.registry.load import read
 
+from log_shipper.registry.load import read
 from tests.builders import multiline
 from tests.lab import Lab
 

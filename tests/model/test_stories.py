@@ -6,7 +6,6 @@ from pathlib import Path
 
 from log_shipper.config.shipper.model import DeleteConfig
 from log_shipper.registry.load import read
-
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, READ_INTERVAL, Lab
 

@@ -18,7 +18,6 @@ from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.metadata.resolver import Answer
 from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
-
 from tests.builders import AGENT, messages, source
 from tests.fakes import ManualClock
 from tests.model.seeds import for_each_seed

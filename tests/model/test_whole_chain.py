@@ -16,7 +16,6 @@ from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
-
 from tests.builders import input_config, source
 from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect

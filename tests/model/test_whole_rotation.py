@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.fakes import ManualClock
 from tests.model.piecemeal import drain
 from tests.model.seeds import seeds

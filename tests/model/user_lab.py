@@ -10,7 +10,6 @@ from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
-
 from tests.lab import Lab
 
 HOUR = 3600.0

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from log_shipper.registry.load import read
 from log_shipper.shipper.event import Batch
-
 from tests.arrivals import Arrived
 from tests.lab import Lab
 from tests.model.coverage import Coverage, Received

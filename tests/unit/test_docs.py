@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load

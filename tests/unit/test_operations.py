@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper import cli
 from log_shipper.spark_sink.__main__ import whole_parser
 

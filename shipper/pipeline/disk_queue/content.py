@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 import zstandard
+
 from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, Source
 from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, ZSTD
 from log_shipper.shipper.text import dumps, text_of

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import xxhash
+
 from log_shipper.config.shipper.processors.decoding import FingerprintConfig
 from log_shipper.shipper.processor.conversions import real_text
 from log_shipper.shipper.processor.events import Event

@@ -3,10 +3,11 @@
 The list is that of the installed package; nothing is downloaded.
 """
 
+from publicsuffixlist import PublicSuffixList
+
 from log_shipper.config.shipper.processors.decoding import RegisteredDomainConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of, roots
-from publicsuffixlist import PublicSuffixList
 
 _LONGEST = 255  # characters of a name; a longer text is not a name
 

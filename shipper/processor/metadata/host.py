@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path as FilePath
 
 import psutil
+
 from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.json_fields import copied

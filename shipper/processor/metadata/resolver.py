@@ -16,6 +16,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.resolver
 import dns.reversename
+
 from log_shipper.config.shipper.processors.dns import DnsConfig, Nameserver, nameserver
 from log_shipper.shipper.errors import StartError
 

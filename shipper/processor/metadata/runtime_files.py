@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.json_documents import object_of

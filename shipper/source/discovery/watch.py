@@ -19,8 +19,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
-from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
+
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,9 @@ makes two files with one hash, and need not: the writer of a log decides anyway 
 import os
 from dataclasses import dataclass
 
-from log_shipper.shipper.reader.log_file import READ_SIZE
 from xxhash import xxh3_128
+
+from log_shipper.shipper.reader.log_file import READ_SIZE
 
 BLOCK = 16 * 1024
 DIGEST = 32  # hexadecimal digits

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
 from log_shipper.runtime.monitor.client import UnixSocket, get
 from log_shipper.shipper.event import Doc
-
 from tests.docker_api import DockerApi
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.files.test_kubelet import compress

@@ -5,7 +5,6 @@ import signal
 import subprocess
 
 from log_shipper.registry.store import read
-
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import PATIENCE, await_true
 

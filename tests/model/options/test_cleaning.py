@@ -1,8 +1,8 @@
 """When the registry forgets a file."""
 
 import pytest
-from log_shipper.registry.load import read
 
+from log_shipper.registry.load import read
 from tests.model.user_lab import HOUR, UserLab
 
 

@@ -1,8 +1,8 @@
 """When the agent deletes what it has read."""
 
 import pytest
-from log_shipper.registry.load import read
 
+from log_shipper.registry.load import read
 from tests.capabilities import without_capabilities
 from tests.model.user_lab import HOUR, UserLab, pack
 

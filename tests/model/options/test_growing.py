@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from log_shipper.registry.load import read
 
+from log_shipper.registry.load import read
 from tests.model.user_lab import UserLab
 
 LENGTH = {"prospector.scanner.fingerprint.length": 64}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load

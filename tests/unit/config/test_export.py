@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 import yaml
+
 from log_shipper.config.export import MASK, export, masked
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.unit.config.conftest import Lab, Load
 
 

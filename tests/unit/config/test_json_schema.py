@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+
+from log_shipper import config
 from log_shipper.config.json_schema import schema
 from log_shipper.config.shipper.parsers import PARSERS
 from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.yaml.schema import NamedItems, options
-
-from log_shipper import config
 from tests.unit.config.conftest import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.config.migration import migrate
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.unit.config.conftest import Lab
 
 BEFORE = """\

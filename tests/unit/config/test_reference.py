@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+
+from log_shipper import config
 from log_shipper.config.reference import page, table
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.units import Duration, DurationOrNever, Size
 from log_shipper.config.yaml.load import load
 from log_shipper.config.yaml.schema import Kinds, options
-
-from log_shipper import config
 
 DOCS = Path(config.__file__).parents[1] / "docs"
 

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 import yaml
+
 from log_shipper.config.export import MASK, export
 from log_shipper.config.shipper.keystore import written_keystore
 from log_shipper.config.shipper.model import ShipperConfig
@@ -21,7 +22,6 @@ from log_shipper.config.yaml.load import RawConfig, load, read
 from log_shipper.config.yaml.schema import Option, options
 from log_shipper.shipper import cli
 from log_shipper.spark_sink import __main__ as sink_cli
-
 from tests.unit.config.conftest import Lab
 
 MARKER = "hunter2-and-more"

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+
+from log_shipper import config
 from log_shipper.config.export import MASK, export, masked
 from log_shipper.config.json_schema import schema
 from log_shipper.config.reference import sink_page, table
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import parse_span, readable_span
 from log_shipper.config.yaml.load import load
-
-from log_shipper import config
 from tests.unit.config.conftest import Lab
 
 DOCS = Path(config.__file__).parents[1] / "docs"

@@ -2,9 +2,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from log_shipper.registry.state import FileState
 
 from demo.files import FileOnDisk, LogFiles
+from log_shipper.registry.state import FileState
 
 
 @pytest.fixture

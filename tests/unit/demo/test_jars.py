@@ -2,9 +2,9 @@ import os
 from pathlib import Path
 
 import pytest
-from log_shipper.spark_sink.platform.jars import JarsMissing
 
 from demo.jars import broker_class_path, broker_set
+from log_shipper.spark_sink.platform.jars import JarsMissing
 
 
 def test_the_class_path_of_the_broker_has_its_jars_and_the_scala_library_of_spark(tmp_path: Path) -> None:

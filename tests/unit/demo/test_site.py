@@ -1,10 +1,9 @@
 from pathlib import Path
 
+from demo.site import Site, has_package_log
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
-
-from demo.site import Site, has_package_log
 
 
 def made(tmp_path: Path) -> Site:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 import promql_parser
+
 from log_shipper.shipper.monitor.measure import PREFIX, Times
 from log_shipper.shipper.monitor.measures import INFO, INFO_LABELS, MEASURES, START_TIME
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics

@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.yaml.load import load
 
 from deploy.debian.archive import control, maintainer_script
 from deploy.debian.completion import completion
 from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package
 from deploy.debian.manual import command_page, commands, escaped, options_page, visible_options
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.yaml.load import load
 from tests.unit.deploy.units import settings
 
 BOTH = pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.config.text.units import parse_duration
@@ -16,7 +17,6 @@ from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
-
 from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
 
 KUBERNETES = Path(__file__).parents[3] / "deploy" / "kubernetes"

@@ -7,13 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.shipper import cli
 from log_shipper.shipper.run_command import run
 from log_shipper.shipper.service import EXTENSION, START_PATIENCE, STATUS_INTERVAL
 from log_shipper.shipper.signals import Signals
-
 from tests.unit.deploy.units import exposure, settings
 
 ROOT = Path(__file__).parents[3]

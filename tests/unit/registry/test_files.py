@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.errors import RegistryLocked
 from log_shipper.registry.files import DiskFiles, Files
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from log_shipper.runtime.disk import DiskFile, write_all
-
 from tests.capabilities import without_capabilities
 from tests.crashing_files import CrashingFiles
 

@@ -5,6 +5,7 @@ import os
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
+
 from log_shipper.registry import form
 from log_shipper.registry.state import FileState
 

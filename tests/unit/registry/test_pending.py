@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.registry.pending import PAUSE_FOR_WORK, SHORTEST_PAUSE, Pending
 from log_shipper.registry.state import FileState
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.errors import RegistryReplaced
 from log_shipper.registry.load import LOG
 from log_shipper.registry.pending import SHORTEST_PAUSE
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
-
 from tests.crashing_files import CrashingFiles
 
 HERE = Path("/registry")

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry import form
 from log_shipper.registry.errors import RegistryCorrupt, RegistryLocked, RegistryReplaced, RegistryTooNew
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
-
 from tests.crashing_files import Crash, CrashingFiles
 
 HERE = Path("/registry")

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from log_shipper.runtime.systemd import Notifier
 
+from log_shipper.runtime.systemd import Notifier
 from tests.service_manager import ServiceManager
 
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.append_file import AppendFile
 
 

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper import cli
 from log_shipper.shipper.cli import main

@@ -1,6 +1,7 @@
 """Command lines from Filebeat's own manifests, unit files and documentation."""
 
 import pytest
+
 from log_shipper.shipper.command_line import NotSupported, normalized
 
 COMMANDS = ("run", "test", "export", "registry", "version", "help")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
+
 from log_shipper.registry import form
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.committed_positions import Stopped, resume

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.data_directory import DataDirectory
 from log_shipper.shipper.errors import StartError
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.cli import main
 from log_shipper.shipper.event import Rejection
 from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
-
 from tests.builders import batch
 from tests.fakes import ManualClock
 

@@ -3,9 +3,9 @@
 import math
 
 import pytest
+
 from log_shipper.shipper.ending import Ending, left
 from log_shipper.shipper.source.base import SourceStatus
-
 from tests.fakes import ManualClock
 
 

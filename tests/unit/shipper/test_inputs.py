@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.registry.registrar import Registrar
@@ -15,7 +16,6 @@ from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.source.feeds.feeds import AnyInput
 from log_shipper.shipper.static_fields import static_fields
-
 from tests.builders import AGENT, batch, source
 from tests.fakes import ManualClock
 from tests.processing import records

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.json_fields import (
     DEEPEST,
     ConflictError,

@@ -7,6 +7,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.keystore import FILE, read_keystore
 from log_shipper.shipper.cli import main
 

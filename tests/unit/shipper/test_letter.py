@@ -1,9 +1,9 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import DELETED, MULTILINE, Batch, Constants, Rejection
 from log_shipper.shipper.letter import Letter, written
-
 from tests.builders import batch, encoder, nothing
 
 NOW = 1_763_000_000.0

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
+
 from log_shipper.config.shipper.processors.decoding import (
     DecodeBase64FieldConfig,
     DecompressGzipFieldConfig,
@@ -18,7 +19,6 @@ from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.config.shipper.queues import DiskQueueConfig
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.reader.log_file import READ_SIZE
-
 from tests.lab import CHECK_INTERVAL, LONG, READ_INTERVAL, Lab
 from tests.name_servers import NameServer
 

@@ -2,7 +2,6 @@
 
 from log_shipper.shipper.memory import BURST, BURST_INTERVAL, FreedMemory
 from log_shipper.shipper.metrics import Metrics
-
 from tests.fakes import ManualClock
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from log_shipper.shipper.memory import OPTIONS
 
 BLOCKS = """

@@ -2,6 +2,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.memory import COLLECT_AFTER, long_lived
 
 

@@ -8,6 +8,7 @@ from threading import Thread
 
 import pytest
 from confluent_kafka import Producer
+
 from log_shipper.config.kafka.tls import SslConfig
 from log_shipper.config.shipper.docker import DockerTlsConfig
 from log_shipper.config.shipper.identity import FileIdentityConfig
@@ -30,7 +31,6 @@ from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
 from log_shipper.shipper.kubernetes.tls import tls_context
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.identity.fingerprint import name_of_file
-
 from tests.certificates import CertificateDirectory
 
 SECONDS = 20.0  # that one call may take

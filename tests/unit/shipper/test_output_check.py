@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.outputs import FileOutputConfig
 from log_shipper.shipper.cli import main
 from log_shipper.shipper.output_check import check_file
-
 from tests.certificates import CertificateDirectory
 
 CONFIG = """\

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import SystemClock
@@ -12,7 +13,6 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.preview import Preview, chosen
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
-
 from tests.builders import AGENT
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TextIO, cast
 
 import pytest
+
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.progress import INTERVAL, RATE_WINDOW, Progress, RunStatus, describe, duration, percent, size
 from log_shipper.shipper.source.base import BatchSource, SourceStatus
-
 from tests.builders import source_status
 from tests.fakes import ManualClock
 

@@ -1,4 +1,5 @@
 import pytest
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.record import Agent, file_member, group_name, members, static_members, user_name
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
 from log_shipper.config.shipper.included import ConfigInputs, ReloadConfig
 from log_shipper.config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
 from log_shipper.config.yaml.load import load
@@ -14,7 +15,6 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.inputs import DiscoveredInput, InputFactory
 from log_shipper.shipper.reload import RELOADED, ConfigSource, Reloader, changed_options, difference, log_findings
 from log_shipper.shipper.source.reading.factory import Input
-
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
 

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.locking import FileInUse
 from log_shipper.shipper.append_file import AppendFile
 from log_shipper.shipper.event import Rejection
@@ -15,7 +16,6 @@ from log_shipper.shipper.pipeline.processing import leave
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.resend import LettersInFlight, ResendPipeline, Resent, noted, resend
-
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryOutput
 

@@ -10,11 +10,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.monitor.client import Address, Place, get
 from log_shipper.shipper.cli import main
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.running_agent import errors_in_words, socket_of
-
 from tests.status_documents import serving
 
 SECONDS = 30.0  # for what takes milliseconds

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+
 from log_shipper.config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.shipper.app import Environment, build
@@ -23,7 +24,6 @@ from log_shipper.shipper.service import (
 )
 from log_shipper.shipper.source.base import BatchSource, SourceStatus
 from log_shipper.shipper.wake import Wake
-
 from tests.builders import input_config
 from tests.fakes import ManualClock
 from tests.service_manager import ServiceManager

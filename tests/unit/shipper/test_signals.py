@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.signals import STOPPING, Signals
 
 ROOT = Path(__file__).parents[3]

@@ -3,11 +3,11 @@ import logging
 from dataclasses import fields, replace
 
 import pytest
+
 from log_shipper.runtime.logs.formatters import JsonFormatter
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceStatus
 from log_shipper.shipper.summary import INTERVAL, Summary
-
 from tests.builders import source_status
 from tests.fakes import ManualClock
 

@@ -4,6 +4,7 @@ of real devices and programs that the tests of rsyslog and Vector have, with tex
 from datetime import UTC, datetime
 
 import pytest
+
 from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage, parse
 
 NOW = datetime(2003, 11, 1, tzinfo=UTC).timestamp()

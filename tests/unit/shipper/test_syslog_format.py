@@ -4,6 +4,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.parsers import SyslogFormat
 from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage, parse
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
+
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import TooManyTaps
 from log_shipper.shipper.event import Batch
@@ -25,7 +26,6 @@ from log_shipper.shipper.tap import (
     Tap,
     Wanted,
 )
-
 from tests.builders import batch, encoder, source
 from tests.fakes import ManualClock, MemoryOutput
 

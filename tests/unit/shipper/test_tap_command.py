@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
 from log_shipper.runtime.monitor.client import Address
 from log_shipper.shipper import cli
 from log_shipper.shipper.cli import main
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.tap_command import NO_MATCH, Format, Viewer, stream
-
 from tests.fakes import ManualClock
 from tests.status_documents import serving
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.secrets import MASK
 from log_shipper.config.yaml.load import load
@@ -16,7 +17,6 @@ from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.source.reading.staging import Staging
 from log_shipper.shipper.tap_records import records_of
-
 from tests.builders import AGENT, RecordedDeliveries
 from tests.fakes import ManualClock, MemoryKafka
 from tests.processing import batch_of

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+
 from log_shipper.runtime.monitor.server import Request, Response
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.tap import MOST_TAPS, Sample, Tap
 from log_shipper.shipper.tap_route import MOST_LISTED, Lines, Tappable, sources_route, tap_route
-
 from tests.builders import batch
 from tests.fakes import ManualClock
 

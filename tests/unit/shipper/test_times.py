@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+
 from log_shipper.config.text.timezones import zone_of
 from log_shipper.shipper import times
 

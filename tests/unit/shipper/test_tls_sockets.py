@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud.start import services, wanted

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.wake import Wake
 
 FOREVER = 60.0  # seconds; a wait that takes so long has failed

@@ -2,6 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig

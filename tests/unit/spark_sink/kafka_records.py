@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from log_shipper.spark_sink.records.schema import HEADERS_TYPE
 from pyspark.sql import DataFrame, SparkSession
+
+from log_shipper.spark_sink.records.schema import HEADERS_TYPE
 
 Headers = Sequence[tuple[str, bytes]]
 NOW = datetime(2026, 11, 21, 9, 31, 0, 123000)

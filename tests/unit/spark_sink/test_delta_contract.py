@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from log_shipper.spark_sink.delta import NO_BATCH, DataFiles, DeltaLog, Transaction, TxnId, forget_logs
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
+
+from log_shipper.spark_sink.delta import NO_BATCH, DataFiles, DeltaLog, Transaction, TxnId, forget_logs
 
 pytestmark = pytest.mark.spark
 

@@ -1,4 +1,5 @@
 import pytest
+
 from log_shipper.spark_sink.errors import root_cause, translate
 
 TRACE = """An error occurred while calling o1.get.

@@ -3,6 +3,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.job import stop
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler, Stopped

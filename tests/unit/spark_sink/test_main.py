@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from log_shipper.config.sink.tables import BUILT_IN
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.__main__ import main, whole_parser

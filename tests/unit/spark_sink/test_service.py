@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 import pytest
+
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.spark_sink.service import EXTENSION, INTERVAL, WAITING, Service
-
 from tests.service_manager import ServiceManager
 
 LIMIT = 300.0

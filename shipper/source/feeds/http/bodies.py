@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import orjson
+
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.event import TRUNCATED, Doc, Messages
 from log_shipper.shipper.json_fields import DEEPEST, SURELY_FLAT, NotJsonError, is_deep, parse

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import orjson
+
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.json_fields import copied, without_null

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import TRUNCATED
 from log_shipper.shipper.source.feeds.journald.conversion import message_of

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.kafka.clients import client_settings
 from log_shipper.runtime.kafka.security import Security

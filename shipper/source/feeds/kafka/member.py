@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from confluent_kafka import KafkaException
+
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import StartError

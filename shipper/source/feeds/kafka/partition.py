@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from confluent_kafka import Message
+
 from log_shipper.shipper.event import Source
 from log_shipper.shipper.pipeline.acks import Ledger, Stage
 from log_shipper.shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata

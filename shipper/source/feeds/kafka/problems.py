@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaError
+
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.source.feeds.kafka.brokers_away import BrokersAway

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.source.feeds.kafka.client import Consumer
 from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext

@@ -7,6 +7,7 @@ from operator import methodcaller
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
+
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.limit import cut_texts

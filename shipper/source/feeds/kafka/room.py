@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable
 
 from confluent_kafka import TopicPartition
+
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.source.feeds.kafka.client import MIB, Consumer
 from log_shipper.shipper.source.feeds.kafka.partition import Partition

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
 from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.backoff import Backoff

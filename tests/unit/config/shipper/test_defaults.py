@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+
+from log_shipper import config
 from log_shipper.config.shipper.kafka import KafkaOutputConfig
 from log_shipper.config.shipper.model import FileOutputConfig, InputConfig, PathConfig, ShipperConfig
 from log_shipper.config.shipper.queues import MemQueue
 from log_shipper.config.yaml.schema import options
-
-from log_shipper import config
 
 PAGE = Path(config.__file__).parents[1] / "docs" / "from-filebeat.md"
 

@@ -1,9 +1,9 @@
 """`output.kafka.delivery: exactly_once`, its options, and what it cannot be combined with."""
 
 import pytest
+
 from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.config.shipper.transactions import TransactionConfig
-
 from tests.unit.config.conftest import Lab
 
 KAFKA = "output.kafka: {hosts: h, topic: t, delivery: exactly_once%s}\n"

@@ -10,6 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.codec import CodecConfig, JsonCodec
 from log_shipper.config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
 from log_shipper.config.text.secrets import Secret

@@ -1,6 +1,7 @@
 """`log`, `container` and `stdin` are written with names of their own and read as InputConfig."""
 
 import pytest
+
 from log_shipper.config.shipper.input_ids import kept_by_order
 from log_shipper.config.shipper.inputs import PublisherPipelineConfig
 from log_shipper.config.shipper.model import (
@@ -16,7 +17,6 @@ from log_shipper.config.shipper.model import (
 )
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.config.shipper.parsers import ContainerConfig
-
 from tests.unit.config.conftest import Lab
 
 LOG = """\

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from log_shipper.config.shipper.model import FileIdentityConfig
 
+from log_shipper.config.shipper.model import FileIdentityConfig
 from tests.unit.config.conftest import Lab
 
 FINGERPRINT = "prospector.scanner.fingerprint"

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.included import ConfigInputs
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
-
 from tests.unit.config.conftest import Lab
 
 MAIN = """\

@@ -1,6 +1,7 @@
 """What the shipper reads."""
 
 import pytest
+
 from log_shipper.config.shipper.filebeat import INPUT_NOT_YET
 from log_shipper.config.shipper.model import (
     CloseConfig,
@@ -10,7 +11,6 @@ from log_shipper.config.shipper.model import (
     ScannerConfig,
     StateChangeConfig,
 )
-
 from tests.unit.config.conftest import Lab
 
 PATTERN = "parsers[0].multiline.pattern"

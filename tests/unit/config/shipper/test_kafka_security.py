@@ -1,9 +1,9 @@
 """The options of SASL and Kerberos."""
 
 import pytest
+
 from log_shipper.config.kafka.security import KerberosConfig, OauthbearerConfig
 from log_shipper.config.text.secrets import Secret
-
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.export import MASK, export
 from log_shipper.config.shipper.keystore import FILE, is_name, read_keystore, written_keystore
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.unit.config.conftest import Lab
 
 

@@ -1,8 +1,8 @@
 import pytest
+
 from log_shipper.config.shipper.logs import COMPONENTS, LoggingConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import SinkLoggingConfig
-
 from tests.unit.config.conftest import Lab
 
 SINK = "kafka: {hosts: [a:9092], topics: [logs]}\ntable.path: /t\ncheckpoint.path: /c\n"

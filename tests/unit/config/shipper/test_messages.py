@@ -2,8 +2,8 @@
 out. A warning or a note does not refuse the configuration."""
 
 import pytest
-from log_shipper.config.yaml.errors import ConfigError
 
+from log_shipper.config.yaml.errors import ConfigError
 from tests.unit.config.conftest import Lab
 
 INPUT = "filebeat.inputs: [{type: filestream, id: app, paths: [/var/log/app.log]}]\n"

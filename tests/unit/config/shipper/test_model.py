@@ -1,6 +1,7 @@
 """The configuration of the shipper, as a user writes it."""
 
 import pytest
+
 from log_shipper.config.shipper.model import (
     BackoffConfig,
     ConsoleOutputConfig,
@@ -13,7 +14,6 @@ from log_shipper.config.shipper.model import (
     SslConfig,
 )
 from log_shipper.config.text.secrets import Secret
-
 from tests.unit.config.conftest import Lab
 
 FILEBEAT = """\

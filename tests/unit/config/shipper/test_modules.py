@@ -1,10 +1,10 @@
 """Modules: the files of those that are enabled are inputs, or a mistake: nothing would read them."""
 
 import pytest
+
 from log_shipper.config.shipper.inputs import InputConfig
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.processors.adding import AddFieldsConfig, AddTagsConfig
-
 from tests.unit.config.conftest import Lab
 
 OUTPUT = "output.console: {}\n"

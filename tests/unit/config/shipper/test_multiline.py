@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from log_shipper.config.shipper.multiline import MultilineConfig
 
+from log_shipper.config.shipper.multiline import MultilineConfig
 from tests.unit.config.conftest import Lab
 
 WHERE = "shipper.inputs[0].parsers[0].multiline"

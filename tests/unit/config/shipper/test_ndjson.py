@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import MultilineConfig, ParserConfig, ShipperConfig
 from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-
 from tests.unit.config.conftest import Lab
 
 ALL: dict[str, Any] = {

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import InputConfig
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.processors.adding import AddFieldsConfig, AddTagsConfig
-
 from tests.unit.config.conftest import Lab
 
 OUTPUT = "output.console: {}\n"

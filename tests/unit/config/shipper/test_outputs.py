@@ -1,11 +1,11 @@
 """Where the shipper sends."""
 
 import pytest
+
 from log_shipper.config.shipper.codec import CodecConfig, FormatCodec, JsonCodec
 from log_shipper.config.shipper.conditions import ConditionConfig
 from log_shipper.config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig
 from log_shipper.config.text.secrets import Secret
-
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"

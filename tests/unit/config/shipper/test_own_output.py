@@ -4,10 +4,10 @@ import os
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.config.shipper.own_output import REGISTRY_FILES, reads_own_output
 from log_shipper.registry.load import CHECKPOINT, LOG
-
 from tests.unit.config.conftest import Lab
 
 WORDS = "the shipper would read its own output; exclude that file, or move one of them"

@@ -1,9 +1,9 @@
 """The parsers `container` and `syslog` as they are written."""
 
 import pytest
+
 from log_shipper.config.shipper.model import ParserConfig
 from log_shipper.config.shipper.parsers import ContainerConfig, SyslogConfig
-
 from tests.unit.config.conftest import Lab
 
 INPUT = "shipper.inputs:\n- id: app\n  paths: [x]\n  parsers:\n{parsers}\noutput.console:\n"

@@ -1,9 +1,9 @@
 """`queue.disk` and its watermarks."""
 
 import pytest
+
 from log_shipper.config.shipper.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.config.text.units import parse_watermark, readable_watermark
-
 from tests.unit.config.conftest import Lab
 
 INPUTS = "shipper.inputs: [{type: filestream, id: a, paths: [/a]}]\noutput.console: {}\n"

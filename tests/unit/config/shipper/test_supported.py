@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import INPUT_KINDS, ShipperConfig
 from log_shipper.config.shipper.parsers import PARSERS
 from log_shipper.config.shipper.processors import PROCESSORS

@@ -1,9 +1,9 @@
 """The options of `ssl`, without a look into files."""
 
 import pytest
+
 from log_shipper.config.kafka.tls import CertificateReload, RestartOnChange
 from log_shipper.config.shipper.model import SslConfig
-
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"

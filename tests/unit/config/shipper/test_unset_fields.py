@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import pytest
+
 from log_shipper.config.shipper import unset_fields
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.unit.config.conftest import Lab
 
 MAIN = """\

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Protocol
 
 import pytest
-from log_shipper.config.sink.model import SinkConfig
 
+from log_shipper.config.sink.model import SinkConfig
 from tests.unit.config.conftest import Lab
 
 SMALL = """\

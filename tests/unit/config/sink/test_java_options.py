@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.config.sink.java_options import OF_JAVA, OF_SPARK, SAME, librdkafka_name, taken_over
 from log_shipper.config.sink.model import SinkConfig
-
 from tests.unit.config.conftest import Lab
 
 REST = "kafka.hosts: [a:1]\nkafka.topics: [logs]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 import pytest
+
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
-
 from tests.unit.config.conftest import Lab
 
 REST = "kafka.hosts: [a:1]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.secrets import Secret
-
 from tests.unit.config.conftest import Lab
 
 SMALL = """\

@@ -3,9 +3,9 @@
 from typing import Protocol
 
 import pytest
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.paths import normal
-
 from tests.unit.config.conftest import Lab
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from log_shipper.config.sink.model import SinkConfig
 
+from log_shipper.config.sink.model import SinkConfig
 from tests.unit.config.conftest import Lab
 
 SMALL = """\

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from log_shipper.config.sink.template import Template, TemplateField, parse_template
 
 

@@ -1,6 +1,6 @@
 import pytest
-from log_shipper.config.text.checks import not_blank, without_blanks
 
+from log_shipper.config.text.checks import not_blank, without_blanks
 from tests.unit.config.conftest import Lab
 
 

@@ -2,6 +2,7 @@ import codecs
 from typing import get_args
 
 import pytest
+
 from log_shipper.config.text.encodings import (
     AMENDED,
     CHARACTERS,
@@ -14,7 +15,6 @@ from log_shipper.config.text.encodings import (
     encoded_terminator,
     parse_encoding,
 )
-
 from tests.unit.config.conftest import Lab
 
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)

@@ -2,6 +2,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+
 from log_shipper.config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
 
 MOMENT = datetime(2026, 3, 5, 13, 4, 9, 87_000, UTC)  # a Thursday

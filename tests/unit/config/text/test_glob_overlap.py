@@ -2,6 +2,7 @@ import itertools
 import random
 
 import pytest
+
 from log_shipper.config.text.glob_overlap import overlap, path_sets
 from log_shipper.config.text.globs import matches, parse
 

@@ -3,6 +3,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.text.globs import AnyDepth, FixedName, Wildcard, parse, wild
 
 # What Go's documentation of filepath.Match, and its behaviour, say of a pattern and a name.

@@ -1,6 +1,7 @@
 """The library of patterns of grok."""
 
 import pytest
+
 from log_shipper.config.text.grok import parse_expression
 from log_shipper.config.text.grok_patterns import PATTERNS
 from log_shipper.config.text.patterns import _compiled, matcher

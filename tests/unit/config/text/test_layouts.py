@@ -4,6 +4,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+
 from log_shipper.config.text.layouts import time_reader
 from log_shipper.config.text.timezones import zone_of
 

@@ -3,6 +3,7 @@ import time
 from collections.abc import Iterable
 
 import pytest
+
 from log_shipper.config.text.pattern_prefix import MOST_CACHED, PrefixCache, deciding_characters
 from log_shipper.config.text.patterns import column_searcher, searcher
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 import re2
+
 from log_shipper.config.text.patterns import (
     Groups,
     Span,

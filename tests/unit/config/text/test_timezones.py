@@ -3,6 +3,7 @@ import sys
 from datetime import datetime, timedelta
 
 import pytest
+
 from log_shipper.config.text.timezones import parse_timezone, zone_of
 
 

@@ -1,4 +1,5 @@
 import pytest
+
 from log_shipper.config.text.units import parse_duration, parse_duration_or_never, parse_size, readable_duration
 
 

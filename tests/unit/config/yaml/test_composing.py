@@ -1,11 +1,11 @@
 """What a text may hold at most, and that aliases stand for what they name."""
 
 import pytest
+
 from log_shipper.config.yaml.composing import MAX_DEPTH, MAX_VALUES, Budget, Composer
 from log_shipper.config.yaml.document import parse
 from log_shipper.config.yaml.errors import ConfigError, Problem
 from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
-
 from tests.unit.config.conftest import narrowed
 
 

@@ -1,6 +1,7 @@
 """Models that are imported when they are needed."""
 
 import pytest
+
 from log_shipper.config.yaml.deferred import Deferred
 
 MODELS = Deferred(

@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.yaml.composing import Budget
 from log_shipper.config.yaml.document import override, parse, read, read_all, read_list
 from log_shipper.config.yaml.errors import ConfigError, Place, Problem
 from log_shipper.config.yaml.tree import Entry, ListNode, Scalar, Section
-
 from tests.unit.config.conftest import narrowed
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.files import MAX_BYTES, check_permissions, permission_faults, read_bytes
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
+
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.config.yaml.schema import Kinds, NamedItems
-
 from tests.unit.config.conftest import Lab, Load
 
 

@@ -1,11 +1,11 @@
 from typing import Any, Literal
 
 import pytest
+
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.config.yaml.document import parse
 from log_shipper.config.yaml.scalars import expanded, natural, typed
 from log_shipper.config.yaml.tree import Scalar
-
 from tests.unit.config.conftest import narrowed
 
 

@@ -1,4 +1,5 @@
 import pytest
+
 from log_shipper.config.yaml.variables import MAX_EXPANDED, MAX_NESTED, expand
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException, Producer
+
 from log_shipper.runtime.kafka.clients import new_client, refusal
 
 MARKER = "hunter2-and-more"

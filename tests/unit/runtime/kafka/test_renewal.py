@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.text.checks import Finding
 from log_shipper.runtime.kafka.renewal import DAY, CertificateFiles
-
 from tests.fakes import ManualClock
 
 INTERVAL = 5.0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
 from log_shipper.config.kafka.tls import CertificateReload
 from log_shipper.config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
@@ -16,7 +17,6 @@ from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.runtime.kafka.security import NO_SUITE_OF_TLS_1_2, AwsTokens, NoCredentials, Security, has_kerberos
 from log_shipper.shipper.output.kafka_settings import renewals
-
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 

@@ -1,6 +1,7 @@
 import logging
 
 import pytest
+
 from log_shipper.runtime.logs.folding import LONGEST, NEVER, Folding, Message
 
 

@@ -3,6 +3,7 @@ import unicodedata
 
 import orjson
 import pytest
+
 from log_shipper.runtime.logs.visible import visible
 
 

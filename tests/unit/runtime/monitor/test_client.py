@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from log_shipper.runtime.monitor.client import Address, NotHttp, Refused, UnixSocket, get, opened, place_of
 
+from log_shipper.runtime.monitor.client import Address, NotHttp, Refused, UnixSocket, get, opened, place_of
 from tests.status_documents import serving
 
 

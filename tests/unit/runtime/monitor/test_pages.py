@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from log_shipper.runtime.monitor.exchange import SECURITY_HEADERS
 from log_shipper.runtime.monitor.pages import FILES, FOLDER, PAGE, page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Request

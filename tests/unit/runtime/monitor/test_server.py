@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.monitor.server import Handler, HttpServer, Limits, Request, Response
 
 # The limits of time are for tests that wait for them; the others must pass on a machine that is busy.

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import INPUT_KINDS, InputConfig
 from log_shipper.config.shipper.parsers import PARSERS
 from log_shipper.config.shipper.processors import PROCESSORS, Branch
@@ -19,7 +20,6 @@ from log_shipper.shipper.autodiscover.allowed_hints import (
     ALLOWED_PROCESSORS,
 )
 from log_shipper.shipper.autodiscover.configuring import Configured
-
 from tests.containers import ID, UID, Rules, container
 
 HINTS = "type: kubernetes\nhints.enabled: true\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+
 from log_shipper.shipper.autodiscover.composition import ProviderContext
 from log_shipper.shipper.autodiscover.configuring import Configurer
 from log_shipper.shipper.autodiscover.discoveries import Report
@@ -13,7 +14,6 @@ from log_shipper.shipper.autodiscover.providers import make_provider
 from log_shipper.shipper.autodiscover.reporter import Reporter
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
-
 from tests.containers import Rules
 from tests.docker_api import DockerApi
 from tests.kubernetes_api import KubernetesApi, kubeconfig, namespace, node, pod

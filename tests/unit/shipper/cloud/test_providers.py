@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud import providers, service
 from log_shipper.shipper.cloud.providers import PROVIDERS
 from log_shipper.shipper.cloud.service import NoMetadata, Service
-
 from tests.fakes import ManualClock
 from tests.metadata_services import (
     ALIBABA,

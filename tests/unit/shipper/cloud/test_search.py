@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.shipper.cloud.providers import Provider
 from log_shipper.shipper.cloud.search import CloudSearch
 from log_shipper.shipper.cloud.service import NoMetadata, Service
 from log_shipper.shipper.event import Doc
-
 from tests.fakes import ManualClock
 
 TIMEOUT = 3.0

@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.monitor.client import Address, UnixSocket
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.docker import client
 from log_shipper.shipper.docker.client import DockerClient, DockerError
-
 from tests.docker_api import DockerApi
 
 ID, OTHER = "ab" * 32, "cd" * 32

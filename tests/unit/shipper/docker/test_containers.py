@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, Port, event_of, listed
 
 ID = "ab" * 32

@@ -5,6 +5,7 @@ from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.docker import DockerTlsConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.monitor.client import Address, UnixSocket
@@ -12,7 +13,6 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.docker.client import DockerClient, DockerError
 from log_shipper.shipper.docker.place import TlsAddress, place_of
 from log_shipper.shipper.errors import StartError
-
 from tests.certificates import CertificateDirectory
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+
 from log_shipper.runtime.monitor.client import UnixSocket
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.docker.client import DockerClient
 from log_shipper.shipper.docker.containers import DockerContainer
 from log_shipper.shipper.docker.watcher import Watcher
-
 from tests.docker_api import DockerApi
 from tests.fakes import ManualClock
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.kubernetes.access import Access, NoAccess, Pem
 from log_shipper.shipper.kubernetes.account import find_access

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.kubernetes.cache import Change, Objects, Pods
 from log_shipper.shipper.kubernetes.objects import Named, Pod, namespace_of, pod_of
-
 from tests.fakes import ManualClock
 from tests.kubernetes_api import ID, container, namespace, pod
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.api_error import ApiError
 from log_shipper.shipper.kubernetes.client import LIMITS, METADATA_ONLY, Client, Limits
-
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, Pem, job, pod

@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.kubernetes.account import find_access
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
-
 from tests.kubernetes_api import ID, KubernetesApi, job, kubeconfig, namespace, pod
 
 SECONDS = 30.0

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.kubernetes.client import Client
 from log_shipper.shipper.kubernetes.jobs import PAUSE, CronJobs
-
 from tests.fakes import ManualClock
 from tests.kubernetes_api import KubernetesApi, job, pod
 

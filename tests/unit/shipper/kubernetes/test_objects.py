@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from log_shipper.shipper.kubernetes.objects import Container, Owner, namespace_of, node_of, pod_of
 
+from log_shipper.shipper.kubernetes.objects import Container, Owner, namespace_of, node_of, pod_of
 from tests.kubernetes_api import container, namespace, node, pod
 
 

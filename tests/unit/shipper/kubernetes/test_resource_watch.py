@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.kubernetes.cache import Change, Pods
 from log_shipper.shipper.kubernetes.client import Client, Limits
 from log_shipper.shipper.kubernetes.objects import pod_of
@@ -16,7 +17,6 @@ from log_shipper.shipper.kubernetes.resource_watch import (
     Resource,
     ResourceWatch,
 )
-
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, pod
 

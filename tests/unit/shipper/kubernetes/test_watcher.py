@@ -4,13 +4,13 @@ import queue
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.kubernetes.api_error import ApiError
 from log_shipper.shipper.kubernetes.cache import Change
 from log_shipper.shipper.kubernetes.client import Client
 from log_shipper.shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from log_shipper.shipper.kubernetes.watcher import LONGEST_REFUSED_START, ClusterWatcher, NodeName, WatchScope
-
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, namespace, node, pod
 

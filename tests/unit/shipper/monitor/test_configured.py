@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.monitor.configured import ConfigText
 

@@ -2,6 +2,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.runtime.logs.recent import MOST, RecentMessages
 from log_shipper.shipper.monitor.errors_log import errors_log
 

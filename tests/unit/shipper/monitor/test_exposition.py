@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
 from log_shipper.shipper.monitor.exposition import exposition
 from log_shipper.shipper.monitor.measures import MEASURES, documentation
 from log_shipper.shipper.monitor.snapshot import KubernetesFigures
 from log_shipper.shipper.monitor.status import AgentIdentity
-from prometheus_client.parser import text_string_to_metric_families
-
 from tests.snapshots import KEPT, WELL
 
 IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.monitor.filebeat_stats import info, inputs, stats
 from log_shipper.shipper.monitor.status import AgentIdentity
-
 from tests.snapshots import KEPT, WELL
 
 IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)

@@ -2,6 +2,7 @@ import logging
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.monitor.free_space import EVERY, FreeSpace, readable
 
 GIB = 1024**3

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.monitor.health import StartProgress, alive, health_of, ready
 from log_shipper.shipper.monitor.snapshot import DiskSpace
-
 from tests.snapshots import KEPT, WELL
 
 DOWN = "Kafka (a:9092): no broker answers; check output.kafka.hosts, the network and the brokers"

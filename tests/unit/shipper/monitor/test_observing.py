@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+
 from log_shipper.config.shipper.model import MultilineConfig
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
@@ -11,7 +12,6 @@ from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from log_shipper.shipper.monitor.observing import take_snapshot
 from log_shipper.shipper.monitor.snapshot import Snapshot
 from log_shipper.shipper.source.crawler import Crawler
-
 from tests.kubernetes_api import pod
 from tests.lab import Lab
 

@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 
 import pytest
+
 from log_shipper.shipper.monitor.output_probe import OutputProbe
 
 

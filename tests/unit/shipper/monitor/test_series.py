@@ -2,7 +2,6 @@ from dataclasses import replace
 
 from log_shipper.shipper.monitor.series import CHARTS, POINTS, Rates, Series
 from log_shipper.shipper.monitor.snapshot import Snapshot
-
 from tests.snapshots import WELL, later
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.runtime.logs.recent import RecentMessage
 from log_shipper.runtime.monitor.document import Document
 from log_shipper.shipper.monitor.health import Health
@@ -11,7 +12,6 @@ from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from log_shipper.shipper.monitor.status import AgentIdentity, status
 from log_shipper.shipper.pipeline.letter_counts import LetterCount
-
 from tests.snapshots import KEPT, WELL, later
 
 IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.2.0", WELL.time - 60)

@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
+
 from log_shipper.shipper.output.background import Background
 
 SECONDS = 60.0

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import DELETED, MULTILINE, TRUNCATED, Batch, Constants, Doc
 from log_shipper.shipper.output.encode import Encoder
-
 from tests.builders import encoder, messages, nothing, source
 
 STATIC: Doc = {"tags": ["a"], "fields": {"env": "prod"}}

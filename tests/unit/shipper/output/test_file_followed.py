@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.logs.throttle import INTERVAL
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.output.file import CHECK_INTERVAL, RETRY_INTERVAL, FileOutput
 from log_shipper.shipper.output.rotation import OutputFile
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.descriptors import open_files
 from tests.fakes import ManualClock

@@ -1,11 +1,11 @@
 """Payloads that are texts."""
 
 import pytest
+
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Batch
 from log_shipper.shipper.output.encode import rejections, sendable
 from log_shipper.shipper.output.format_codec import FormatCodec
 from log_shipper.shipper.processor.formatting import Formatter
-
 from tests.builders import batch
 from tests.processing import batch_of
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import StartError
@@ -14,7 +15,6 @@ from log_shipper.shipper.output.kafka import RENEWAL_PATIENCE, KafkaContext, Kaf
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.topic_shares import TopicShares
-
 from tests.builders import RecordedDeliveries, batch, encoder, source
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 

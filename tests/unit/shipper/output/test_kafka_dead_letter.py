@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Rejection
 from log_shipper.shipper.output.kafka_dead_letter import LONGEST_SILENCE, PATIENCE, KafkaDeadLetter
 from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
-
 from tests.builders import batch
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent
 

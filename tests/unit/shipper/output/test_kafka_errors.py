@@ -1,8 +1,8 @@
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.event import Topics
 from log_shipper.shipper.output.kafka_errors import ADVICE, POISON, PURGED, ErrorReporter
-
 from tests.fakes import ManualClock
 
 DOWN = KafkaError._ALL_BROKERS_DOWN

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
@@ -15,7 +16,6 @@ from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from log_shipper.shipper.processor.formatting import Formatter
 from log_shipper.shipper.processor.keys import Keys
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent, accept
 from tests.processing import batch_of

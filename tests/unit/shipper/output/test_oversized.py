@@ -2,12 +2,12 @@ import json
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import MULTILINE, SPLIT, TRUNCATED, Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.format_codec import FormatCodec
 from log_shipper.shipper.output.oversized import RefusingCodec, Room, Splitter
 from log_shipper.shipper.output.place_headers import PlaceHeaders
-
 from tests.builders import batch, encoder
 
 LIMIT = 2000

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
@@ -14,7 +15,6 @@ from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
 from log_shipper.shipper.output.partitions import REFRESH, RETRY, ByHash, InGroups, Partitions, Records
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock, MemoryKafka
 

@@ -2,7 +2,6 @@
 
 from log_shipper.shipper.event import DELETED, MULTILINE
 from log_shipper.shipper.output.place_headers import PlaceHeaders
-
 from tests.builders import batch
 from tests.processing import batch_of
 

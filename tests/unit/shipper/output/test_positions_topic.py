@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.shipper.output.positions_topic import PAUSES, Clients, PositionsTopic
 
 

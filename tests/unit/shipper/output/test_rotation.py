@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.output.file import RETRY_INTERVAL, FileOutput
 from log_shipper.shipper.output.rotation import OutputFile, Rotation
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock

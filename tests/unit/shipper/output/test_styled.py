@@ -3,10 +3,10 @@
 import json
 
 import pytest
+
 from log_shipper.shipper.event import TRUNCATED, Batch
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.output.styled import StyledEncoder
-
 from tests.builders import batch
 from tests.processing import batch_of
 

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 
 import pytest
+
 from log_shipper.shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD, Batch, Topics
 from log_shipper.shipper.output.topic_shares import (
     MOST_SHARES,
@@ -9,7 +10,6 @@ from log_shipper.shipper.output.topic_shares import (
     WORKS_FOR,
     TopicShares,
 )
-
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import orjson
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import Fenced
 from log_shipper.shipper.event import Batch, Topics
@@ -22,7 +23,6 @@ from log_shipper.shipper.output.silent_topics import MOST_SILENT, STALLED
 from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
 from log_shipper.shipper.output.transactional import TransactionalOutput
 from log_shipper.shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import (
     POSITIONS,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
@@ -11,7 +12,6 @@ from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.unanswered import INTERVAL, LONG
-
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent
 

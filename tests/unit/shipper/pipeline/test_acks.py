@@ -1,4 +1,5 @@
 import pytest
+
 from log_shipper.shipper.pipeline.acks import Ledger
 
 

@@ -4,10 +4,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.append_file import AppendFile
 from log_shipper.shipper.event import DELETED, Rejection
 from log_shipper.shipper.pipeline.dead_letter import FILE, ROTATED, DeadLetterFile
-
 from tests.builders import batch
 from tests.fakes import ManualClock
 

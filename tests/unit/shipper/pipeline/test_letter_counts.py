@@ -1,6 +1,5 @@
 from log_shipper.shipper.event import Rejection
 from log_shipper.shipper.pipeline.letter_counts import MOST_REASONS, OTHERS, LetterCounts
-
 from tests.builders import batch
 
 

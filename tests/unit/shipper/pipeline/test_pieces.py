@@ -1,9 +1,9 @@
 """Where a batch is taken apart, and what its pieces have of it."""
 
 import pytest
+
 from log_shipper.shipper.event import Batch, Doc, Growth, Messages
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES, size_of, split_batch
-
 from tests.builders import batch, messages, nothing, source
 
 

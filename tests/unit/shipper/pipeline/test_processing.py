@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+
 from log_shipper.shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD, Batch, Growth, Part, Process
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.pipeline.processing import Processing
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-
 from tests.builders import batch, source
 
 

@@ -3,13 +3,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.event import Batch, Rejection
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.pipeline.dead_letter import DeadLetterFile
 from log_shipper.shipper.pipeline.publisher import LONGEST_SAVING, RETRY_INTERVAL, Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryOutput
 

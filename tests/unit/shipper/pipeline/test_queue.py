@@ -1,6 +1,5 @@
 from log_shipper.shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-
 from tests.builders import batch
 
 

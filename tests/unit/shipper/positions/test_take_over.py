@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
 from log_shipper.shipper.cli import main
 from log_shipper.shipper.source.identity.fingerprint import fingerprint, tail_hash
-
 from tests.capabilities import without_capabilities
 
 LINES = b"".join(b"line %04d of the application log\n" % number for number in range(100))

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.caches import ENTRY_BYTES, Cache, Caches
 from log_shipper.shipper.processor.fields import MISSING
-
 from tests.fakes import ManualClock
 from tests.processing import batch_of, chain_of, records, without_noise
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import pytest
+
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.base import Processor
 from log_shipper.shipper.processor.chain import Chain, Conditional, EventByEvent
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import ProcessorError
-
 from tests.builders import batch
 from tests.processing import batch_of, chain_of, processed, records, without_noise
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.processors.moving import DropEventConfig
 from log_shipper.shipper.event import DELETED, Doc
 from log_shipper.shipper.processor.conditions import build
 from log_shipper.shipper.processor.events import Events
-
 from tests.processing import batch_of, section
 
 

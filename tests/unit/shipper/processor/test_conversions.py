@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.processor.conversions import CONVERSIONS
 from log_shipper.shipper.processor.fields import ProcessorError
 

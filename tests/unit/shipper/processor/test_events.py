@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import DELETED, TRUNCATED, Batch, Doc
 from log_shipper.shipper.processor.events import Event, Events, all_of
 from log_shipper.shipper.processor.fields import MISSING, FieldError, path_of
-
 from tests.builders import messages, nothing, source
 from tests.processing import records
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.field_hashes import FieldHashes, fnv1a
-
 from tests.processing import batch_of
 
 

@@ -6,7 +6,6 @@ from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.formatting import Formatter
 from log_shipper.shipper.processor.keys import Keys
-
 from tests.builders import source
 from tests.processing import batch_of
 

@@ -11,7 +11,6 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.chain import EventByEvent, run
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
-
 from tests.builders import messages, nothing, source
 from tests.model.seeds import for_each_seed
 from tests.processing import records

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.conditions import ConditionConfig
 from log_shipper.config.shipper.kafka import TopicRuleConfig
 from log_shipper.shipper.event import DELETED, Doc, Topics
 from log_shipper.shipper.processor.formatting import Formatter
 from log_shipper.shipper.processor.topics import NO_RULE, TopicChooser, TopicRule
-
 from tests.processing import batch_of
 
 STATIC: Doc = {"fields": {"team": "web", "level": 3, "on": True, "empty": "", "list": [1]}}

@@ -4,6 +4,7 @@ import weakref
 from collections.abc import Sequence
 
 import pytest
+
 from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.metrics import Metrics
@@ -14,7 +15,6 @@ from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.metadata.resolver import Answer
 from log_shipper.shipper.processor.services import Services
 from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
-
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench

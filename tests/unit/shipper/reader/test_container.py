@@ -3,6 +3,7 @@ from collections import deque
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.config.shipper.parsers import ContainerConfig
@@ -10,7 +11,6 @@ from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.container import WAITING_BYTES, ContainerReader
-
 from tests.builders import input_config, messages
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk

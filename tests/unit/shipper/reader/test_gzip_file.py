@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
+
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.gzip_file import CompressionError, GzipFile, ends_before, head, is_gzip
 from log_shipper.shipper.reader.line import LineReader
 from log_shipper.shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile
-
 from tests.short_reads import LogOnDisk
 
 MANY_ZEROS = 20_000_000

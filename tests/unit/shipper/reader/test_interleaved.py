@@ -1,4 +1,5 @@
 import pytest
+
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.reader.interleaved import snap_back, snap_forward, with_messages
 

@@ -1,7 +1,7 @@
 import pytest
+
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
 from log_shipper.shipper.reader.limit import LimitReader
-
 from tests.builders import messages
 
 

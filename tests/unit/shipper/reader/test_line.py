@@ -1,9 +1,9 @@
 import itertools
 
 import pytest
+
 from log_shipper.shipper.event import TRUNCATED, Messages
 from log_shipper.shipper.reader.line import LineReader
-
 from tests.short_reads import LogOnDisk
 
 

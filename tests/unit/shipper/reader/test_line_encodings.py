@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import TRUNCATED, Messages
 from log_shipper.shipper.reader import line
@@ -14,7 +15,6 @@ from log_shipper.shipper.reader.gzip_file import GzipFile
 from log_shipper.shipper.reader.limit import LimitReader
 from log_shipper.shipper.reader.log_file import LogFile
 from log_shipper.shipper.reader.stream import Stream
-
 from tests.short_reads import LogOnDisk
 
 Row = tuple[str, int, int]

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import pytest
+
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import TRUNCATED, Messages
 from log_shipper.shipper.reader import line

@@ -1,7 +1,7 @@
 import pytest
+
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile
-
 from tests.short_reads import LogOnDisk
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.shipper.event import DELETED, MULTILINE, TRUNCATED, Doc, Messages
 from log_shipper.shipper.reader import multiline
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.line import LineReader
 from log_shipper.shipper.reader.multiline_open import Limits, Open
-
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.runtime.logs.throttle import INTERVAL
 from log_shipper.shipper.event import Batch, Doc, Messages
@@ -13,7 +14,6 @@ from log_shipper.shipper.json_fields import DEEPEST
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.reader.ndjson import NdjsonReader
-
 from tests.builders import messages, nothing, source
 from tests.fakes import ManualClock
 from tests.given_runs import GivenRuns

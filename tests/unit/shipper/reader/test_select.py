@@ -1,10 +1,10 @@
 """include_lines, exclude_lines and include_message."""
 
 import pytest
+
 from log_shipper.shipper.event import MULTILINE, Messages
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader.select import NotEmptyReader, SelectReader
-
 from tests.builders import messages
 from tests.given_runs import GivenRuns
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.reader.line import LineReader
 from log_shipper.shipper.reader.stream import READ_SIZE, Stream

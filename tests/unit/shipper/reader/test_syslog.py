@@ -2,11 +2,11 @@ import logging
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.parsers import SyslogConfig
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.syslog import SyslogReader
-
 from tests.builders import input_config, messages
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk

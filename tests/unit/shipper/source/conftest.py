@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import ParserConfig
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.identity.content import content_for
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
 from tests.reading_room import Room

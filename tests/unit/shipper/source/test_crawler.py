@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+
 from log_shipper.config.shipper.model import InputConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
@@ -20,7 +21,6 @@ from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.content import Content
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.builders import AGENT, input_config
 from tests.crashing_files import CrashingFiles
 from tests.descriptors import descriptors_before, open_descriptors

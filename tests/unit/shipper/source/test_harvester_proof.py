@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.source.identity.entries import EntryMatch
 from log_shipper.shipper.source.identity.prefix import KEPT
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, entry_of, finish, proof_of, read_all
 

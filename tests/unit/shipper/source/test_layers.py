@@ -2,13 +2,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.inputs import TakeOverConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.registry.store import Store
 from log_shipper.shipper.source.layers import entries_of, layers_of
 from log_shipper.shipper.source.reading.factory import Input
-
 from tests.builders import AGENT, input_config
 from tests.crashing_files import CrashingFiles
 from tests.fakes import ManualClock

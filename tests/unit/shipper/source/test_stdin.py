@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import InputConfig, ParserConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.store import Store
@@ -22,7 +23,6 @@ from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
-
 from tests.builders import AGENT, multiline
 from tests.crashing_files import CrashingFiles
 

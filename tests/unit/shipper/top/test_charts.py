@@ -1,6 +1,7 @@
 """Charts of block characters."""
 
 import pytest
+
 from log_shipper.shipper.top.charts import ASCII, BLOCKS, CONSOLE, Glyphs, chart_lines, joined, strip
 from log_shipper.shipper.top.document import Chart, Series
 from log_shipper.shipper.top.text import plain

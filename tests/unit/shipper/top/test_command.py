@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.cli import main, parse
 from log_shipper.shipper.top.charts import ASCII, BLOCKS, CONSOLE, Glyphs
 from log_shipper.shipper.top.screen import glyphs_of
-
 from tests.status_documents import document, serving, status_of
 
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from log_shipper.shipper.top.document import parse
 
+from log_shipper.shipper.top.document import parse
 from tests.status_documents import document
 
 

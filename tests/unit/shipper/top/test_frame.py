@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.top.document import parse
 from log_shipper.shipper.top.frame import HELP, KEYS, render
 from log_shipper.shipper.top.text import columns, left, plain
 from log_shipper.shipper.top.view import View
-
 from tests.status_documents import document
 
 

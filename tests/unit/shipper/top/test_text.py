@@ -1,6 +1,7 @@
 """Lines take the columns that they are given, whatever is in them."""
 
 import pytest
+
 from log_shipper.shipper.top.text import Span, columns, cut, fitting, left, plain, right, rule_off, shown, wrapped
 
 WIDE = "日本語のファイル.log"  # two columns a character, but for those of ASCII

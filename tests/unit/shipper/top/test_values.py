@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import pytest
+
 from log_shipper.shipper.top import values
 
 

@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.shipper.top.document import parse
 from log_shipper.shipper.top.view import View
-
 from tests.status_documents import document
 
 READ = parse(json.dumps(document()).encode())

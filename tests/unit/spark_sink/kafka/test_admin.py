@@ -10,6 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     AdminClient,
     ListOffsetsResultInfo,
 )
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.admin import Admin, text_of_id
 from log_shipper.spark_sink.kafka.client import ClientOptions

@@ -2,10 +2,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.bounds import Bounds, between, resolve
-
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 A, B, NEW = ("logs", 0), ("logs", 1), ("logs", 2)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.kafka.security import AwsMskIamConfig, OauthbearerConfig, SaslConfig
 from log_shipper.config.kafka.tls import SslConfig
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.text.secrets import Secret
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.client import ClientOptions, admin, client_options, consumer, latest
-
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 

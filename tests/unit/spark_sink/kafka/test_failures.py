@@ -1,5 +1,6 @@
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.spark_sink.kafka.failures import is_certain, translate
 
 NO_TOKEN = KafkaError(KafkaError._AUTHENTICATION, "Failed to acquire SASL OAUTHBEARER token: Connection refused")

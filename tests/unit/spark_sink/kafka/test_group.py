@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.group import MonitoringGroup
 from log_shipper.spark_sink.kafka.offsets import Offsets

@@ -3,7 +3,6 @@
 import random
 
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between, shares
-
 from tests.model.seeds import for_each_seed
 
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import DataFrame, Row, SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds, between
@@ -23,8 +25,6 @@ from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import DataFrame, Row, SparkSession
-
 from tests.unit.spark_sink.conftest import sink_config
 
 Headers = dict[str, str]

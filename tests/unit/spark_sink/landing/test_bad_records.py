@@ -1,5 +1,6 @@
 import pyarrow as pa
 import pytest
+
 from log_shipper.spark_sink.landing.bad_records import MOST, OTHERS, BadRecords, by_cause, cause, merge, merged
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 

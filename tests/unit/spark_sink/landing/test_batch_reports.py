@@ -3,9 +3,9 @@
 import json
 
 import pytest
+
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.storage.table_size import TableSize, count
-
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
 pytestmark = pytest.mark.spark

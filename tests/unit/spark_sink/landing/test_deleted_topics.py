@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
@@ -12,7 +14,6 @@ from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing import deleted_topics
 from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.config.sink.bounds import Start
 from log_shipper.config.sink.parts import CheckpointConfig, DeadLetterConfig, DedupeConfig, StateConfig
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds
-
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark

@@ -5,13 +5,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.landing import marks
 from log_shipper.spark_sink.landing.marks import MARKS, Mark
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
-
 from tests.unit.spark_sink.maintenance.tables import append_marks, at, file_mark, partition_mark
 
 HOUR = 1 / 24

@@ -6,9 +6,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+
 from log_shipper.spark_sink.landing.orphaned_rows import may_have_rows_behind
 from log_shipper.spark_sink.storage.data_files import FileLayout
-
 from tests.unit.spark_sink.maintenance.tables import commit
 
 SCHEMA = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("kafka_offset", pa.int64())])

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from log_shipper.config.sink.parts import DedupeConfig
 
+from log_shipper.config.sink.parts import DedupeConfig
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
 pytestmark = pytest.mark.spark

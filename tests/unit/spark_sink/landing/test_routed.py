@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.errors import Refused
-
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark

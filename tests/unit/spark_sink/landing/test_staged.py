@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
 from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.landing.staged import Staged, Unnamed, write_table
@@ -15,8 +18,6 @@ from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 pytestmark = pytest.mark.spark
 

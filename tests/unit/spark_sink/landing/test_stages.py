@@ -1,7 +1,6 @@
 from contextlib import suppress
 
 from log_shipper.spark_sink.landing.stages import STAGES, Stopwatch
-
 from tests.fakes import ManualClock
 
 

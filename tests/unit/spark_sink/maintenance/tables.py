@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink import delta
 from log_shipper.spark_sink.landing.marks import MARKS
 from log_shipper.spark_sink.storage.commits import CommitLog
@@ -16,7 +18,6 @@ from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, 
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LINES = pa.schema([("date", pa.date32()), ("message", pa.string())])

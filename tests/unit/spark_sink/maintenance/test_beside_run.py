@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
 from log_shipper.spark_sink.errors import SPARK_ERRORS
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
@@ -17,8 +19,6 @@ from log_shipper.spark_sink.landing.range_tasks import RangeTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.landing.landing_lab import NOON, KafkaStand, Killed, LandingLab, StandReader
 from tests.unit.spark_sink.maintenance.tables import age, data_files
 

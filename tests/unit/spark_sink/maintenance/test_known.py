@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.maintenance.known import KnownTable, table_name
 from log_shipper.spark_sink.storage.tables import Table
-
 from tests.unit.spark_sink.conftest import sink_config
 
 NOWHERE = Table(cast(Any, None), "/lake/logs")

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
@@ -21,8 +23,6 @@ from log_shipper.spark_sink.maintenance.known import known_tables
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.maintenance.sizes import MANY_FILES
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (
     NOW,

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink import delta, logs
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.maintenance.migrate import Migration
 from log_shipper.spark_sink.maintenance.repair import repair_writer
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, OpenStand
 
 pytestmark = pytest.mark.spark

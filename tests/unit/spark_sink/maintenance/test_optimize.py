@@ -2,12 +2,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from log_shipper.config.sink.maintenance import OptimizeConfig
-from log_shipper.spark_sink.maintenance.optimize import compact, is_closed, plan, small_size
-from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from log_shipper.config.sink.maintenance import OptimizeConfig
+from log_shipper.spark_sink.maintenance.optimize import compact, is_closed, plan, small_size
+from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
 from tests.unit.spark_sink.maintenance.tables import NOW, make_lines, messages
 
 pytestmark = pytest.mark.spark

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.maintenance.ranges import pieces, range_to_read
-
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 A, B = ("logs", 0), ("logs", 1)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.tables import ColumnConfig, TableConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.maintenance.repair import repair_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
 
 pytestmark = pytest.mark.spark

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.tables import ColumnConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import between
@@ -11,8 +13,6 @@ from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.staged import Unnamed
 from log_shipper.spark_sink.maintenance.repair import repair_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
 
 pytestmark = pytest.mark.spark

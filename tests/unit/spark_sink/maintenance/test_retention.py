@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.maintenance import retention
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.maintain import retried
 from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.maintenance.tables import NOW, append_files, data_files, make_lines
 
 pytestmark = pytest.mark.spark

@@ -2,10 +2,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
-from log_shipper.spark_sink.storage.tables import Table
 from pyspark.sql import SparkSession
 
+from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
+from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import append_files, make_lines
 
 pytestmark = pytest.mark.spark

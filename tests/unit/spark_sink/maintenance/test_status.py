@@ -1,13 +1,13 @@
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.maintenance import status_report
 from log_shipper.spark_sink.maintenance.status import read_status
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import append_marks, at, file_mark, make_lines, make_marks, partition_mark
 

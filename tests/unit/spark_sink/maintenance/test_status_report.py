@@ -2,6 +2,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes
 from log_shipper.spark_sink.maintenance.status_report import (
@@ -14,7 +16,6 @@ from log_shipper.spark_sink.maintenance.status_report import (
 )
 from log_shipper.spark_sink.maintenance.streams import StreamStatus
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 NO_SPARK: SparkSession = None  # type: ignore[assignment]  # a path alone

@@ -2,6 +2,8 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.maintenance.optimize import compact
 from log_shipper.spark_sink.maintenance.vacuum import (
@@ -16,8 +18,6 @@ from log_shipper.spark_sink.maintenance.vacuum import (
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
 pytestmark = pytest.mark.spark

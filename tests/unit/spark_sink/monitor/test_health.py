@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+
 from log_shipper.spark_sink.monitor.health import Health, Quiet, health, is_falling_behind, spoken
 from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.views.progress import Figures

@@ -11,6 +11,9 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from demo.ports import free_ports
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import HttpConfig
 from log_shipper.config.yaml.load import load
@@ -23,9 +26,6 @@ from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
 from log_shipper.spark_sink.storage.table_size import TableSize
 from log_shipper.spark_sink.views.progress import Figures
-from prometheus_client.parser import text_string_to_metric_families
-
-from demo.ports import free_ports
 
 PROGRAM = Program("0.2.0", "sink-1", "kafka:\n  password: xxxxx\n")
 

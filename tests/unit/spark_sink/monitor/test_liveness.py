@@ -4,13 +4,13 @@ import threading
 from collections.abc import Iterator, Mapping
 
 import pytest
+
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.spark_sink.monitor.http import LEAST_LIMIT
 from log_shipper.spark_sink.monitor.liveness import LONGEST_TASK, LOOK_AFTER, Liveness, TaskProgress
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.platform.running_tasks import StageTasks
 from log_shipper.spark_sink.service import INTERVAL, Service
-
 from tests.fakes import ManualClock
 from tests.service_manager import ServiceManager
 

@@ -2,12 +2,12 @@ import re
 from pathlib import Path
 
 import pytest
+from prometheus_client import generate_latest
+
 from log_shipper.spark_sink.kafka.offsets import from_json
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics, documentation
 from log_shipper.spark_sink.views.progress import Figures
-from prometheus_client import generate_latest
-
 from tests.fakes import ManualClock
 
 ROOT = Path(__file__).parents[4]

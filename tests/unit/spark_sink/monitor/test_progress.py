@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.landing.stages import STAGES

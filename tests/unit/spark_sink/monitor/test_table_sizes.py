@@ -3,7 +3,6 @@ from dataclasses import dataclass
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.monitor.table_sizes import TableSizes
 from log_shipper.spark_sink.storage.table_size import TableSize
-
 from tests.fakes import ManualClock
 
 

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.platform.class_sharing import ClassArchive, SharingFailed, key
 from log_shipper.spark_sink.platform.java import JavaRuntime
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.platform.class_training import train
 from log_shipper.spark_sink.platform.training_topic import TOPIC
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from pyspark import cloudpickle
+
 from log_shipper.spark_sink.platform.executors import (
     LIBRARIES,
     OURS,
@@ -13,7 +15,6 @@ from log_shipper.spark_sink.platform.executors import (
     reason,
     reporter,
 )
-from pyspark import cloudpickle
 
 HERE = PythonReport("driver", "python, 3.11.7", {"msgspec": "1", "pyarrow": "2", THE_SINK: "aa"})
 

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.platform.java import NoJava, find_java, write_wrapper
 
 VECTOR = "jdk.incubator.vector@21"

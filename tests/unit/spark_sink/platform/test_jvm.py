@@ -5,8 +5,9 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-from log_shipper.spark_sink.platform.jvm import Garbage, scala_list
 from pyspark.sql import SparkSession
+
+from log_shipper.spark_sink.platform.jvm import Garbage, scala_list
 
 
 class Cycle:

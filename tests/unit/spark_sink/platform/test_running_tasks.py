@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from log_shipper.spark_sink.platform.running_tasks import RunningTasks, StageTasks
 from pyspark import InheritableThread
 from pyspark.sql import DataFrame, SparkSession
+
+from log_shipper.spark_sink.platform.running_tasks import RunningTasks, StageTasks
 
 pytestmark = pytest.mark.spark
 

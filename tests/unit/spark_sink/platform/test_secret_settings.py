@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, properties, secrets_of
 
 ARGUMENTS = "PYSPARK_SUBMIT_ARGS"

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pyarrow
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
 from log_shipper.config.sink.java_options import Raw
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.platform import session
@@ -22,9 +26,6 @@ from log_shipper.spark_sink.platform.session import (
     is_submitted,
     settings,
 )
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:

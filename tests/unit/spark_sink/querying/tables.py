@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Unnamed, write_table
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.rows.options import columns_of, row_options
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.conftest import sink_config
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()

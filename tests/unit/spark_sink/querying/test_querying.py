@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from log_shipper.spark_sink.platform import versions
 from pyspark.sql import SparkSession
 
+from log_shipper.spark_sink.platform import versions
 from tests.unit.spark_sink.querying.tables import PAGE, Tables, blocks
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]

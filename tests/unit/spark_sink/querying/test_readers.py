@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 from deltalake import DeltaTable, QueryBuilder
-from log_shipper.spark_sink.records.schema import LINES, names
 from pyspark.sql import SparkSession
 
+from log_shipper.spark_sink.records.schema import LINES, names
 from tests.unit.spark_sink.querying.tables import FIRST, SECOND, Tables, blocks
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]

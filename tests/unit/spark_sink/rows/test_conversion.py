@@ -4,10 +4,10 @@ import pickle
 from datetime import UTC, date, datetime
 
 import pytest
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import BAD_RECORDS, LINES, names
 from log_shipper.spark_sink.rows.batches import FileSummary
-
 from tests.unit.spark_sink.rows.converting import (
     KAFKA_TIME,
     NOW,

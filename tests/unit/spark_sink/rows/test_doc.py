@@ -5,9 +5,9 @@ import tracemalloc
 from typing import Any
 
 import pytest
+
 from log_shipper.config.sink.tables import DocMode
 from log_shipper.spark_sink.rows.decoding import MOST_NAMES, Decoder
-
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
 TIME = '"@timestamp":"2026-11-21T09:30:00.123Z"'

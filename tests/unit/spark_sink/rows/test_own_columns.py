@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+
 from log_shipper.config.sink.tables import ColumnConfig, ColumnType
 from log_shipper.spark_sink.records.schema import LINES, names
-
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
 TYPES: tuple[ColumnType, ...] = ("string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>")

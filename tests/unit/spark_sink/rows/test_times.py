@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 
 import pytest
+
 from log_shipper.spark_sink.rows.times import DAY_MICROS, EARLIEST, LATEST, day_of, is_in_range, micros_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

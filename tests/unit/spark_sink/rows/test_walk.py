@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from log_shipper.spark_sink.rows.times import micros_of
 
+from log_shipper.spark_sink.rows.times import micros_of
 from tests.model.seeds import for_each_seed
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, rows_of
 from tests.unit.spark_sink.rows.hostile_records import records

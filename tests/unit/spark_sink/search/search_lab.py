@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
 from log_shipper.spark_sink.__main__ import whole_parser
 from log_shipper.spark_sink.records.schema import LINES, Column
 from log_shipper.spark_sink.rows.schema import arrow_schema

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.search.errors import SearchError
-
 from tests.unit.spark_sink.search.search_lab import COLUMNS, Table, line, lines, search
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+
 from log_shipper.spark_sink.search.moments import parse_moment
 
 NOW = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
+
 from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
 from log_shipper.spark_sink.search.query import Query
-
 from tests.unit.spark_sink.search.search_lab import NOON, Table, line, search
 
 HOSTILE = "a\x1b[2J\x1b]0;owned\x07\r\u202eb\x9b31m"

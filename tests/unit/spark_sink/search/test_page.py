@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from log_shipper.spark_sink.records.schema import LINES
 
+from log_shipper.spark_sink.records.schema import LINES
 from tests.unit.spark_sink.search.search_lab import Table, line, run
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()

@@ -1,9 +1,9 @@
 """Which rows match."""
 
 import pytest
+
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.query import Query
-
 from tests.unit.spark_sink.search.search_lab import Table, line, lines, search
 
 

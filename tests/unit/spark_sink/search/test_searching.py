@@ -1,7 +1,6 @@
 """What `spark-sink search` prints of small tables."""
 
 from log_shipper.spark_sink.search.reading import BATCH
-
 from tests.unit.spark_sink.search.search_lab import Table, line, lines, search
 
 

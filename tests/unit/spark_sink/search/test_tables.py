@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
+
 from log_shipper.spark_sink.records.schema import BAD_RECORDS, LINES, Column
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.newest import Search
@@ -16,8 +18,6 @@ from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.reading import piece_of, split
 from log_shipper.spark_sink.search.tables import open_table
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow import parquet
-
 from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, NOON, Table, line, lines, run, search
 
 

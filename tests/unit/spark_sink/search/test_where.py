@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.query import NUMBER, Selection
-
 from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, Table, line, search
 
 

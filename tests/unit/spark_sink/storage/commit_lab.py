@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+
 from log_shipper.spark_sink.delta import TxnId
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.rows.schema import arrow_schema

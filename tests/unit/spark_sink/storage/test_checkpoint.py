@@ -1,9 +1,10 @@
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

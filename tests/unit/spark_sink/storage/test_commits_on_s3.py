@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.locations import Location
-
 from tests.unit.spark_sink.storage.commit_lab import Table
 
 

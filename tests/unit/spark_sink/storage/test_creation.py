@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+
 from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from log_shipper.config.sink.times import DAY
 from log_shipper.spark_sink.errors import Refused, SinkError
@@ -14,7 +15,6 @@ from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location
-
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.storage.commit_lab import COLUMNS, Table, lines
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from log_shipper.spark_sink.storage.data_files import ROW_GROUP, ROW_GROUP_BYTES, DataFile, DataFileWriter, FileLayout
-from log_shipper.spark_sink.storage.locations import Location
 from pyarrow import parquet
 
+from log_shipper.spark_sink.storage.data_files import ROW_GROUP, ROW_GROUP_BYTES, DataFile, DataFileWriter, FileLayout
+from log_shipper.spark_sink.storage.locations import Location
 from tests.unit.spark_sink.storage.commit_lab import DAY, SCHEMA, STATISTICS, lines
 
 LAYOUT = FileLayout(SCHEMA, "date", STATISTICS, ("message",))

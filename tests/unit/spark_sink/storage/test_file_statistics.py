@@ -5,8 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from log_shipper.spark_sink.storage.file_statistics import lower_bound, statistics, upper_bound
 from pyarrow import parquet
+
+from log_shipper.spark_sink.storage.file_statistics import lower_bound, statistics, upper_bound
 
 TIME = pa.timestamp("us", "UTC")
 LAST_CHARACTER = "\U0010ffff"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from pyarrow.dataset import field
+
 from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from log_shipper.config.sink.tables import ColumnConfig, ColumnType, TableConfig
 from log_shipper.config.sink.times import DAY
@@ -15,8 +17,6 @@ from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import FileLayout
 from log_shipper.spark_sink.storage.layout import of_lines, retention_properties
 from log_shipper.spark_sink.storage.locations import Location
-from pyarrow.dataset import field
-
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import commit
 

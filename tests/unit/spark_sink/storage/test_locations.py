@@ -2,6 +2,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.storage.locations import Location
 
 OPTIONS = {

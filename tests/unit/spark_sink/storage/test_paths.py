@@ -3,12 +3,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig, DeadLetterConfig, StateConfig
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.storage.paths import check_plain, check_shared, looker, misplaced
-from pyspark.sql import SparkSession
 
 
 @pytest.mark.parametrize("default", ["file:///", "file:/"])

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table, sync_commits, sync_files
-
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
 TEARS: dict[str, Callable[[bytes], bytes]] = {

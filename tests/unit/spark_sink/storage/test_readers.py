@@ -13,11 +13,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.delta import DeltaLog, TxnId
 from log_shipper.spark_sink.maintenance import optimize
 from log_shipper.spark_sink.storage.tables import Table as SparkTable
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.storage.commit_lab import SCHEMA, Table, lines
 
 pytestmark = pytest.mark.spark

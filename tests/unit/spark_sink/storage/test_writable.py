@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.locations import Location
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 

@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
@@ -21,9 +24,6 @@ from log_shipper.spark_sink.landing.staged import Unnamed, write_table
 from log_shipper.spark_sink.rows.options import columns_of
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.views import Views
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
-
 from tests.fakes import ManualClock
 
 ERRORS_A_MINUTE = """

@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.views.views import Views
-
 from tests.unit.spark_sink.views.lab import ViewsLab
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]

@@ -1,12 +1,12 @@
 """What is refused as a view before anything is made, and with which words."""
 
 import pytest
+from pyspark.sql import SparkSession
+
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import explain
-from pyspark.sql import SparkSession
-
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.layout import retention_properties
-
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark

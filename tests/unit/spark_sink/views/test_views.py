@@ -4,9 +4,9 @@ import shutil
 from datetime import datetime
 
 import pytest
+
 from log_shipper.config.sink.views import ViewConfig, ViewTriggerConfig
 from log_shipper.spark_sink.views.views import Views
-
 from tests.e2e.running import await_true
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 

@@ -1,9 +1,9 @@
 """The options of `type: http`, and of Filebeat's `http_endpoint`."""
 
 import pytest
+
 from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.config.text.secrets import Secret
-
 from tests.unit.config.conftest import Lab, narrowed
 
 FILEBEAT = """\

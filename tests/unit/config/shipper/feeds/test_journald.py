@@ -1,8 +1,8 @@
 """The options of the input journald."""
 
 import pytest
-from log_shipper.config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
 
+from log_shipper.config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
 from tests.unit.config.conftest import Lab
 
 

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
+
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.parsers import ContainerConfig
 from log_shipper.shipper.source.feeds.kafka.client import settings
-
 from tests.unit.config.conftest import Lab, narrowed
 
 INPUT = """\

@@ -1,9 +1,9 @@
 """The options of inputs that listen."""
 
 import pytest
+
 from log_shipper.config.shipper.feeds.sockets import SocketConfig, SyslogInput, TcpInput, UdpInput, UnixInput
 from log_shipper.config.shipper.parsers import SyslogConfig
-
 from tests.unit.config.conftest import Lab, narrowed
 
 OUTPUT = "output.console.pretty: false\n"

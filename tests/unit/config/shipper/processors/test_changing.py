@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.conditions import NETWORKS
 from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.shipper.processors.moving import DropFieldsConfig, RenameConfig
@@ -9,7 +10,6 @@ from log_shipper.config.shipper.processors.values import UppercaseConfig
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.schema import options
-
 from tests.processing import section
 
 AN_INDEX = "must be the index of an item: 0, 1, 2, …"

@@ -1,8 +1,8 @@
 import pytest
+
 from log_shipper.config.shipper.conditions import ConditionConfig
 from log_shipper.config.shipper.processors.moving import DropEventConfig
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.processing import section
 
 NO_BOUND = "must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are lt, lte, gt, gte"

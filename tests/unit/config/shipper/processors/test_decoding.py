@@ -1,6 +1,7 @@
 """Options of the processors that decode and derive values: defaults, and what is a mistake."""
 
 import pytest
+
 from log_shipper.config.shipper.processors import ProcessorConfig
 from log_shipper.config.shipper.processors.decoding import (
     CommunityIdConfig,
@@ -13,7 +14,6 @@ from log_shipper.config.shipper.processors.decoding import (
     OneFieldConfig,
 )
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.processing import section
 
 

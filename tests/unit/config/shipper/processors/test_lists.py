@@ -4,12 +4,12 @@ import pkgutil
 from importlib import import_module
 
 import pytest
+
 from log_shipper.config.shipper import processors
 from log_shipper.config.shipper.processors import PROCESSORS, Branch, ProcessorConfig
 from log_shipper.config.shipper.processors.adding import AddTagsConfig
 from log_shipper.config.shipper.processors.moving import DropEventConfig
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.processing import section
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.docker import DockerHost, DockerTlsConfig, docker_host
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.shipper.processors.cloud_metadata import CloudTlsConfig

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+
 from log_shipper.config.shipper.processors.parsing import DissectConfig, GrokConfig, RedactConfig
 from log_shipper.config.shipper.processors.secrets import DEFAULT
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.processing import section
 
 

@@ -1,7 +1,7 @@
 import pytest
+
 from log_shipper.config.shipper.processors.parsing import SyslogProcessorConfig, TimestampConfig
 from log_shipper.config.yaml.errors import ConfigError
-
 from tests.processing import section
 
 

@@ -5,9 +5,9 @@ import string
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import DELETED, Batch, Messages
 from log_shipper.shipper.pipeline.disk_queue.content import Compression, Decoder, encoded, expanded
-
 from tests.builders import batch, encoder, messages, nothing, source
 from tests.model.seeds import for_each_seed
 

@@ -4,12 +4,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.disk_errors import LinkedFile
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
 from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, Frame, Payload
 from log_shipper.shipper.pipeline.disk_queue.segments import load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
-
 from tests.descriptors import descriptors_before, open_descriptors
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.pipeline.disk_queue.frames import Damage, Frame
 from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
 from log_shipper.shipper.pipeline.disk_queue.segment import Segment

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.runtime.disk import DiskFile
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
 from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
 from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
-
 from tests.builders import source
 from tests.queue_lab import QueueLab, Saved
 

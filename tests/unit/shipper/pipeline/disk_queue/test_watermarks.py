@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.pipeline.disk_queue.watermarks import FLOOD, HIGH, LOW, OK, Marks, Space, Watermarks
 
+from log_shipper.shipper.pipeline.disk_queue.watermarks import FLOOD, HIGH, LOW, OK, Marks, Space, Watermarks
 from tests.fakes import ManualClock
 
 QUEUE, REGISTRY = Path("/queue"), Path("/registry")

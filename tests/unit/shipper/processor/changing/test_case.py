@@ -1,8 +1,8 @@
 """lowercase and uppercase. Each case holds for members of the event itself, and for those that its file has."""
 
 import pytest
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.processing import processed
 
 CASES: list[tuple[str, Doc, Doc]] = [

@@ -1,8 +1,8 @@
 """What the processors make of the members that are kept apart: message, @timestamp, log."""
 
 import pytest
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.processing import batch_of, chain_of, processed, records
 
 

@@ -1,6 +1,5 @@
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import Metrics
-
 from tests.fakes import ManualClock
 from tests.processing import batch_of, chain_of
 

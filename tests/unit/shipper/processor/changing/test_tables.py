@@ -2,8 +2,8 @@
 when the file has them, which all of its events share."""
 
 import pytest
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.processing import processed
 
 RENAME_TWO = "rename: {fields: [{from: a, to: b}, {from: c, to: d}]}"

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.decoding.cef_format import MOST_EXTENSIONS, NotCefError, parse
-
 from tests.processing import batch_of, chain_of, records
 
 SIGNED_IN = "CEF:1|Trend Micro|Deep Security Manager|1.2.3|600|User Signed In|3|src=10.52.116.160 suser=admin target=x"

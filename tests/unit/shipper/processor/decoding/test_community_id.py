@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.processing import processed
 
 

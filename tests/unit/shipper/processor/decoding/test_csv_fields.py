@@ -3,9 +3,9 @@
 import time
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.decoding.csv_fields import record
-
 from tests.processing import processed
 
 

@@ -9,9 +9,9 @@ import tracemalloc
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.decoding.fields import duration
-
 from tests.processing import batch_of, chain_of, processed
 
 NOT_TEXT = b"\xff\x00\x80"

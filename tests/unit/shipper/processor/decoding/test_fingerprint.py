@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import xxhash
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.conversions import real_text
-
 from tests.processing import batch_of, chain_of, processed, records
 
 FOO = b"|field1|foo|"

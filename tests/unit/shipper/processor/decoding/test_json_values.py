@@ -5,9 +5,9 @@ import time
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import Metrics
-
 from tests.processing import batch_of, chain_of, processed, records
 
 

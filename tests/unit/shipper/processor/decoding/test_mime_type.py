@@ -4,9 +4,9 @@ import base64
 import time
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.decoding.mime_type import mime_type
-
 from tests.processing import processed
 
 UTF8 = "; charset=utf-8"

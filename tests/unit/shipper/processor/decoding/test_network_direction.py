@@ -1,6 +1,6 @@
 import pytest
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.processing import processed
 
 DIRECTION = "- add_network_direction: {internal_networks: [private, 2001:db8::/32]}"

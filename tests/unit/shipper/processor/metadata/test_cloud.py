@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.processors.cloud_metadata import LOCAL, AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.processor.metadata.cloud import CHOSEN, AddCloudMetadata, chosen
-
 from tests.builders import messages, nothing
 from tests.metadata_bench import MetadataBench
 from tests.metadata_services import DIGITALOCEAN, EKS, Cloud, MetadataServer

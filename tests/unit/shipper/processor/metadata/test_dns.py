@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.conditions import ConditionConfig
 from log_shipper.config.shipper.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
 from log_shipper.shipper.event import Batch, Doc
@@ -15,7 +16,6 @@ from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.metadata.resolver import Answer
 from log_shipper.shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
-
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
 from tests.name_servers import FakeNames

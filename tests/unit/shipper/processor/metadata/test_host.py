@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig, GeoConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.metadata.host import (
@@ -14,7 +15,6 @@ from log_shipper.shipper.processor.metadata.host import (
     machine_id,
     operating_system,
 )
-
 from tests.metadata_bench import MetadataBench
 
 DEBIAN = """\

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.processors.kubernetes_metadata import (
     AddKubernetesMetadataConfig,
     LogsPathMatcher,
@@ -13,7 +14,6 @@ from log_shipper.config.shipper.processors.kubernetes_metadata import (
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetadata
 from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, pod_of
-
 from tests.metadata_bench import MetadataBench
 
 ID, SANDBOX = "ab" * 32, "cd" * 32

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
 from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.clock import SystemClock
@@ -24,7 +25,6 @@ from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetad
 from log_shipper.shipper.processor.metadata.pod_origins import PodOrigins
 from log_shipper.shipper.processor.metadata.runtime_files import RuntimeFiles
 from log_shipper.shipper.processor.waiting import WaitingChain
-
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
 from tests.metadata_bench import MetadataBench, collecting_nothing

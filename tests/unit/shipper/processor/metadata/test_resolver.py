@@ -4,9 +4,9 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
+
 from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer, Resolver, Workers
-
 from tests.name_servers import NameServer
 
 ZONE: dict[tuple[str, str], Sequence[str]] = {

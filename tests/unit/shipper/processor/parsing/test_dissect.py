@@ -4,9 +4,9 @@ import json
 import time
 
 import pytest
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import Metrics
-
 from tests.processing import batch_of, chain_of, processed, records
 
 BELOW_ROOT = 'target_prefix: ""'

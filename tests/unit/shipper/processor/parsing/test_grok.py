@@ -5,8 +5,8 @@ import time
 from typing import Any
 
 import pytest
-from log_shipper.shipper.event import Doc
 
+from log_shipper.shipper.event import Doc
 from tests.processing import batch_of, chain_of, processed, records
 
 

@@ -1,10 +1,10 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import Metrics
-
 from tests.fakes import ManualClock
 from tests.processing import batch_of, chain_of, records
 

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.shipper.source.discovery.dependents import Dependents
 from log_shipper.shipper.source.discovery.scanner import Listing

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.source.discovery.directory import TICK, Kind, kind_of
 from log_shipper.shipper.source.discovery.directory_tree import Directories
 from log_shipper.shipper.source.discovery.scanner import Listing, ScannedFile, Scanner, ScanOptions
 from log_shipper.shipper.source.discovery.symlinks import ANY_NAME
-
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
 

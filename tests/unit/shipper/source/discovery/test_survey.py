@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+
 from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.metrics import Metrics
@@ -15,7 +16,6 @@ from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.discovery.survey import DELETIONS_PAUSE, FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
-
 from tests.fakes import ManualClock
 from tests.reading_room import Books
 from tests.watches import Watches

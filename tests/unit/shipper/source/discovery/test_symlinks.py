@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.source.discovery.directory_tree import Directories
 from log_shipper.shipper.source.discovery.scanner import Scanner, ScanOptions
 from log_shipper.shipper.source.discovery.symlinks import (
@@ -18,7 +19,6 @@ from log_shipper.shipper.source.discovery.symlinks import (
     Way,
     follow,
 )
-
 from tests.fakes import ManualClock
 
 

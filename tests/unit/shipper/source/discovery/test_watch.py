@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey
-from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
-from log_shipper.shipper.wake import Wake
 from watchdog.observers.inotify_c import (
     CallbackId,
     InotifyConstants,
@@ -21,6 +18,9 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey
+from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
+from log_shipper.shipper.wake import Wake
 from tests.capabilities import without_capabilities
 
 PATIENCE = 30.0  # seconds; what is awaited comes within milliseconds

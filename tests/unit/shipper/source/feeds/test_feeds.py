@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+
 from log_shipper.config.shipper.feeds.base import FeedConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
@@ -18,7 +19,6 @@ from log_shipper.shipper.source.feeds.entries import FeedEntries
 from log_shipper.shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, Feeds
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.factory import Input
-
 from tests.builders import AGENT
 from tests.crashing_files import CrashingFiles
 from tests.fakes import ManualClock

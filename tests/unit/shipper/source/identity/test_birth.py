@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.source.identity.birth import born
 
 TRIES = 20

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.source.identity.content import (
@@ -19,7 +20,6 @@ from log_shipper.shipper.source.identity.content import (
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
 from log_shipper.shipper.source.identity.padding import MOST_READ
 from log_shipper.shipper.source.identity.prefix import BLOCK, Prefix, Trail
-
 from tests.reading_room import proof_of
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
 from log_shipper.shipper.source.identity.copy_detector import (
@@ -17,7 +18,6 @@ from log_shipper.shipper.source.identity.copy_detector import (
 )
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
-
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, proof_of
 

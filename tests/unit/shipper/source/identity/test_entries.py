@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.source.identity.entries import KEPT_FOR, EntryMatch
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, digest
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.prefix import Prefix
-
 from tests.reading_room import Room, entry_of, proof_of
 
 MakeRoom = Callable[..., Room]

@@ -3,9 +3,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.reader.log_file import READ_SIZE
 from log_shipper.shipper.source.identity.padding import SETTLED, Padding, content_size, end_of_content
-
 from tests.fakes import ManualClock
 
 

@@ -1,8 +1,8 @@
 from collections.abc import Iterable, Iterator
 
 import pytest
-from log_shipper.shipper.source.identity.prefix import BLOCK, DIGEST, KEPT, Prefix, Trail
 
+from log_shipper.shipper.source.identity.prefix import BLOCK, DIGEST, KEPT, Prefix, Trail
 from tests.reading_room import proof_of
 
 CONTENT = b"".join(b"line %d\n" % number for number in range(10_000))[: 5 * BLOCK + 100]

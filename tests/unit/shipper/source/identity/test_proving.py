@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Disproved
 from log_shipper.shipper.reader.log_file import FIRST_READ
@@ -12,7 +13,6 @@ from log_shipper.shipper.source.identity.content import Content, Plain, Zipped
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.identity.prefix import BLOCK
 from log_shipper.shipper.source.identity.proving import Proving, must_be_proven
-
 from tests.reading_room import entry_of, proof_of
 
 LINES = b"".join(b"line %06d\n" % number for number in range(20_000))  # 240 KB

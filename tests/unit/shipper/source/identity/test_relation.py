@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile

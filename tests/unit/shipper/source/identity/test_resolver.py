@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.config.shipper.model import (
     FileIdentityConfig,
     ProspectorConfig,
@@ -22,7 +23,6 @@ from log_shipper.shipper.source.identity.entries import EntryMatch
 from log_shipper.shipper.source.identity.opened_file import OpenedFile, is_log_of
 from log_shipper.shipper.source.identity.resolver import FileResolver
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, finish, is_open, proof_of

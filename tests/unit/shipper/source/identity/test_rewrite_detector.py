@@ -3,13 +3,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from log_shipper.shipper.source.identity.content import Plain, look_of
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.identity.prefix import BLOCK, COMPARED_WHOLE, Prefix, Trail
 from log_shipper.shipper.source.identity.rewrite_detector import SETTLED, RewriteDetector
-
 from tests.fakes import ManualClock
 
 HEAD, TAIL = b"#" * HEAD_SIZE + b"\n", b"-" * TAIL_SIZE + b"\n"

@@ -1,6 +1,7 @@
 import time
 
 import pytest
+
 from log_shipper.shipper.source.identity.rotated_names import (
     is_named_after,
     is_of_same_log,

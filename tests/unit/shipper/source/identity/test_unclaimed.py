@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.unclaimed import MOST_COMPARED, UnclaimedEntries
-
 from tests.reading_room import Room, entry_of
 
 MakeRoom = Callable[..., Room]

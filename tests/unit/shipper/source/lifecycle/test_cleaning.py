@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.registry.state import MISSING, REMOVED, FileState
 from log_shipper.shipper.source.identity.entries import KEPT_FOR
 from log_shipper.shipper.source.lifecycle.cleaning import BOOT_TIME, CLEAN_EVERY, MOST_KEPT, Cleaning
-
 from tests.fakes import ManualClock
 from tests.reading_room import Room, entry_of
 

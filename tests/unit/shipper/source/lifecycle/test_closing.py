@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+
 from log_shipper.config.shipper.model import (
     CloseConfig,
     InputConfig,
@@ -20,7 +21,6 @@ from log_shipper.shipper.source.lifecycle.closing import SOON, Closer, why_close
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
-
 from tests.builders import AGENT, multiline
 from tests.fakes import ManualClock
 from tests.reading_room import Room, acknowledge, finish, read_all

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
-
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock

@@ -1,9 +1,9 @@
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.lifecycle.starting import Ignoring
-
 from tests.fakes import ManualClock
 from tests.reading_room import Room
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
@@ -12,7 +13,6 @@ from log_shipper.shipper.source.identity.entries import EntryMatch
 from log_shipper.shipper.source.identity.rewrite_detector import SETTLED
 from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
 MakeRoom = Callable[..., Room]

@@ -6,7 +6,6 @@ from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
 from log_shipper.shipper.source.lifecycle.plan import Plan, plan
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.builders import input_config
 
 OpenHarvester = Callable[..., Harvester]

@@ -1,9 +1,9 @@
 """Deleted files that are still open."""
 
 import pytest
+
 from log_shipper.shipper.source.lifecycle.removed_files import MAX_CLOSED, RemovedFiles
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.reading_room import Room
 
 

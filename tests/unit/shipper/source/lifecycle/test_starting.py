@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+
 from log_shipper.config.shipper.model import CloseConfig, DeleteConfig, InputConfig
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
@@ -21,7 +22,6 @@ from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Igno
 from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadHooks
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
-
 from tests.builders import multiline
 from tests.reading_room import Room, entry_of, finish
 

@@ -1,8 +1,8 @@
 import pytest
+
 from log_shipper.shipper.event import Source
 from log_shipper.shipper.source.reading.batch_reader import LOOK_AGAIN, LOOKS_AT_ONCE, BatchReader, ReadHooks
 from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
-
 from tests.reading_room import Room
 
 MANY = 3 * LOOKS_AT_ONCE

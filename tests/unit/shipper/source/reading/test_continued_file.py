@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.model import MultilineConfig
 from log_shipper.config.shipper.ndjson import IncludeMessageConfig
 from log_shipper.config.shipper.parsers import ContainerConfig
@@ -17,7 +18,6 @@ from log_shipper.shipper.source.identity.entries import EntryMatch
 from log_shipper.shipper.source.identity.fingerprint import digest
 from log_shipper.shipper.source.identity.prefix import Prefix, Trail
 from log_shipper.shipper.source.reading.continued_file import ContinuedFile
-
 from tests.builders import multiline
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, acknowledge, entry_of, proof_of, read_all

@@ -6,7 +6,6 @@ from typing import Any
 from log_shipper.config.shipper.inputs import PublisherPipelineConfig
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.config.shipper.parsers import ContainerConfig
-
 from tests.builders import multiline
 from tests.lab import Lab
 

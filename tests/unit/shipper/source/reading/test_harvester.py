@@ -2,12 +2,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.log_file import READ_SIZE
 from log_shipper.shipper.source.identity.fingerprint import digest
 from log_shipper.shipper.source.reading.harvester import Harvester
-
 from tests.builders import multiline
 from tests.fakes import ManualClock
 

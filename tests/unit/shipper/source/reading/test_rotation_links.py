@@ -3,9 +3,9 @@ import os
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.rotation_links import RotationLinks
-
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, read_all
 

@@ -1,10 +1,10 @@
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.registry.pending import SaveTicket
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.scheduler import BUSY_GAP, QUIET_AFTER, QUIET_GAP, Scheduler
-
 from tests.builders import batch, multiline
 from tests.fakes import ManualClock
 from tests.watches import Watches

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.source.reading.succession import successors
 
+from log_shipper.shipper.source.reading.succession import successors
 from tests.reading_room import Room
 
 MakeRoom = Callable[..., Room]

@@ -1,9 +1,9 @@
 from collections.abc import Callable
 
 import pytest
+
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.waiting_sizes import INTERVAL, SHARE, WaitingSizes, look_at_size
-
 from tests.fakes import ManualClock
 from tests.reading_room import Room
 

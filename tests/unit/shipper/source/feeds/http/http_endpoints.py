@@ -14,7 +14,6 @@ from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
 from log_shipper.shipper.source.feeds.http.judging import InFlight, Judge
 from log_shipper.shipper.source.feeds.http.limits import Limits, Patience, patience_of
 from log_shipper.shipper.source.feeds.http.placing import Placing
-
 from tests.fakes import ManualClock
 
 PATIENCE = Patience(idle=75, head=10, write=5, linger=1, head_bytes=1000, ahead_bytes=200, ignored_bytes=1000)

@@ -6,6 +6,7 @@ import hmac
 from dataclasses import replace
 
 import pytest
+
 from log_shipper.config.shipper.feeds.http import HmacConfig, HttpInputConfig, SecretConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.monitor.exchange import RefusedRequest

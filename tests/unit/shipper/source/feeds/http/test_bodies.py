@@ -4,6 +4,7 @@ import tracemalloc
 
 import orjson
 import pytest
+
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.event import TRUNCATED, Doc, Messages
 from log_shipper.shipper.source.feeds.http.bodies import BodyReader, memory_of

@@ -5,6 +5,7 @@ import tracemalloc
 
 import pytest
 import zstandard
+
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.source.feeds.http.decompression import MAX_MEMBERS, decompress, is_known
 

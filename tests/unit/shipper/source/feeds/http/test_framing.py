@@ -1,6 +1,7 @@
 """Where the body of a request ends."""
 
 import pytest
+
 from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
 from log_shipper.shipper.source.feeds.http.framing import CHUNKS_AT_ONCE, MAX_CHUNKS, ChunkedBody, SizedBody, body_of
 

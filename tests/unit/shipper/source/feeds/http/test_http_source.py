@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import trustme
+
 from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.config.shipper.server_ssl import ServerSslConfig
 from log_shipper.config.text.secrets import Secret
@@ -29,7 +30,6 @@ from log_shipper.shipper.source.feeds.http.source import HttpSource
 from log_shipper.shipper.source.reading.file_reader import MakeStage
 from log_shipper.shipper.source.reading.staging import Staging
 from log_shipper.shipper.wake import Wake
-
 from tests.builders import AGENT
 from tests.descriptors import few_descriptors
 

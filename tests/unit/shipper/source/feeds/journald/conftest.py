@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
@@ -16,7 +17,6 @@ from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.entries import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
-
 from tests.builders import AGENT
 from tests.crashing_files import CrashingFiles
 from tests.fake_journalctl import Journal, installed

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.shipper.source.feeds.journald.arguments import command
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.source.feeds.journald import capabilities
 from log_shipper.shipper.source.feeds.journald.conversion import Conversion, message_of
 

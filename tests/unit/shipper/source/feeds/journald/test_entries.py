@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.source.feeds.journald.entries import Decoder
 

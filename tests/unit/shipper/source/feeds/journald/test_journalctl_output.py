@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.source.feeds.journald.journalctl import WITHOUT_ENTRIES
 
+from log_shipper.shipper.source.feeds.journald.journalctl import WITHOUT_ENTRIES
 from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
 
 GARBAGE = "echo no journal here; echo nor here"

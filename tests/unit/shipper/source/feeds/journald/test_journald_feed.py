@@ -6,9 +6,9 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.shipper.errors import StartError
-
 from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
 
 JOINED = (MultilineConfig(type="pattern", pattern="^ ", match="after"),)

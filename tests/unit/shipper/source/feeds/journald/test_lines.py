@@ -1,6 +1,7 @@
 """Lines are put together from pieces, and too long ones are skipped."""
 
 import pytest
+
 from log_shipper.shipper.source.feeds.journald.lines import Lines
 
 TEXT = b'{"a":1}\n\n{"__CURSOR":"s=1;i=2","b":"' + b"x" * 60 + b'"}\n{"c":3}\n{"rest'

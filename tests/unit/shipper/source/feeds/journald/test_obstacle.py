@@ -1,9 +1,9 @@
 """Entries at which journalctl ends each time are left out, and no others."""
 
 import pytest
+
 from log_shipper.shipper.source.feeds.journald.journalctl import ATTEMPTS_PAST_OBSTACLE
 from log_shipper.shipper.source.feeds.journald.obstacle import MOST_ATTEMPTS, Obstacle
-
 from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
 
 CURSOR = "s=a;i=1f;b=c;m=2;t=3;x=4"

@@ -3,10 +3,10 @@
 import hashlib
 
 import pytest
+
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.feeds.journald.journalctl import BACKOFF
 from log_shipper.shipper.source.feeds.journald.listing import MIN_INTERVAL
-
 from tests.fake_journalctl import Journal
 from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
 

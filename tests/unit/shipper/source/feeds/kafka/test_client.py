@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
+
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError

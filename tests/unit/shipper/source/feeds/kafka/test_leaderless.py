@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from log_shipper.shipper.source.feeds.kafka.problems import Problems
 
+from log_shipper.shipper.source.feeds.kafka.problems import Problems
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import KafkaError
-from log_shipper.shipper.source.feeds.kafka.member import Member
 
+from log_shipper.shipper.source.feeds.kafka.member import Member
 from tests.fakes import ManualClock
 from tests.member_desk import PLACE, Desk
 

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 from confluent_kafka import KafkaError
+
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.source.feeds.kafka.problems import Problems
-
 from tests.fakes import ManualClock
 
 FORBIDDEN = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from itertools import islice
 
 import pytest
+
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.kafka.readings import PENDING_BYTES, REFUSED_WAIT, ReadingContext, Readings
-
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 

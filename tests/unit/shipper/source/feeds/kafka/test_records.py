@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+
 from log_shipper.shipper.event import TRUNCATED, Messages
 from log_shipper.shipper.source.feeds.kafka.partition import Block, file_id
 from log_shipper.shipper.source.feeds.kafka.records import RecordReader, columns, size_beside
-
 from tests.memory_topics import FakeMessage
 
 PLACE = ("logs", 3)

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.pipeline.acks import Ledger, Node
 from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
 from log_shipper.shipper.source.feeds.kafka.room import HANDED_OVER
-
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 from tests.memory_topics import FakeMessage

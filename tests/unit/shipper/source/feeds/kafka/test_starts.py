@@ -2,8 +2,8 @@
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from log_shipper.shipper.source.feeds.kafka.partition import Place
 
+from log_shipper.shipper.source.feeds.kafka.partition import Place
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 from tests.memory_topics import FakeMessage

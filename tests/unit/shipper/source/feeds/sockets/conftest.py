@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
 from log_shipper.config.shipper.feeds.sockets import SocketConfig
 from log_shipper.config.shipper.model import INPUT_KINDS
 from log_shipper.config.yaml.load import load
@@ -18,7 +19,6 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.sockets.source import SocketSource
-
 from tests.builders import AGENT, encoder
 
 PATIENCE = 60.0  # seconds

@@ -4,6 +4,7 @@ import selectors
 import socket
 
 import pytest
+
 from log_shipper.shipper.source.feeds.sockets.accepting import Limits
 from log_shipper.shipper.source.feeds.sockets.connection import Connection
 from log_shipper.shipper.source.feeds.sockets.connections import DRAIN_SECONDS, Connections
@@ -11,7 +12,6 @@ from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCoun
 from log_shipper.shipper.source.feeds.sockets.framing import DelimiterFraming
 from log_shipper.shipper.source.feeds.sockets.listening import Listener
 from log_shipper.shipper.source.feeds.sockets.received import Received
-
 from tests.fakes import ManualClock
 
 

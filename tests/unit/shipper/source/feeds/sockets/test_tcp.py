@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.source.feeds.sockets.receiver import RETRY_SECONDS, SHORTEST_INTERVAL
-
 from tests.descriptors import descriptors_before, few_descriptors, open_descriptors
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds

@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.errors import StartError
 
+from log_shipper.shipper.errors import StartError
 from tests.certificates import CertificateDirectory
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock

@@ -4,8 +4,8 @@ import socket
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.errors import StartError
 
+from log_shipper.shipper.errors import StartError
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen

@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from log_shipper.shipper.errors import StartError
 
+from log_shipper.shipper.errors import StartError
 from tests.unit.shipper.source.feeds.sockets.conftest import Listen
 
 KINDS = {"stream": socket.SOCK_STREAM, "datagram": socket.SOCK_DGRAM}

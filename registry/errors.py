@@ -1,11 +1,11 @@
 """The errors of a registry; each message names the file and what to do.
 
     RegistryError
-    ├── RegistryLocked    another process has locked the directory
-    ├── RegistryCorrupt   bytes that were once on disk are damaged or missing
-    ├── RegistryTooNew    written by a later release
-    ├── RegistryMisplaced what is at its path is not a directory, or not a plain file
-    └── RegistryReplaced  while it was in use, another took its place
+    ├── RegistryLocked         another process has locked the directory
+    ├── RegistryCorrupt        bytes that were once on disk are damaged or missing
+    ├── RegistryForeignVersion written in the form of another release
+    ├── RegistryMisplaced      what is at its path is not a directory, or not a plain file
+    └── RegistryReplaced       while it was in use, another took its place
 
 A disk that refuses a write (full, read-only) raises a plain OSError: that may pass, these do not.
 """
@@ -49,13 +49,14 @@ class RegistryCorrupt(RegistryError):
         )
 
 
-class RegistryTooNew(RegistryError):
+class RegistryForeignVersion(RegistryError):
     def __init__(self, file: Path, version: int, known: int) -> None:
         self.file = file
         self.version = version
         super().__init__(
-            f"registry file {file} has format version {version}, this release knows up to {known};"
-            " run the release that wrote it, or a later one"
+            f"registry file {file} has format version {version}, this release reads version {known} only; run the"
+            f" release that wrote it, or move {file.parent} away to begin without positions (every file is then"
+            " shipped again from its start)"
         )
 
 

@@ -79,7 +79,7 @@ def translated() -> Iterator[None]:
 
 class DiskLock:
     """Two locks. The one on the directory counts: no one can remove it and let a second writer in. The one on the file
-    keeps out older releases, which have no other, and works on file systems that do not lock directories (NFS)."""
+    is for file systems that do not lock directories (NFS)."""
 
     def __init__(self, directory: int, file: int) -> None:
         self._directory = directory

@@ -12,10 +12,7 @@ A third kind, "recent", has what changed since a group of the log (`store.py`).
 A closing line's crc32 covers the group's entry lines and the closing line up to the crc itself. As a closing line
 can be computed from the number and the entries, it is checked by comparing bytes: no damage in it goes unseen.
 The mark `{"group":` occurs nowhere else in a file that is whole, because JSON escapes the quotes inside strings.
-Header lines stay as they are in every later version, so that "too new" and "damaged" can be distinguished.
-
-Version 2 added `key` and `compressed` to the entries, version 3 `proof` and three times, version 4 `kind` and `cursor`;
-files of all older versions are read as they are.
+Header lines stay as they are in every version, so that another version and damage can be distinguished.
 """
 
 from __future__ import annotations
@@ -51,7 +48,9 @@ class Damaged(Exception):
         super().__init__(f"byte {offset}: {why}")
 
 
-class TooNew(Exception):
+class ForeignVersion(Exception):
+    """Raised for a file that another release wrote in another form."""
+
     def __init__(self, version: int) -> None:
         self.version = version
         super().__init__(str(version))
@@ -59,7 +58,6 @@ class TooNew(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    version: int
     group: int
     end: int  # byte offset behind it
 
@@ -84,17 +82,17 @@ def header(kind: Kind, group: int) -> bytes:
 
 
 def read_header(data: bytes, kind: Kind) -> Header:
-    """Return the header of a file. Raises Damaged, TooNew."""
+    """Return the header of a file. Raises Damaged, ForeignVersion."""
     end = data.find(b"\n") + 1
     prefix, _, _ = data[:end].rpartition(b',"crc":"')
     if not end or data[:end] != sealed(prefix):
         raise Damaged(0, "the header line is not whole")
     values: dict[str, Any] = json.loads(data[:end])
-    if values["version"] > VERSION:
-        raise TooNew(values["version"])
+    if values["version"] != VERSION:
+        raise ForeignVersion(values["version"])
     if values["registry"] != kind:
         raise Damaged(0, f"this is a {values['registry']}, not a {kind}")
-    return Header(values["version"], values["group"], end)
+    return Header(values["group"], end)
 
 
 def entry(state: FileState) -> bytes:

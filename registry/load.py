@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from log_shipper.registry import form
-from log_shipper.registry.errors import RegistryCorrupt, RegistryTooNew
+from log_shipper.registry.errors import RegistryCorrupt, RegistryForeignVersion
 from log_shipper.registry.files import DiskFiles, Files
 from log_shipper.registry.state import FileState
 
@@ -27,11 +27,10 @@ class Loaded:
     log_end: int = 0  # bytes of the log that are whole
     log_entries: int = 0
     torn: int = 0  # bytes behind them
-    log_version: int = form.VERSION
 
 
 def load(directory: Path, checkpoint: bytes | None, log: bytes | None, recent: bytes | None = None) -> Loaded:
-    """Return what the files contain together. Raises RegistryCorrupt, RegistryTooNew."""
+    """Return what the files contain together. Raises RegistryCorrupt, RegistryForeignVersion."""
     loaded = Loaded()
     with _no_collector():
         if checkpoint is not None:
@@ -41,7 +40,8 @@ def load(directory: Path, checkpoint: bytes | None, log: bytes | None, recent: b
     if log is None and checkpoint is not None:
         raise RegistryCorrupt(directory / LOG, 0, "the file is missing, although there is a checkpoint")
     if recent is not None:
-        with suppress(form.Damaged, form.TooNew):  # a power failure may leave anything of it; the log has what counts
+        # A power failure may leave anything of it; the log has what counts.
+        with suppress(form.Damaged, form.ForeignVersion):
             _add_recent(recent, loaded)
     return loaded
 
@@ -64,8 +64,8 @@ def _load(file: Path, data: bytes, loaded: Loaded, add: Callable[[Path, bytes, L
         add(file, data, loaded)
     except form.Damaged as damage:
         raise RegistryCorrupt(file, damage.offset, damage.why) from damage
-    except form.TooNew as newer:
-        raise RegistryTooNew(file, newer.version, form.VERSION) from newer
+    except form.ForeignVersion as other:
+        raise RegistryForeignVersion(file, other.version, form.VERSION) from other
 
 
 def _add_checkpoint(file: Path, data: bytes, loaded: Loaded) -> None:
@@ -95,7 +95,6 @@ def _add_log(file: Path, data: bytes, loaded: Loaded) -> None:
     form.check_tail(data, end, last + 1)
     loaded.group = max(loaded.group, last)
     loaded.log_group, loaded.log_end, loaded.torn = last, end, len(data) - end
-    loaded.log_version = header.version
 
 
 def _add_recent(data: bytes, loaded: Loaded) -> None:
@@ -110,7 +109,7 @@ def _add_recent(data: bytes, loaded: Loaded) -> None:
 def read(directory: Path, files: Files | None = None) -> dict[str, FileState]:
     """Return the entries, without the lock, also while an agent writes; {} without a registry.
 
-    Raises RegistryCorrupt, RegistryTooNew, OSError (no right to read).
+    Raises RegistryCorrupt, RegistryForeignVersion, OSError (no right to read).
     """
     disk = files or DiskFiles()
     before: tuple[bytes | None, ...] | None = None

@@ -10,8 +10,7 @@ from typing import Any
 class FileState:
     """One file's life, as the registry keeps it. Positions and sizes in bytes, times in unix seconds.
 
-    `path` may hold surrogate escapes (names that are not UTF-8). A field that is added here needs a default, so that
-    older registries load, and a new `form.VERSION`, so that an older release refuses instead of losing it.
+    `path` may hold surrogate escapes (names that are not UTF-8). A change of the fields needs a new `form.VERSION`.
 
     `ttl`: seconds after `updated` at which the entry may be forgotten; -1 for never. This is not a promise to forget it
     then, and an entry is never forgotten while something of its file is unacknowledged. A file that exists has -1, or
@@ -87,7 +86,7 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
     Raises TypeError or ValueError where `values` are not those of a FileState.
     """
     if values.keys() != _KEYS:
-        return _from_some(values)
+        raise TypeError(f"its members are not those of a file's state: {', '.join(sorted(values.keys() ^ _KEYS))}")
     share = shared.setdefault
     new: Any = _Unfrozen()
     (
@@ -123,14 +122,3 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
     new.__class__ = FileState
     state: FileState = new
     return state
-
-
-def _from_some(values: dict[str, Any]) -> FileState:
-    """Return the FileState of an older release, which did not know all the fields."""
-    values = dict(values)
-    if "fingerprint" in values:
-        length, digest = values["fingerprint"]
-        values["fingerprint"] = (length, digest)
-    if "cuts" in values:
-        values["cuts"] = tuple(values["cuts"])
-    return FileState(**values)

@@ -22,8 +22,6 @@ Why a killed writer's registry always loads:
 - *A failed append* (disk full) leaves a part of a group; it is cut before the next append, and when the cut fails, it
   is tried first the next time. So no group is ever written behind a damaged one.
 - *A failed checkpoint* costs nothing but a longer log.
-- *A registry of an older version* is read as it is, and folded into a checkpoint of this one before anything is
-  appended: so the older release refuses it as too new, instead of finding an entry that it takes for damage.
 - *A directory that is removed while it is in use* (or its log) is noticed by the next write, or `ensure_in_place`, and
   re-created with all entries: first as a log that needs no checkpoint, so that a crash leaves no half of a registry.
   Where another registry is in its place, a backup was restored or a second writer was started: RegistryReplaced.
@@ -78,7 +76,6 @@ class Store:
         self._entries = loaded.log_entries
         self._half_group = False  # bytes behind _end are to be cut first
         self._rename_pending = False  # the log's name is not on disk yet
-        self._outdated = loaded.log_version < form.VERSION
         self._log: File
         self._found_recent = loaded.recent  # of a process that was killed: in no group yet
         self._recent: File | None = None  # since the last group
@@ -91,7 +88,7 @@ class Store:
         """Lock the directory, load the registry, and cut off a torn tail.
 
         A checkpoint is written when the log has more than `checkpoint_after` entries, and more than there are live
-        ones. Raises RegistryLocked, RegistryCorrupt, RegistryTooNew, OSError.
+        ones. Raises RegistryLocked, RegistryCorrupt, RegistryForeignVersion, OSError.
         """
         with ExitStack() as undo:
             lock = files.lock(directory)
@@ -136,8 +133,6 @@ class Store:
             return
         self.ensure_in_place()
         self._repair()
-        if self._outdated:
-            self._checkpoint()
         self._half_group = True
         size = 0
         for piece in form.pieces(self._group + 1, chain(map(form.entry, changed), map(form.removal, removed))):
@@ -219,7 +214,7 @@ class Store:
             pieces = form.pieces(1, map(form.entry, self.states.values()), form.header("log", 0))
             self._log, self._end = self._replace(LOG, pieces)
             self._group, self._entries = 1, len(self.states)
-            self._half_group, self._rename_pending, self._outdated = False, True, False
+            self._half_group, self._rename_pending = False, True
             old.close()
             self._repair()
         else:
@@ -270,7 +265,6 @@ class Store:
         self._log, self._end = self._replace(LOG, [header])
         # From here on the new file is the log, even when the fsync of the directory fails: the old one has no name.
         self._entries, self._half_group, self._rename_pending = 0, False, True
-        self._outdated = False
 
     def _replace(self, name: str, pieces: Iterable[bytes]) -> tuple[File, int]:
         """Write a new file in place of the old one; return it, open, and its size. The caller fsyncs the directory:

@@ -42,7 +42,7 @@ def _states(entries: Mapping[str, bytes]) -> list[FileState]:
         return [form.read_entry(entry) for entry in entries.values()]
     except (TypeError, ValueError) as error:
         raise StartError(
-            f"output.kafka.transaction.topic: it has a position that this release cannot read ({error}): was a later "
+            f"output.kafka.transaction.topic: it has a position that this release cannot read ({error}): was another "
             "release in use? Run that one, or name another topic, and what the registry does not know is sent again"
         ) from error
 

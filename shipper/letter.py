@@ -69,7 +69,7 @@ class Letter:
 
     @classmethod
     def parsed(cls, line: bytes) -> Letter:
-        """Raises ValueError for what is not a letter, or one of a release that did not write all that is needed."""
+        """Raises ValueError for what is not a letter."""
         try:
             values = orjson.loads(line)
             event = values.get("event", {}) | dict.fromkeys(values.get("deleted", ()), DELETED)

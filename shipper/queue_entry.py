@@ -82,7 +82,7 @@ class QueueEntry:
 
 def _values(state: FileState) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(state.cursor) if state.cursor else {}
-    return values if "written" in values else {"ends": state.cursor}  # as it was before
+    return values
 
 
 def progress_of(state: FileState) -> Progress:

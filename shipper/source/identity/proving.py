@@ -13,8 +13,8 @@ from log_shipper.shipper.source.identity.prefix import Prefix, ReadBytes, Trail
 
 class Proving:
     """The proof of one file. Each step reads some of the bytes, because other files wait for the same thread. A proven
-    file is read further through `file`, whose proofs `trail` gives. For an entry without a proof (of an older release,
-    or taken over from Filebeat) head and tail must suffice; it gets a proof then."""
+    file is read further through `file`, whose proofs `trail` gives. For an entry without a proof (taken over
+    from Filebeat) head and tail must suffice; it gets a proof then."""
 
     def __init__(self, content: Content, state: FileState) -> None:
         """Raises OSError."""

@@ -58,8 +58,8 @@ def may_resume(state: FileState, opened: OpenedFile, original_id: str = "") -> b
     seen = relation(state, opened, original_id)
     if state.ended is None or seen not in RESUMES[state.ended]:
         return False
-    # An older release's entry has no proof of its bytes, nor has one of which nothing was acknowledged: only the inode
-    # counts.
+    # An entry taken over from Filebeat has no proof of its bytes, nor has one of which nothing was acknowledged: only
+    # the inode counts.
     return bool(state.proof and state.position) or seen in (Relation.SAME, Relation.SAME_INODE)
 
 

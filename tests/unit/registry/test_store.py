@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.registry import form
-from log_shipper.registry.errors import RegistryCorrupt, RegistryLocked, RegistryReplaced, RegistryTooNew
+from log_shipper.registry.errors import RegistryCorrupt, RegistryForeignVersion, RegistryLocked, RegistryReplaced
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
 from tests.crashing_files import Crash, CrashingFiles
@@ -336,15 +336,21 @@ def test_a_log_that_ends_before_its_checkpoint_is_begun_again() -> None:
     assert reopened(disk).states == {"a": A, "b": B}
 
 
+@pytest.mark.parametrize("version", [form.VERSION - 1, form.VERSION + 1])
 @pytest.mark.parametrize(("path", "kind"), [(LOG, b"log"), (CHECKPOINT, b"checkpoint")])
-def test_a_registry_of_a_later_release_is_refused_and_left_as_it_is(path: Path, kind: bytes) -> None:
+def test_a_registry_of_another_release_is_refused_and_left_as_it_is(path: Path, kind: bytes, version: int) -> None:
     disk = checkpointed().killed()
-    newer = form.sealed(b'{"registry":"%s","version":5,"group":3' % kind)
-    disk.put(path, newer)
-    with pytest.raises(RegistryTooNew, match="format version 5, this release knows up to 4") as caught:
+    foreign = form.sealed(b'{"registry":"%s","version":%d,"group":3' % (kind, version)) + form.group(4, [form.entry(B)])
+    disk.put(path, foreign)
+    with pytest.raises(RegistryForeignVersion) as caught:
         Store.open(HERE, disk)
+    assert str(caught.value) == (
+        f"registry file {path} has format version {version}, this release reads version {form.VERSION} only; run the "
+        f"release that wrote it, or move {HERE} away to begin without positions (every file is then shipped again from "
+        "its start)"
+    )
     assert caught.value.file == path
-    assert content(disk, path) == newer
+    assert content(disk, path) == foreign
     assert not disk.locked
 
 
@@ -387,84 +393,6 @@ def test_a_reader_reads_again_when_a_writer_swapped_the_files_between_its_reads(
 def test_a_reader_reports_damage_that_stays() -> None:
     with pytest.raises(RegistryCorrupt):
         read(HERE, Passing([form.header("log", 7)]))
-
-
-LINES = {
-    1: '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"position":%d,"cuts":[7]}\n',
-    2: (
-        '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"tail_hash":"","position":%d,'
-        '"size_seen":0,"updated":0.0,"ttl":-1.0,"cuts":[7],"ended":null,"continues_in":null,"input":"","key":"",'
-        '"compressed":0}\n'
-    ),
-    3: (
-        '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"tail_hash":"","position":%d,'
-        '"size_seen":0,"updated":0.0,"ttl":-1.0,"cuts":[7],"ended":null,"continues_in":null,"input":"","key":"",'
-        '"compressed":0,"proof":"","birth":0,"modified":0,"changed":0}\n'
-    ),
-}
-
-
-def line_of_version(version: int, file_id: str, position: int) -> bytes:
-    return (LINES[version] % (file_id, file_id, position)).encode()
-
-
-def disk_of_version(version: int) -> CrashingFiles:
-    disk = CrashingFiles()
-    checkpoint = form.sealed(b'{"registry":"checkpoint","version":%d,"group":4' % version)
-    disk.put(CHECKPOINT, checkpoint + form.group(4, [line_of_version(version, "a", 10)]))
-    log = form.sealed(b'{"registry":"log","version":%d,"group":4' % version)
-    disk.put(LOG, log + form.group(5, [line_of_version(version, "b", 20)]))
-    return disk
-
-
-OLD_A = FileState("a", "/logs/a", 1, 2, fingerprint=(3, "ab"), position=10, cuts=(7,))
-OLD_B = replace(OLD_A, id="b", path="/logs/b", position=20)
-
-
-@pytest.mark.parametrize("version", LINES)
-def test_a_registry_of_an_older_version_loads_and_is_left_as_it_is_until_something_changes(version: int) -> None:
-    disk = disk_of_version(version)
-    store = Store.open(HERE, disk)
-    assert store.states == {"a": OLD_A, "b": OLD_B}
-    assert content(disk, LOG) == content(disk_of_version(version), LOG)
-
-
-@pytest.mark.parametrize("version", LINES)
-def test_nothing_is_appended_to_an_older_log_so_that_an_older_release_reports_too_new_and_not_damaged(
-    version: int,
-) -> None:
-    disk = disk_of_version(version)
-    Store.open(HERE, disk).append([replace(OLD_A, key="path:/logs/a")])
-    assert content(disk, LOG).startswith(form.header("log", 5))
-    assert content(disk, CHECKPOINT).startswith(form.header("checkpoint", 5))
-    assert reopened(disk).states == {"a": replace(OLD_A, key="path:/logs/a"), "b": OLD_B}
-
-
-def test_a_registry_of_version_1_on_a_full_disk_is_read_and_renewed_when_there_is_room() -> None:
-    disk = disk_of_version(1)
-    disk.room = 50
-    store = Store.open(HERE, disk)
-    with pytest.raises(OSError, match="No space"):
-        store.append([A])
-    assert reopened(disk).states == {"a": OLD_A, "b": OLD_B}
-    disk.room = None
-    store.append([A])
-    assert reopened(disk).states == {"a": A, "b": OLD_B}
-
-
-def test_a_crash_while_a_registry_of_version_1_is_renewed_loses_nothing() -> None:
-    for crash_at in range(1, 100):
-        disk = disk_of_version(1).killed(crash_at)
-        try:
-            Store.open(HERE, disk).append([A])
-        except Crash:
-            for survivor in disk.survivors():
-                assert read(HERE, survivor) in ({"a": OLD_A, "b": OLD_B}, {"a": A, "b": OLD_B})
-                Store.open(HERE, survivor).append([B])
-                assert read(HERE, survivor)["b"] == B
-            continue
-        break
-    assert crash_at > 10
 
 
 def settled() -> tuple[CrashingFiles, Store]:

@@ -95,9 +95,10 @@ def test_a_topic_without_positions_leaves_those_of_the_registry() -> None:
     assert adopted(known=(ENTRY,)) == []
 
 
-def test_an_entry_of_a_later_release_is_refused() -> None:
-    output = Committed({"f1": b'{"id":"f1","path":"/a","device":1,"inode":2,"invented":1}'})
-    with pytest.raises(StartError, match="later release"):
+@pytest.mark.parametrize("entry", [form.entry(ENTRY).replace(b'"cursor"', b'"invented"'), b'{"id":"f1","path":"/a"}'])
+def test_an_entry_of_another_release_is_refused(entry: bytes) -> None:
+    output = Committed({"f1": entry})
+    with pytest.raises(StartError, match=r"cannot read \(its members are not .*another release"):
         resume(cast("Any", output), cast("Any", Registry()), is_new=True, stopping=lambda: False)
 
 

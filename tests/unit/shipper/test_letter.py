@@ -43,7 +43,7 @@ def test_the_key_and_the_place_in_the_file_are_those_of_the_event() -> None:
     assert (again.source.input_id, again.source.input_type, again.source.inode) == ("app", "filestream", 811)
 
 
-@pytest.mark.parametrize("line", [b"", b"{", b"[]\n", b"1", b'{"time":"x"}\n', b'{"message":"of an older release"}\n'])
+@pytest.mark.parametrize("line", [b"", b"{", b"[]\n", b"1", b'{"time":"x"}\n', b'{"message":"alone"}\n'])
 def test_what_is_not_a_letter_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError, match="not a dead letter of this release"):
         Letter.parsed(line)

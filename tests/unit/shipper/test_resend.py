@@ -79,7 +79,7 @@ def test_without_letters_nothing_happens(desk: Desk) -> None:
 def test_letters_that_are_not_wanted_or_not_readable_stay(desk: Desk) -> None:
     desk.add("a", "b")
     with desk.file.path.open("ab") as file:
-        file.write(b'{"message":"of an older release"}\n')
+        file.write(b'{"message":"alone"}\n')
     result = desk.resend(lambda stored: stored.letter is not None and stored.letter.message == "b")
     assert result == Resent(sent=1, left=2)
     assert desk.sent == ["b"]

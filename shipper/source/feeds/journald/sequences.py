@@ -5,7 +5,7 @@ the entry that was read last, and journalctl, which orders them by their times, 
 read by a journalctl of its own, and has a position of its own.
 
 The path has an entry in the registry too. It says where the sequences begin that are listed first: a time, or the
-position of an earlier release, which read all sequences at once. Those that appear later begin with their first entry.
+position up to which all of them were read at once. Those that appear later begin with their first entry.
 Where the files cannot be listed, as with a program that has rights of its own, everything is read at once, and that
 entry is the position.
 """

@@ -169,7 +169,7 @@ def test_a_message_of_any_length_has_a_proof_at_its_end(room: Room) -> None:
 
 
 def test_an_entry_without_a_proof_has_one_when_it_is_read_on(room: Room) -> None:
-    """Of an older release, or of Filebeat: what lies before its position was never hashed."""
+    """Taken over from Filebeat: what lies before its position was never hashed."""
     room.write("app.log", b"one\ntwo\n")
     harvester = start(room, "app.log", entry_of(room.path("app.log"), 4, proof=""))
     batch = harvester.read()

@@ -136,7 +136,7 @@ def test_a_compressed_file_is_proven_after_each_start(make_room: MakeRoom) -> No
     assert claim.was is state
 
 
-def test_an_entry_of_an_older_release_is_read_through_once(make_room: MakeRoom) -> None:
+def test_an_entry_taken_over_from_filebeat_is_read_through_once(make_room: MakeRoom) -> None:
     before = make_room()
     before.write("app.log", b"one\n")
     room = make_room(entry_of(before.path("app.log"), 4, proof="", birth=0, modified=0))

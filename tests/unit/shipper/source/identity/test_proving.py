@@ -208,7 +208,7 @@ def test_where_nothing_was_acknowledged_nothing_can_be_proven(file: File) -> Non
 
 
 def test_without_a_proof_to_compare_with_all_is_read_so_that_there_is_one(file: File) -> None:
-    """An entry of an older release, or of Filebeat."""
+    """An entry taken over from Filebeat."""
     content = file.plain(LINES)
     state = FileState("old", "/l", 1, 2, position=POSITION)
     assert must_be_proven(content, state)

@@ -143,7 +143,7 @@ def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
         (5 * SECOND + 7, 6 * SECOND, False),
         (5 * SECOND, 6 * SECOND, False),
         (5 * SECOND, 4 * SECOND + 7, False),
-        (0, 0, False),  # an older release's entry has no time
+        (0, 0, False),  # an entry taken over from Filebeat has no time
         (0, 7, False),
     ],
 )
@@ -154,7 +154,7 @@ def test_times_are_equal_to_the_second_only_where_one_has_no_more(remembered: in
 UNPROVABLE: dict[str, dict[str, Any]] = {
     "nothing was acknowledged": {"position": 0, "proof": ""},
     "nothing was acknowledged, in spite of a proof": {"position": 0},
-    "an older release's entry": {"proof": ""},
+    "an entry taken over from Filebeat": {"proof": ""},
 }
 
 

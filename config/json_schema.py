@@ -1,5 +1,4 @@
-"""The JSON schemas of shipper.yml and sink.yml, for editors: `python -m log_shipper.config.json_schema` writes
-docs/shipper.schema.json, `python -m log_shipper.config.json_schema sink` docs/sink.schema.json.
+"""The JSON schema of a configuration, for editors: `shipper schema` and `spark-sink schema` print it.
 
 The schema accepts whatever the loader accepts, but not the other way round: only the loader checks what needs more than
 one value (checks, units, options given twice). Keys may be written nested or dotted, so each level of a section has its
@@ -8,12 +7,9 @@ children as objects and everything deeper by its dotted name.
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import parse_span
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.text.units import parse_duration, parse_duration_or_never, parse_size
@@ -41,8 +37,12 @@ _SCALARS: dict[str, Schema] = {
 }
 
 
-def schema(model: Any = ShipperConfig, title: str = "shipper.yml") -> Schema:
-    """Return a schema of draft 2020-12."""
+def schema_text(model: Any, title: str) -> str:
+    return json.dumps(schema(model, title), indent=1) + "\n"
+
+
+def schema(model: Any, title: str) -> Schema:
+    """Return a schema of draft 2020-12. `title`: the name of the file that it describes."""
     writer = _Writer()
     root = writer.section(model)
     return {
@@ -167,9 +167,3 @@ def _nested(entries: dict[str, Schema]) -> Schema:
         "patternProperties": {rf"^{re.escape(name)}\.": {} for name in sorted(maps)},
         "additionalProperties": False,
     }
-
-
-if __name__ == "__main__":
-    chosen = schema(SinkConfig, "sink.yml") if sys.argv[1:] == ["sink"] else schema()
-    json.dump(chosen, sys.stdout, indent=1)
-    sys.stdout.write("\n")

@@ -67,8 +67,12 @@ everywhere.
 A size is a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units
 (`100ms`, `1m30s`, `24h`); a pattern is a regular expression in RE2 syntax, as in Filebeat. A list of one text, number,
 parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are replaced by
-variables of the environment, and `-E key=value` overrides an option. A JSON schema for editors is in
-`docs/shipper.schema.json`. The options of the sink are in `docs/sink-configuration.md`.
+variables of the environment, and `-E key=value` overrides an option. The options of the sink are in
+`docs/sink-configuration.md`.
+
+`shipper schema > shipper.schema.json` writes a JSON schema for editors. One with the YAML language server (VS
+Code, Neovim, Emacs ...) completes options, shows what they mean and marks mistakes in a file that begins with
+`# yaml-language-server: $schema=shipper.schema.json`, the path of the schema from there.
 """
 _SINK_INTRODUCTION = """# Configuration of the sink
 
@@ -77,9 +81,10 @@ All options of `sink.yml`, generated from the code (`python -m log_shipper.confi
 is a number of seconds or has units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO
 8601 (`2026-11-21T09:30:00Z`), in UTC unless it has a zone. A list of one item may be written without the list.
 `${{VAR}}`, `${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment, and `-E
-key=value` overrides an option. A JSON schema for editors is in `docs/sink.schema.json`. `spark-sink test config -c
-sink.yml` checks a file, and `spark-sink export config -c sink.yml` prints the configuration in effect, with secrets
-masked.
+key=value` overrides an option. `spark-sink test config -c sink.yml` checks a file, and `spark-sink export config -c
+sink.yml` prints the configuration in effect, with secrets masked. `spark-sink schema > sink.schema.json` writes a JSON
+schema for editors: one with the YAML language server completes options and marks mistakes in a file that begins with
+`# yaml-language-server: $schema=sink.schema.json`.
 
 Every table has the columns
 {columns};

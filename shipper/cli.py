@@ -93,6 +93,18 @@ def _add_migrate(parser: argparse.ArgumentParser) -> None:
     add_migrate_options(parser)
 
 
+def _add_schema(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_schema)
+
+
+def _schema(_: argparse.Namespace) -> int:
+    from log_shipper.config.json_schema import schema_text
+    from log_shipper.config.shipper.model import ShipperConfig
+
+    sys.stdout.write(schema_text(ShipperConfig, "shipper.yml"))
+    return 0
+
+
 def _add_registry(parser: argparse.ArgumentParser) -> None:
     from log_shipper.shipper.positions.commands import add_registry_commands
 
@@ -138,6 +150,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = 
     "test": ("check the configuration, the pipeline or the output", _add_tests),
     "export": ("print what is in effect", _add_exports),
     "migrate": ("print a filebeat.yml with today's names for old ones", _add_migrate),
+    "schema": ("print the JSON schema of shipper.yml, for editors", _add_schema),
     "registry": ("show the registry, or change it while no agent runs", _add_registry),
     "dead-letter": ("show events that the output refused, or send them again", _add_dead_letter),
     "top": ("show what the running agent does, in the terminal", _add_top),

@@ -66,6 +66,8 @@ def whole_parser() -> argparse.ArgumentParser:
     _add(test, "config", commands.check_config, "check the configuration; nothing is connected to")
     export = parsers.add_parser("export", help="print what is in effect").add_subparsers(required=True, metavar="WHAT")
     _add(export, "config", commands.export_config, "print the configuration in effect, secrets masked")
+    schema = parsers.add_parser("schema", help="print the JSON schema of sink.yml, for editors")
+    schema.set_defaults(command=commands.print_schema)
     parsers.add_parser("version", help="print the version").set_defaults(command=_version)
     return parser
 

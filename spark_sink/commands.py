@@ -99,6 +99,13 @@ def export_config(options: argparse.Namespace) -> int:
     return 0
 
 
+def print_schema(_: argparse.Namespace) -> int:
+    from log_shipper.config.json_schema import schema_text
+
+    sys.stdout.write(schema_text(SinkConfig, "sink.yml"))
+    return 0
+
+
 def _exported(options: argparse.Namespace) -> str:
     """Return the configuration in effect as YAML, secrets masked."""
     return export(options.files, options.overrides, model=SinkConfig)

@@ -1,6 +1,5 @@
 """The pages and files that are written from the sink's models, or shipped with them."""
 
-import json
 import re
 from pathlib import Path
 
@@ -61,12 +60,6 @@ def test_an_invalid_duration_is_reported(text: str) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(14 * 86400, "14d"), (5400, "1h30m"), (129600, "36h"), (0, "")])
 def test_a_span_is_reported_as_people_write_it(seconds: int, text: str) -> None:
     assert readable_span(seconds) == (text or "0ms")
-
-
-def test_the_schema_in_the_docs_is_the_one_that_the_code_writes() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-    written = json.loads((DOCS / "sink.schema.json").read_text())
-    assert written == SCHEMA, "write it again: python -m log_shipper.config.json_schema sink > docs/sink.schema.json"
 
 
 @pytest.mark.parametrize(

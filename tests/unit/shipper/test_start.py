@@ -79,7 +79,7 @@ def test_a_running_agent_is_looked_at_without_what_ships(command: list[str], tmp
 def test_a_configuration_is_read_without_the_options_that_it_does_not_have(config: Path) -> None:
     modules = loaded("test", "config", "-c", str(config))
     families = {f"config.shipper.processors.{name}" for name in ("adding", "decoding", "dns", "moving", "parsing")}
-    assert modules & {"config.shipper.flat_inputs", *families} == set()
+    assert modules & {"config.json_schema", "config.shipper.flat_inputs", *families} == set()
     assert "confluent_kafka" not in modules
 
 

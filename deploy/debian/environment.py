@@ -27,7 +27,7 @@ def create(package: Package, stage: Path, scratch: Path) -> Path:
         )
     home = stage / package.home.lstrip("/")
     _lay_out(home)
-    _install(package, home, _copy_of_source(scratch / "source"))
+    _install(package, home, copy_source(scratch / "source"))
     _forget_this_machine(package, home, stage)
     _compile(home, stage)
     return home
@@ -42,15 +42,14 @@ def _lay_out(home: Path) -> None:
     (home / "pyvenv.cfg").write_text(f"home = {PYTHON.parent}\ninclude-system-site-packages = false\n")
 
 
-def _copy_of_source(directory: Path) -> Path:
+def copy_source(directory: Path) -> Path:
     """Return a copy of what the wheel is built from: setuptools writes into the tree that it builds, and takes what it
     left there before."""
     directory.mkdir()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    for name in ("pyproject.toml", project["project"]["readme"]):
+    for name in ("pyproject.toml", "setup.py", project["project"]["readme"]):
         shutil.copy(ROOT / name, directory)
-    included = project["tool"]["setuptools"]["packages"]["find"]["include"]
-    for name in sorted({pattern.partition(".")[0] for pattern in included}):
+    for name in project["tool"]["setuptools"]["package-dir"].values():
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
     return directory
 

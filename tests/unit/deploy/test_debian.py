@@ -12,6 +12,7 @@ import pytest
 from deploy.debian.archive import control, maintainer_script
 from deploy.debian.completion import completion
 from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package
+from deploy.debian.environment import copy_source
 from deploy.debian.manual import command_page, commands, escaped, options_page, visible_options
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.sink.model import SinkConfig
@@ -82,6 +83,13 @@ def test_the_control_file_has_what_dpkg_needs(package: Package) -> None:
     assert fields["Package"] == package.name
     assert {"Version", "Architecture", "Maintainer", "Installed-Size", "Description"} <= fields.keys()
     assert ("java17-runtime-headless" in fields["Depends"]) is (package is SINK)
+
+
+def test_a_package_is_built_from_a_copy_of_all_that_the_wheel_has(tmp_path: Path) -> None:
+    copied = {path.relative_to(tmp_path / "source") for path in copy_source(tmp_path / "source").rglob("*")}
+    assert {Path("pyproject.toml"), Path("setup.py"), Path("README.md")} <= copied
+    for name in ("log_shipper", "config", "registry", "runtime", "shipper", "spark_sink"):
+        assert {path.relative_to(ROOT) for path in (ROOT / name).rglob("*.py")} <= copied
 
 
 @BOTH

@@ -3,6 +3,7 @@
 import curses
 import locale
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -51,6 +52,7 @@ def run(view: View, latest: Callable[[], Latest], environ: Mapping[str, str] = o
     """Draw until the user ends it. Raises StartError for a terminal that curses does not know."""
     locale.setlocale(locale.LC_ALL, "")  # or curses writes no more than ASCII
     os.environ.setdefault("ESCDELAY", "25")  # milliseconds; a second would pass after Escape
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(1))  # curses restores the terminal at SIGINT and SIGTERM alone
     try:
         curses.setupterm()
         with _window() as window:

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -91,5 +90,11 @@ class Terminal:
             self._read(0.1)
         return self.process.returncode
 
-    def interrupt(self) -> None:
-        os.killpg(self.process.pid, signal.SIGINT)
+    def signal(self, number: int) -> None:
+        os.killpg(self.process.pid, number)
+
+    @property
+    def echoes(self) -> bool:
+        """True if what is typed is seen, and read line by line, as a shell expects it."""
+        modes = termios.tcgetattr(self._master)[3]
+        return bool(modes & termios.ECHO and modes & termios.ICANON)

@@ -1,6 +1,7 @@
 """`shipper top` and `shipper tap`, in a real terminal and beside a real agent."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,9 +55,22 @@ def test_a_terminal_that_is_resized_is_filled(tmp_path: Path) -> None:
         assert "q quit" in terminal.screen.splitlines()[39]
         terminal.resize(60, 20)
         terminal.await_screen("q quit", without="Message size too large")
-        terminal.interrupt()
+        terminal.signal(signal.SIGINT)
         assert terminal.await_end() == 0
         assert "Traceback" not in terminal.screen
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_a_terminal_that_a_shell_can_use(number: signal.Signals, tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "shipper.sock", status_of(document())),
+        Terminal(["top", *of_data(tmp_path)], 80, 24) as terminal,
+    ):
+        terminal.await_screen("DEGRADED", "q quit")
+        assert not terminal.echoes
+        terminal.signal(number)
+        assert terminal.await_end() == 1
+        assert terminal.echoes
 
 
 @pytest.mark.parametrize(("name", "chart"), [("xterm", "▁"), ("screen", "▁"), ("linux", "▄"), ("vt100", "#")])

@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 
-from log_shipper.shipper.signals import handle_early
+from log_shipper.shipper.agent.signals import handle_early
 
 YOUNG_OBJECTS = 200_000  # how many are created before the collector looks at them
 
@@ -20,10 +20,10 @@ def main() -> int:
         handle_early(once="--once" in sys.argv)
     # Modules and options are created once and live to the end: there is nothing in them to collect.
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
-    from log_shipper.shipper import cli  # as late as that: see above
+    from log_shipper.shipper.cli import commands  # as late as that: see above
 
     try:
-        return cli.main()
+        return commands.main()
     finally:
         gc.freeze()  # or the collector would go through all of them once more, for nothing: the process ends
 

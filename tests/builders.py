@@ -6,8 +6,8 @@ from typing import Literal
 
 from log_shipper.config.shipper.model import InputConfig, MultilineConfig, ParserConfig
 from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
+from log_shipper.shipper.formats.record import Agent, file_member, members
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.record import Agent, file_member, members
 from log_shipper.shipper.source.base import SourceStatus
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")

@@ -12,7 +12,7 @@ from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.config.sink.tables import TableConfig
-from log_shipper.shipper import logs
+from log_shipper.shipper.agent import logs
 from log_shipper.spark_sink import logs as sink_logs
 from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.platform.jvm import Garbage

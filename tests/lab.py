@@ -28,9 +28,10 @@ from log_shipper.config.shipper.model import (
     StateChangeConfig,
 )
 from log_shipper.config.shipper.queues import DiskQueueConfig
-from log_shipper.shipper.app import App, Environment, Threads, build
+from log_shipper.shipper.agent.app import App, build
+from log_shipper.shipper.agent.environment import Environment, Threads
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.source.base import ReadsToEnd
 from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.source.feeds.feeds import Feeds

@@ -11,7 +11,7 @@ from log_shipper.config.shipper.processors import PROCESSORS, AnyProcessor
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Doc
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from log_shipper.registry.registrar import Registrar
-from log_shipper.shipper.app import Threads
+from log_shipper.shipper.agent.environment import Threads
 from log_shipper.shipper.source.discovery.watch import Inotify
 from tests.lab import Lab
 

@@ -282,18 +282,19 @@ class ShipperConfig:
             (f"inputs{below}", message) for below, message in own_output.reads_own_output(self.inputs, self.written())
         )
 
-        output = self.output.chosen
-        if self.dead_letter.kafka is not None and not isinstance(output, KafkaOutputConfig):
-            yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
-        if isinstance(output, KafkaOutputConfig) and output.delivery == "exactly_once":
-            on_disk = self.queue.disk is not None and self.queue.disk.enabled
-            yield from conflicts(self.inputs, self._processor_lists(), output.hosts, on_disk=on_disk)
-        if isinstance(output, KafkaOutputConfig):
-            topics = output.fixed_topics
+        kafka = self.output.to_kafka
+        if kafka is None:
             if self.dead_letter.kafka is not None:
-                topics |= {self.dead_letter.kafka.topic}
-            own = own_output.reads_own_topic(self.inputs, output.hosts, sorted(topics))
-            yield from ((f"inputs{below}", message) for below, message in own)
+                yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
+            return
+        if kafka.delivery == "exactly_once":
+            on_disk = self.queue.disk is not None and self.queue.disk.enabled
+            yield from conflicts(self.inputs, self._processor_lists(), kafka.hosts, on_disk=on_disk)
+        topics = kafka.fixed_topics
+        if self.dead_letter.kafka is not None:
+            topics |= {self.dead_letter.kafka.topic}
+        own = own_output.reads_own_topic(self.inputs, kafka.hosts, sorted(topics))
+        yield from ((f"inputs{below}", message) for below, message in own)
 
     def remarks(self) -> Iterator[Finding]:
         yield from remarks_on_steps(list(self._tested()), self._steps, self._processor_lists(), os.environ)
@@ -341,7 +342,6 @@ class ShipperConfig:
         files |= {os.path.join(queue, name): "the queue on disk" for name in ("id", "lock", "*.seg")}
         if self.keystore.path is not None:
             files[self.keystore.path] = "keystore.path"
-        output = self.output.chosen
-        if isinstance(output, FileOutputConfig):
-            files |= dict.fromkeys(output.files(), "output.file")
+        if self.output.file is not None and self.output.kind == "file":
+            files |= dict.fromkeys(self.output.file.files(), "output.file")
         return files

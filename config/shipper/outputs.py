@@ -75,6 +75,9 @@ class FileOutputConfig:
         return [path, *(f"{path}.{number}" for number in range(1, self.number_of_files + 1) if rotates)]
 
 
+AnyOutput = KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputConfig:
     not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
@@ -86,9 +89,19 @@ class OutputConfig:
     file: FileOutputConfig | None = field(default=None, metadata={"doc": "A file, one JSON record per line, fsynced."})
 
     @property
-    def chosen(self) -> KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig:
+    def chosen(self) -> AnyOutput:
         """Return the enabled output; a section with `enabled: false` stays in its attribute."""
         return next(output for _, output in self._enabled())
+
+    @property
+    def kind(self) -> str:
+        """Return the name of the enabled output's section."""
+        return next(name for name, _ in self._enabled())
+
+    @property
+    def to_kafka(self) -> KafkaOutputConfig | None:
+        """Return the enabled output if it is Kafka."""
+        return self.kafka if self.kind == "kafka" else None
 
     def check(self) -> Iterator[Finding]:
         enabled = [name for name, _ in self._enabled()]
@@ -97,7 +110,7 @@ class OutputConfig:
         for name in enabled[1:]:
             yield name, f"output.{enabled[0]} is enabled too; enable exactly one output"
 
-    def _enabled(self) -> Iterator[tuple[str, KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig]]:
+    def _enabled(self) -> Iterator[tuple[str, AnyOutput]]:
         for name, output in (("kafka", self.kafka), ("console", self.console), ("file", self.file)):
             if output is not None and output.enabled:
                 yield name, output

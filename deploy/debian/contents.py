@@ -49,7 +49,7 @@ class Package:
 
 
 def _shipper_parser() -> argparse.ArgumentParser:
-    from log_shipper.shipper.cli import whole_parser
+    from log_shipper.shipper.cli.commands import whole_parser
 
     return whole_parser()
 

@@ -8,14 +8,14 @@ from typing import Protocol
 
 from log_shipper.config.shipper.exactly_once import conflicts
 from log_shipper.config.shipper.inputs import InputConfig
-from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.shipper.own_output import reads_own_output
 from log_shipper.config.shipper.rooted_fields import refused
+from log_shipper.shipper.autodiscover.base import DiscoveredInput, Files, Reloading
 from log_shipper.shipper.autodiscover.configuring import Configurer
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
 from log_shipper.shipper.autodiscover.reporter import Reporter
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.inputs import DiscoveredInput
 from log_shipper.shipper.metrics import ContainerCounts
 
 logger = logging.getLogger(__name__)
@@ -50,24 +50,6 @@ class ProviderContext:
 
 
 MakeProvider = Callable[[object, ProviderContext], RunningProvider]
-
-
-class Files(Protocol):
-    """What the crawlers know of discovered inputs."""
-
-    def unread(self, input_ids: Collection[str]) -> set[str]: ...
-
-    def shared(self) -> set[str]: ...
-
-
-class Reloading(Protocol):
-    """What the reloader does for discovered inputs."""
-
-    @property
-    def config(self) -> ShipperConfig:
-        """Return the configuration in effect."""
-
-    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +110,9 @@ class Autodiscover:
     def problems(self) -> list[str]:
         return sorted(words for listed in self.discoveries.problems.copy().values() for words in tuple(listed))
 
-    def connect(self, reloader: Reloading, files: Files, refused: Mapping[str, str]) -> None:
+    def connect(self, reloader: Reloading, files: Files | None, refused: Mapping[str, str]) -> None:
         """Note what reads the inputs from now on, and which of those that `start` returned it refused."""
+        assert files is not None, "standard input is the only input"
         self._reader = reader = Reader(reloader, files)
         self.discoveries.begun(refused, reader.shared())
 
@@ -151,7 +134,7 @@ class Autodiscover:
         findings = list(reads_own_output((item,), config.written()))
         if item.fields_under_root:
             findings += refused(item.fields)
-        output = config.output.chosen
-        if isinstance(output, KafkaOutputConfig) and output.delivery == "exactly_once":
+        kafka = config.output.to_kafka
+        if kafka is not None and kafka.delivery == "exactly_once":
             findings += conflicts((item,), {"processors": item.processors})
         return "; ".join(f"{where}: {words}" for where, words in findings)

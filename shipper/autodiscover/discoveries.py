@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from log_shipper.config.shipper.inputs import InputConfig
+from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.autodiscover.configuring import Configured
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.inputs import DiscoveredInput
 from log_shipper.shipper.metrics import ContainerCounts
 
 logger = logging.getLogger(__name__)

@@ -47,7 +47,7 @@ def _docker(provider: DockerProvider, context: ProviderContext) -> RunningProvid
     from log_shipper.shipper.docker.client import DockerClient
     from log_shipper.shipper.docker.place import place_of
     from log_shipper.shipper.docker.watcher import Watcher
-    from log_shipper.shipper.json_fields import labelled
+    from log_shipper.shipper.formats.json_fields import labelled
 
     client = DockerClient(place_of(provider.host, provider.ssl), context.clock)
     return DockerContainers(

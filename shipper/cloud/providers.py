@@ -11,7 +11,7 @@ from typing import Any
 
 from log_shipper.shipper.cloud.service import LINK_LOCAL, NoMetadata, Service, is_name
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_documents import object_of
+from log_shipper.shipper.formats.json_documents import object_of
 
 TOKEN_SECONDS = 1.0  # for the token of AWS, of which the answer may be lost on its way to a container
 MOST_TAGS = 50  # that an instance of AWS may have

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from log_shipper.shipper.json_documents import object_of, objects_of, text_of, texts_of
+from log_shipper.shipper.formats.json_documents import object_of, objects_of, text_of, texts_of
 
 SHORT_ID = 12  # characters of an id that Docker shows, and finds a container by
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelOptions
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import labelled
+from log_shipper.shipper.formats.json_fields import labelled
 from log_shipper.shipper.kubernetes.objects import Container, Named, Node, Pod
 
 OWNERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")

@@ -16,7 +16,7 @@ import yaml
 from log_shipper.config.text.secrets import without_passwords
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.json_documents import object_of, objects_of
+from log_shipper.shipper.formats.json_documents import object_of, objects_of
 from log_shipper.shipper.kubernetes.access import Access, Pem
 
 _REFUSED_OF_USER = {

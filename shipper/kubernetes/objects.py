@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_documents import object_of, objects_of, text_of, texts_of
+from log_shipper.shipper.formats.json_documents import object_of, objects_of, text_of, texts_of
 
 # The kubelet names the files of a static pod by the value of this annotation, and not by the uid that the API server
 # has. That of config.hash is the same, which anyone may write to a pod; this one cannot be changed, and the kubelet

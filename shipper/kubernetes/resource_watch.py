@@ -19,7 +19,7 @@ from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_documents import object_of, objects_of
+from log_shipper.shipper.formats.json_documents import object_of, objects_of
 from log_shipper.shipper.kubernetes.api_error import ApiError
 from log_shipper.shipper.kubernetes.client import Client, refusal_of
 from log_shipper.shipper.kubernetes.objects import Named

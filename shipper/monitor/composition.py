@@ -4,6 +4,7 @@ It begins before the agent is composed, which may wait for a broker: a superviso
 """
 
 import logging
+import re
 import socket
 import uuid
 from collections.abc import Callable
@@ -15,12 +16,12 @@ from log_shipper import VERSION
 from log_shipper.config.shipper.feeds.base import AnyInput
 from log_shipper.config.shipper.http import HttpConfig
 from log_shipper.config.shipper.inputs import InputConfig
+from log_shipper.runtime.logs.recent import RecentMessages
 from log_shipper.runtime.monitor.server import Handler
-from log_shipper.shipper.agent_socket import socket_path
-from log_shipper.shipper.app import App
+from log_shipper.shipper.agent.app import App
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.monitor.errors_log import errors_log
+from log_shipper.shipper.monitor.agent_socket import socket_path
 from log_shipper.shipper.monitor.free_space import FreeSpace
 from log_shipper.shipper.monitor.health import StartProgress
 from log_shipper.shipper.monitor.observing import take_snapshot
@@ -30,9 +31,9 @@ from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.serving import Serving
 from log_shipper.shipper.monitor.snapshot import Snapshot
 from log_shipper.shipper.monitor.status import AgentIdentity
-from log_shipper.shipper.output.base import Remote
-from log_shipper.shipper.tap import Records, Tap
-from log_shipper.shipper.tap_route import Tappable, no_tap, sources_route, tap_route
+from log_shipper.shipper.output.base import Records, Remote
+from log_shipper.shipper.tap.route import Tappable, no_tap, sources_route, tap_route
+from log_shipper.shipper.tap.tap import Tap
 
 logger = logging.getLogger(__name__)
 
@@ -132,3 +133,12 @@ def _tappable(app: App) -> Tappable:
 
 def _paths(config: AnyInput) -> tuple[str, ...]:
     return config.paths if isinstance(config, InputConfig) else ()
+
+
+NUMBER = re.compile(r"\d+")
+LONGEST = 1000  # characters
+
+
+def errors_log() -> RecentMessages:
+    """Return the handler for the root logger. Lines that differ in their numbers only are repeats."""
+    return RecentMessages(lambda message: message[:LONGEST], lambda text: NUMBER.sub("#", text))

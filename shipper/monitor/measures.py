@@ -9,12 +9,12 @@ docs/shipper-metrics.md lists them; this prints its table:
 from collections import Counter
 from collections.abc import Callable
 
+from log_shipper.shipper.formats.record import readable_path
 from log_shipper.shipper.metrics import ContainerCounts, Metrics
 from log_shipper.shipper.monitor.feed_measures import FEED_MEASURES
 from log_shipper.shipper.monitor.measure import PREFIX, Labels, Measure, Samples, Times, one
 from log_shipper.shipper.monitor.queue_measures import QUEUE_MEASURES
 from log_shipper.shipper.monitor.snapshot import KubernetesFigures, Snapshot
-from log_shipper.shipper.record import readable_path
 
 
 def _counter(name: str, text: str, value: Callable[[Metrics], int]) -> Measure:

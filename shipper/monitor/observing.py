@@ -11,7 +11,7 @@ from dataclasses import replace
 from heapq import nlargest
 from itertools import chain
 
-from log_shipper.shipper.app import App
+from log_shipper.shipper.agent.app import App
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.monitor.snapshot import (
     DiskSpace,

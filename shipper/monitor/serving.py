@@ -8,8 +8,8 @@ from pathlib import Path
 
 from log_shipper.config.shipper.http import HttpConfig
 from log_shipper.runtime.monitor.server import Handler, HttpServer
-from log_shipper.shipper.agent_socket import ADVICE_FOR_LENGTH
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.monitor.agent_socket import ADVICE_FOR_LENGTH
 
 logger = logging.getLogger(__name__)
 

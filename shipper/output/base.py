@@ -1,6 +1,7 @@
 """The contract of outputs. Real ones and fakes pass the same tests (tests/contract/test_output.py)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from log_shipper.shipper.event import Batch, Rejection, Source
@@ -112,3 +113,18 @@ class OnePlace:
     @property
     def awaits_reports(self) -> bool:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An event as it is sent. `topic` and `key` are empty where the output has none."""
+
+    path: str
+    topic: str
+    key: str
+    headers: Sequence[tuple[str, str]]
+    value: str
+
+
+# Returns the events of a batch as they are sent, without those that the output refuses.
+Records = Callable[[Batch], Sequence[Sample]]

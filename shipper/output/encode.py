@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 import orjson
 
 from log_shipper.shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, Rejection, add_flag
-from log_shipper.shipper.record import timestamp
-from log_shipper.shipper.text import cut_text, dumps, text_of, without_surrogates
+from log_shipper.shipper.formats.record import timestamp
+from log_shipper.shipper.formats.text import cut_text, dumps, text_of, without_surrogates
 
 # DEL is the only control character that JSON does not escape, and is very rare in logs.
 SEPARATOR = "\x7f"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from log_shipper.shipper.event import TRUNCATED, Batch, add_flag
-from log_shipper.shipper.text import cut_text
+from log_shipper.shipper.formats.text import cut_text
 
 # The text of each event, and the reasons of those that have none by index.
 Texts = Callable[[Batch], tuple[list[str], dict[int, str]]]

@@ -15,10 +15,10 @@ from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from log_shipper.shipper import letter
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.formats import letter
 from log_shipper.shipper.output.kafka_errors import POISON
 from log_shipper.shipper.output.kafka_records import Producer
 

@@ -10,8 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from log_shipper.shipper.event import DELETED, SPLIT, Batch, Constants, Doc
-from log_shipper.shipper.record import timestamp
-from log_shipper.shipper.text import dumps, without_surrogates
+from log_shipper.shipper.formats.record import timestamp
+from log_shipper.shipper.formats.text import dumps, without_surrogates
 
 Headers = list[tuple[str, str]]
 

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from log_shipper.shipper import letter
 from log_shipper.shipper.append_file import AppendFile
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.formats import letter
 
 FILE = "dead_letter.ndjson"  # below path.data
 ROTATED = "dead_letter-*.ndjson"

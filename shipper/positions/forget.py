@@ -11,8 +11,8 @@ from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.formats.record import readable_path
 from log_shipper.shipper.positions.view import entries_of
-from log_shipper.shipper.record import readable_path
 
 Confirm = Callable[[str], bool]
 

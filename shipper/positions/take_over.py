@@ -18,11 +18,11 @@ from log_shipper.registry.store import Store
 from log_shipper.runtime.locking import FileInUse, lock_exclusively
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.formats.record import readable_path
 from log_shipper.shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
 from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
 from log_shipper.shipper.positions.locate import Locator
-from log_shipper.shipper.record import readable_path
 from log_shipper.shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 from log_shipper.shipper.source.identity.content import content_of, part_of
 from log_shipper.shipper.source.identity.fingerprint import name_of_file

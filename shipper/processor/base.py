@@ -7,12 +7,12 @@ from typing import Protocol, runtime_checkable
 
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.formats.record import Agent
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import ProcessorError as ProcessorError  # processors import it from here
 from log_shipper.shipper.processor.services import Services
-from log_shipper.shipper.record import Agent
 
 
 class Processor(Protocol):

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, Source, add_flag
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.formats.record import timestamp
+from log_shipper.shipper.formats.times import rfc3339
 from log_shipper.shipper.processor.fields import MISSING, ROOTS_OF_EVENTS, FieldError, Path, find, remove, store
 from log_shipper.shipper.processor.log_member import delete_log, get_log, is_kept, put_log
-from log_shipper.shipper.record import timestamp
-from log_shipper.shipper.times import rfc3339
 
 _SPECIAL = frozenset({"message", "@timestamp", "log"})
 _NOTHING: Doc = {}

@@ -5,9 +5,9 @@ from typing import Any
 
 from log_shipper.config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.formats.text import dumps, without_surrogates
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import Path, path_of, roots
-from log_shipper.shipper.text import dumps, without_surrogates
 
 TIMESTAMP = ("@timestamp",)
 

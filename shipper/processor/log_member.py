@@ -7,7 +7,7 @@ No processor can change `log.offset`, `log.length` and `log.file.id`: the sink r
 from typing import Any
 
 from log_shipper.shipper.event import Doc, Messages
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, find, remove, store
 
 _COLUMNS = frozenset({"offset", "length", "flags"})

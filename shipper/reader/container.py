@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from log_shipper.config.shipper.parsers import ContainerConfig
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import TRUNCATED, Doc, Messages, add_flag
+from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.container_line import ContainerLine, ContainerLineError, parsers
-from log_shipper.shipper.text import cut_text
 
 # Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. Such a line is never cut before
 # it was parsed, or nothing could be read of it.

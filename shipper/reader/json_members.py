@@ -8,7 +8,7 @@ into `json.log`, and so is a member that a record has with another type (`json.h
 
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import (
+from log_shipper.shipper.formats.json_fields import (
     TYPED,
     ConflictError,
     add_error,
@@ -20,8 +20,8 @@ from log_shipper.shipper.json_fields import (
     take,
     without_null,
 )
+from log_shipper.shipper.formats.record import BUILT_IN
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.record import BUILT_IN
 
 OURS_IN_LOG = ("offset", "length", "flags")
 

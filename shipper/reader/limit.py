@@ -1,8 +1,8 @@
 """Cuts messages that are longer than the limit, and flags them."""
 
 from log_shipper.shipper.event import TRUNCATED, Messages, add_flag
+from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.text import cut_text
 
 
 class LimitReader:

@@ -7,11 +7,11 @@ import logging
 
 from log_shipper.config.shipper.parsers import SyslogConfig
 from log_shipper.config.text.timezones import zone_of
-from log_shipper.shipper import syslog_format
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.formats import syslog as syslog_format
+from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage
 from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage
 
 logger = logging.getLogger(__name__)
 

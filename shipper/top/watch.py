@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from log_shipper.runtime.monitor.client import Place, get
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.running_agent import errors_in_words, not_ours
+from log_shipper.shipper.monitor.running_agent import errors_in_words, not_ours
 from log_shipper.shipper.top.document import Document, parse
 
 PATH = "/status"

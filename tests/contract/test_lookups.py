@@ -9,9 +9,10 @@ from demo.broker import Broker
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.config.shipper.kafka import KafkaOutputConfig
 from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.shipper.cli.checks import print_step
 from log_shipper.shipper.output.kafka_settings import clients, latest
 from log_shipper.shipper.output.positions_topic import PositionsTopic
-from log_shipper.shipper.output_check import check_output
+from log_shipper.shipper.outputs.kafka_check import check_kafka
 from log_shipper.shipper.source.feeds.kafka import client as input_client
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client as sink_client
@@ -61,7 +62,7 @@ def test_a_topic_that_the_broker_would_create_is_no_error_of_test_output(
 ) -> None:
     topic = f"missing-{uuid.uuid4().hex}"
     for _ in range(2):
-        assert check_output(KafkaOutputConfig(hosts=(creating_broker.bootstrap,), topic=topic)) == 0
+        assert check_kafka(KafkaOutputConfig(hosts=(creating_broker.bootstrap,), topic=topic), print_step)
         assert "does not exist; the broker creates it with the first event... OK" in capsys.readouterr().out
         assert topic not in creating_broker.admin().list_topics(timeout=60).topics
 
@@ -70,5 +71,6 @@ def test_a_topic_that_the_broker_would_create_is_no_error_of_test_output(
 def test_a_topic_that_the_broker_would_not_create_is_an_error_of_test_output(
     kafka_broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check_output(KafkaOutputConfig(hosts=(kafka_broker.bootstrap,), topic=f"missing-{uuid.uuid4().hex}")) == 1
+    config = KafkaOutputConfig(hosts=(kafka_broker.bootstrap,), topic=f"missing-{uuid.uuid4().hex}")
+    assert not check_kafka(config, print_step)
     assert "Unknown topic or partition" in capsys.readouterr().out

@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # public, but imported there without `as`
 
 from demo.broker import Broker
-from log_shipper.shipper.letter_box import LetterBox
+from log_shipper.shipper.letters.letter_box import LetterBox
 from tests.e2e.rights import forbidden
 from tests.e2e.running import PATIENCE, REPOSITORY, Topic, await_true, frozen, unless_kafka_lost_an_end
 from tests.e2e.test_shipper_topics import TopicsAgent

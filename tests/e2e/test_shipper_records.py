@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 
 from demo.broker import Broker
-from log_shipper.shipper.processor.field_hashes import fnv1a
+from log_shipper.shipper.outputs.partitioning import fnv1a
 from tests.e2e.running import PATIENCE, Agent, await_true, lines_of
 from tests.e2e.sinking import SinkLab
 

@@ -1,5 +1,6 @@
 """A Lab with containers: they come and go as the test says."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import orjson
 
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
-from log_shipper.shipper.app import Environment, build
+from log_shipper.shipper.agent.app import build
+from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.autodiscover.composition import Autodiscover, ProviderContext
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
+from log_shipper.shipper.autodiscover.start import start
 from log_shipper.shipper.source.feeds.feeds import Feeds
 from log_shipper.shipper.source.layers import Crawlers
 from log_shipper.shipper.wake import Wake
@@ -69,7 +72,7 @@ class DiscoveringLab(Lab):
             self.clock,
             once=once,
             connect=self._connect,
-            make_provider=self._make,
+            discover=partial(start, make=self._make),
             threads=self.threads,
             stopping=lambda: not self.is_listed,
         )

@@ -15,7 +15,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.entries import FeedEntries
+from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 from tests.builders import AGENT
 from tests.crashing_files import CrashingFiles

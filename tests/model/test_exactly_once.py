@@ -20,7 +20,7 @@ from log_shipper.shipper.output.positions_topic import Owner
 from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
 from log_shipper.shipper.output.transactional import TransactionalOutput
 from log_shipper.shipper.output.transactional_id import TransactionalId
-from log_shipper.shipper.output_context import OutputContext
+from log_shipper.shipper.outputs.context import OutputContext
 from tests.builders import multiline
 from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
 from tests.lab import CLOSE_INACTIVE, Lab

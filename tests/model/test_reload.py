@@ -37,11 +37,13 @@ class ReloadLog:
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         self._caplog = caplog
-        caplog.set_level(logging.INFO, "log_shipper.shipper.reload")
+        caplog.set_level(logging.INFO, "log_shipper.shipper.agent.reload")
 
     @property
     def messages(self) -> list[str]:
-        return [record.getMessage() for record in self._caplog.records if record.name == "log_shipper.shipper.reload"]
+        return [
+            record.getMessage() for record in self._caplog.records if record.name == "log_shipper.shipper.agent.reload"
+        ]
 
 
 @pytest.fixture

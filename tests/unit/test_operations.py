@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper import cli
+from log_shipper.shipper.cli import commands as cli
 from log_shipper.spark_sink.__main__ import whole_parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()

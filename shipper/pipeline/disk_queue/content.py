@@ -19,8 +19,8 @@ import orjson
 import zstandard
 
 from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, Source
+from log_shipper.shipper.formats.text import dumps, text_of
 from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, ZSTD
-from log_shipper.shipper.text import dumps, text_of
 
 LEVEL = 1
 _SIZE = struct.Struct("<Q")

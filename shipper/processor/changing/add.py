@@ -16,11 +16,11 @@ from log_shipper.config.shipper.processors.adding import (
     NowConfig,
 )
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.processor.events import Event, Events, all_of
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
 from log_shipper.shipper.processor.formatting import Formatter, NoText
-from log_shipper.shipper.record import timestamp
 
 _TIMEZONE = ("event", "timezone")
 _RAW_INDEX = ("@metadata", "raw_index")

@@ -19,7 +19,7 @@ from log_shipper.config.shipper.processors.values import (
 )
 from log_shipper.config.text.patterns import finder, group_names
 from log_shipper.shipper.event import TRUNCATED
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.processor.conversions import CONVERSIONS
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of

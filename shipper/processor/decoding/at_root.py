@@ -3,7 +3,7 @@
 from typing import Any
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import settle
+from log_shipper.shipper.formats.json_fields import settle
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import Any
 
-from log_shipper.shipper.times import AHEAD, MONTHS, of_datetime
+from log_shipper.shipper.formats.times import AHEAD, MONTHS, of_datetime
 
 Convert = Callable[[str], Any]
 

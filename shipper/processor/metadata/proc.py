@@ -9,7 +9,7 @@ from pathlib import Path
 
 from log_shipper.config.text.patterns import matcher
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.record import timestamp
+from log_shipper.shipper.formats.record import timestamp
 
 # A container's id as Docker, Kubernetes and Podman write it at the end of a control group's name.
 CONTAINER_ID = r"[-/]([0-9a-f]{64})(?:\.scope)?$"

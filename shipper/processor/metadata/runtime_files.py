@@ -18,7 +18,7 @@ import orjson
 
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.json_documents import object_of
+from log_shipper.shipper.formats.json_documents import object_of
 
 CHECK_INTERVAL = 5.0  # seconds
 FULL_ID = re.compile(r"[0-9a-f]{64}")

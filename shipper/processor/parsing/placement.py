@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import Saved
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.base import BatchSource, SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.entries import FeedEntries
 
 
 def maker(context: SourceContext, wake: Callable[[], None]) -> Callable[[FeedInput], BatchSource]:
@@ -43,3 +43,19 @@ def make(
             return make_kafka(feed_input, context, wake)
         case _:
             raise AssertionError(f"no feed reads {feed_input.config.type}")
+
+
+class FeedEntries:
+    """Used by the reading thread only."""
+
+    def __init__(self, registrar: Registrar) -> None:
+        self._registrar = registrar
+        self._states = {state.id: state for state in registrar.states.values() if state.kind}
+
+    def of(self, input_id: str) -> list[FileState]:
+        return [state for state in self._states.values() if state.input == input_id]
+
+    def note(self, state: FileState) -> None:
+        """Let the entry be saved, and be found by the next feed of the input."""
+        self._states[state.id] = state
+        self._registrar.note(state)

@@ -8,8 +8,8 @@ from log_shipper.config.shipper.feeds.base import AnyInput
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, InputCounts, Process
+from log_shipper.shipper.formats.record import Agent, members_of_input
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.record import Agent, members_of_input
 from log_shipper.shipper.source.reading.file_reader import MakeStage
 
 Config = TypeVar("Config", bound=AnyInput)

@@ -11,9 +11,9 @@ from log_shipper.config.shipper.parsers import ContainerConfig, longest_timeout
 from log_shipper.config.text.encodings import encoded_terminator
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Constants, Doc, Source
+from log_shipper.shipper.formats.record import file_member, members_of_file, owner_members
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import RawFile, Reader
-from log_shipper.shipper.record import file_member, members_of_file, owner_members
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.content import Content
 from log_shipper.shipper.source.identity.opened_file import OpenedFile

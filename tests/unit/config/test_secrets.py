@@ -20,7 +20,7 @@ from log_shipper.config.text.secrets import Secret, hidden, is_secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import RawConfig, load, read
 from log_shipper.config.yaml.schema import Option, options
-from log_shipper.shipper import cli
+from log_shipper.shipper.cli import commands as cli
 from log_shipper.spark_sink import __main__ as sink_cli
 from tests.unit.config.conftest import Lab
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from log_shipper.shipper.memory import OPTIONS
+from log_shipper.shipper.agent.memory import OPTIONS
 
 BLOCKS = """
 import resource, sys
-from log_shipper.shipper.memory import keep_freed_blocks
+from log_shipper.shipper.agent.memory import keep_freed_blocks
 if sys.argv[1] == "kept":
     keep_freed_blocks()
 for _ in range(200):

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from log_shipper.shipper.memory import COLLECT_AFTER, long_lived
+from log_shipper.shipper.agent.memory import COLLECT_AFTER, long_lived
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from log_shipper.config.yaml.files import MAX_BYTES, read_bytes, read_plain
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.runtime.kafka import tls
 from log_shipper.runtime.kafka.clients import refusal
+from log_shipper.shipper.agent.data_directory import DataDirectory
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud.start import services
-from log_shipper.shipper.data_directory import DataDirectory
 from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.kubernetes.access import Access, Pem

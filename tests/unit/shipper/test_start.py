@@ -54,13 +54,13 @@ def all_loaded(*arguments: str) -> set[str]:
 
 def test_the_version_is_printed_before_anything_is_loaded_that_reads_a_configuration() -> None:
     modules = loaded("version")
-    assert [name for name in modules if name.startswith(("config.shipper", "yaml", "shipper.app"))] == []
-    assert len(modules) <= 16
+    assert [name for name in modules if name.startswith(("config.shipper", "yaml", "shipper.agent.app"))] == []
+    assert len(modules) <= 17
 
 
 def test_the_registry_is_listed_without_what_ships(config: Path) -> None:
     modules = loaded("registry", "list", "-c", str(config), "--path.data", str(config.parent))
-    assert modules & {"shipper.app", "shipper.source.crawler", "confluent_kafka", "watchdog"} == set()
+    assert modules & {"shipper.agent.app", "shipper.source.crawler", "confluent_kafka", "watchdog"} == set()
     assert len(modules) <= 145
 
 
@@ -72,8 +72,10 @@ def test_a_running_agent_is_looked_at_without_what_ships(command: list[str], tmp
 
     with serving(tmp_path / "shipper.sock", answer):
         modules = loaded(*command, "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path))
-    assert modules & {"shipper.app", "shipper.tap", "shipper.top.screen", "confluent_kafka", "orjson"} == set()
-    assert len(modules) <= 116
+    assert (
+        modules & {"shipper.agent.app", "shipper.tap.tap", "shipper.top.screen", "confluent_kafka", "orjson"} == set()
+    )
+    assert len(modules) <= 119
 
 
 def test_a_configuration_is_read_without_the_options_that_it_does_not_have(config: Path) -> None:
@@ -87,7 +89,7 @@ def test_a_run_loads_neither_another_output_nor_processors(config: Path) -> None
     modules = loaded("run", "--once", "-c", str(config))
     outputs = {"confluent_kafka", "shipper.output.kafka", "shipper.output.console"}
     assert modules & {*outputs, "shipper.processor.factory", "shipper.kubernetes"} == set()
-    assert len(modules) <= 295
+    assert len(modules) <= 303
 
 
 def test_what_asks_an_api_server_is_loaded_where_there_is_one(config: Path) -> None:
@@ -105,7 +107,7 @@ def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -
     modules = loaded("run", "--once", "-c", str(config))
     assert modules & {"shipper.output.transactional", "shipper.processor.factory", "cryptography"} == set()
     assert modules & {"shipper.output.console", "shipper.output.file"} == set()
-    assert len(modules) <= 338
+    assert len(modules) <= 346
 
 
 def test_a_run_to_kafka_loads_neither_openssl_nor_re2_unless_they_are_used(config: Path) -> None:

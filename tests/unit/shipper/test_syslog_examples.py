@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from log_shipper.shipper.syslog_format import SyslogError, SyslogMessage, parse
+from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage, parse
 
 NOW = datetime(2003, 11, 1, tzinfo=UTC).timestamp()
 AUTH_CRITICAL = {

@@ -15,9 +15,9 @@ import orjson
 
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.event import TRUNCATED, Doc, Messages
-from log_shipper.shipper.json_fields import DEEPEST, SURELY_FLAT, NotJsonError, is_deep, parse
+from log_shipper.shipper.formats.json_fields import DEEPEST, SURELY_FLAT, NotJsonError, is_deep, parse
+from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.source.feeds.http.placing import Placing, original
-from log_shipper.shipper.text import cut_text
 
 LINES = "text/plain"
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines")

@@ -6,11 +6,11 @@ import orjson
 
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import copied, without_null
+from log_shipper.shipper.formats.json_fields import copied, without_null
+from log_shipper.shipper.formats.text import dumps
+from log_shipper.shipper.formats.times import rfc3339
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader.json_members import JsonMembers
-from log_shipper.shipper.text import dumps
-from log_shipper.shipper.times import rfc3339
 
 
 class Placing:

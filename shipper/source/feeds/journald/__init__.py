@@ -9,7 +9,7 @@ crashes, or that is killed, is started again after the entry that was given last
 `doorbell` waits for output on a thread of its own. `listing` looks at the files of a path, and `sequences` has a
 `journal` for each sequence of numbers among them, with a position of its own. There, `journalctl` starts one again
 (`arguments` makes its command line; `obstacle`: where it cannot read on), `lines`, `entries` and `conversion` make
-events of what was read (`capabilities`), `runs` passes them through the parsers, `continuity` looks for what is
+events of what was read, `runs` passes them through the parsers, `continuity` looks for what is
 missing, and `position` knows what is acknowledged. `feed` has the paths of an input.
 
 What names an event: the file id is a hash of the input's id, and of the two ids in the entry's cursor, those of its

@@ -9,8 +9,7 @@ from typing import Any
 
 from log_shipper.config.shipper.feeds.journal_fields import FIELDS, PARTIAL
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import copied, merge
-from log_shipper.shipper.source.feeds.journald import capabilities
+from log_shipper.shipper.formats.json_fields import copied, merge
 
 Entry = dict[str, Any]
 
@@ -117,7 +116,7 @@ def _enrich(doc: Doc) -> None:
     for of in (journald, journald.get("object", {})):
         _put_process(doc, of)
     mask = journald.get("process", {}).get("capabilities")
-    names = capabilities.names(mask) if isinstance(mask, str) else []
+    names = capability_names(mask) if isinstance(mask, str) else []
     if names:
         _put(doc, ("process", "thread", "capabilities", "effective"), names)
 
@@ -161,3 +160,61 @@ def message_of(value: Any) -> str:
             return bytes(value).decode("utf-8", "replace")
         return "\n".join(message_of(item) for item in value)
     return ""
+
+
+_NAMES = [
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "DAC_READ_SEARCH",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "SETGID",
+    "SETUID",
+    "SETPCAP",
+    "LINUX_IMMUTABLE",
+    "NET_BIND_SERVICE",
+    "NET_BROADCAST",
+    "NET_ADMIN",
+    "NET_RAW",
+    "IPC_LOCK",
+    "IPC_OWNER",
+    "SYS_MODULE",
+    "SYS_RAWIO",
+    "SYS_CHROOT",
+    "SYS_PTRACE",
+    "SYS_PACCT",
+    "SYS_ADMIN",
+    "SYS_BOOT",
+    "SYS_NICE",
+    "SYS_RESOURCE",
+    "SYS_TIME",
+    "SYS_TTY_CONFIG",
+    "MKNOD",
+    "LEASE",
+    "AUDIT_WRITE",
+    "AUDIT_CONTROL",
+    "SETFCAP",
+    "MAC_OVERRIDE",
+    "MAC_ADMIN",
+    "SYSLOG",
+    "WAKE_ALARM",
+    "BLOCK_SUSPEND",
+    "AUDIT_READ",
+    "PERFMON",
+    "BPF",
+    "CHECKPOINT_RESTORE",
+]
+_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def capability_names(mask: str) -> list[str]:
+    """Return the names of a mask in hexadecimal digits; none if it is no such mask. One without a name is CAP_41."""
+    if not mask or len(mask) > 16 or not _DIGITS.issuperset(mask):
+        return []
+    bits = int(mask, 16)
+    return [
+        f"CAP_{_NAMES[number] if number < len(_NAMES) else number}"
+        for number in range(bits.bit_length())
+        if bits >> number & 1
+    ]

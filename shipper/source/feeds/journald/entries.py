@@ -9,8 +9,8 @@ import orjson
 
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import TRUNCATED
+from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.source.feeds.journald.conversion import message_of
-from log_shipper.shipper.text import cut_text
 
 logger = logging.getLogger(__name__)
 

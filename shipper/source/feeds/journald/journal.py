@@ -10,7 +10,7 @@ from log_shipper.registry.registrar import SaveTicket
 from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import Batch, Messages, together
-from log_shipper.shipper.record import timestamp
+from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE

@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 
 from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.formats.times import microseconds
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.journald.conversion import Conversion
 from log_shipper.shipper.source.feeds.journald.entries import Entry, Key
-from log_shipper.shipper.times import microseconds
 
 
 def file_id(input_id: str, key: Key) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.limit import cut_texts
-from log_shipper.shipper.record import timestamp
 from log_shipper.shipper.source.feeds.kafka.partition import Block, Place
 
 _offset = methodcaller("offset")

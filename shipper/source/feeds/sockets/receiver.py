@@ -6,8 +6,11 @@ for. The thread never touches what it has handed over.
 """
 
 import logging
+import os
+import select
 import selectors
 import threading
+from contextlib import suppress
 
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.source.feeds.descriptors import NO_MORE
@@ -19,7 +22,6 @@ from log_shipper.shipper.source.feeds.sockets.drops import Drops
 from log_shipper.shipper.source.feeds.sockets.listening import Listener, buffer_of
 from log_shipper.shipper.source.feeds.sockets.received import Received, of_datagrams
 from log_shipper.shipper.source.feeds.sockets.system_calls import DatagramReader
-from log_shipper.shipper.source.feeds.sockets.waker import Waker
 
 logger = logging.getLogger(__name__)
 
@@ -261,3 +263,30 @@ class Receiver:
         for connection in list(self._connections.open):
             self._connections.close(connection, is_ours=True)
         self._selector.close()
+
+
+class Waker:
+    """`fd` is readable after `wake`, which any thread may call; one thread waits."""
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def wake(self) -> None:
+        if self.fd >= 0:
+            os.eventfd_write(self.fd, 1)
+
+    def clear(self) -> None:
+        with suppress(BlockingIOError):
+            os.eventfd_read(self.fd)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until `wake` is called, for at most so many seconds."""
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        if poll.poll(max(seconds, 0.0) * 1000):
+            self.clear()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1

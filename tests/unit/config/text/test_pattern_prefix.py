@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from log_shipper.config.text.pattern_prefix import MOST_CACHED, PrefixCache, deciding_characters
-from log_shipper.config.text.patterns import column_searcher, searcher
+from log_shipper.config.text.patterns import MOST_CACHED, PrefixCache, column_searcher, deciding_characters, searcher
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_the_files_that_are_named_are_listed_and_texts_are_not() -> None:
 
 
 def test_without_tls_nothing_is_imported_for_it() -> None:
-    ours = "log_shipper.shipper.app, log_shipper.shipper.output_check"
+    ours = "log_shipper.shipper.agent.app, log_shipper.shipper.outputs.kafka_check"
     program = f"import sys, {ours}; print({{'cryptography', 'botocore'}} & set(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert printed.stdout == "set()\n"

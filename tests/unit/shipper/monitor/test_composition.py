@@ -14,7 +14,7 @@ import pytest
 from log_shipper.config.shipper.http import SOCKET_FILE, HttpConfig
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.composition import Monitor, MonitorSettings
-from log_shipper.shipper.tap import Records
+from log_shipper.shipper.output.base import Records
 from tests.lab import Lab
 
 SECONDS = 30.0  # for what takes milliseconds

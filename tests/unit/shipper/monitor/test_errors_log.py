@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from log_shipper.runtime.logs.recent import MOST, RecentMessages
-from log_shipper.shipper.monitor.errors_log import errors_log
+from log_shipper.shipper.monitor.composition import errors_log
 
 logger = logging.getLogger(__name__)
 

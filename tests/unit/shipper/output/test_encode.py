@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import DELETED, MULTILINE, TRUNCATED, Batch, Doc, Messages
+from log_shipper.shipper.formats.record import Agent, static_members, timestamp
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.record import Agent, static_members, timestamp
 from tests.builders import batch, encoder, nothing, source
 
 GOLDEN = Path(__file__).parents[3] / "golden"

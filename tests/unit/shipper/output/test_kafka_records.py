@@ -14,8 +14,8 @@ from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
 from log_shipper.shipper.output.place_headers import PlaceHeaders
+from log_shipper.shipper.outputs.partitioning import Keys
 from log_shipper.shipper.processor.formatting import Formatter
-from log_shipper.shipper.processor.keys import Keys
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent, accept
 from tests.processing import batch_of

@@ -19,7 +19,7 @@ import pytest
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store, read
-from log_shipper.shipper.cli import main
+from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.positions.view import duration
 
 

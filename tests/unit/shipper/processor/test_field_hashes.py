@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.processor.field_hashes import FieldHashes, fnv1a
+from log_shipper.shipper.outputs.partitioning import FieldHashes, fnv1a
 from tests.processing import batch_of
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import copied, merge
+from log_shipper.shipper.formats.json_fields import copied, merge
 from log_shipper.shipper.processor.fields import MISSING, FieldError, find, path_of, remove, roots, store
 
 NESTED = {"a": {"b": {"c": 1}, "n": None}, "d.e": 2, "f": {"g.h": 3}, "text": "x"}

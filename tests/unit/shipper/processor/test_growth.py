@@ -4,7 +4,7 @@ import pytest
 
 from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES
 from log_shipper.shipper.event import Growth
-from log_shipper.shipper.processor.growth import DEFLATE, XML, XML_NODE
+from log_shipper.shipper.processor.chain import DEFLATE, XML, XML_NODE
 from tests.processing import chain_of
 
 GZIP = "decompress_gzip_field: {field: {from: message}, max_bytes: 100}"

@@ -3,9 +3,9 @@
 from typing import Any
 
 from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.outputs.partitioning import Keys
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.formatting import Formatter
-from log_shipper.shipper.processor.keys import Keys
 from tests.builders import source
 from tests.processing import batch_of
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from log_shipper.shipper.event import Batch, Doc
-from log_shipper.shipper.json_fields import copied
+from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.chain import EventByEvent, run
 from log_shipper.shipper.processor.events import Event, Events

@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.runtime.monitor.client import Place
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.running_agent import socket_of
+from log_shipper.shipper.monitor.running_agent import socket_of
 from log_shipper.shipper.top.document import Document, parse
 from log_shipper.shipper.top.watch import Watch, ask
 from tests.status_documents import document, serving, status_of

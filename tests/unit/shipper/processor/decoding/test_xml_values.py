@@ -6,9 +6,9 @@ import pytest
 
 from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.json_fields import DEEPEST
+from log_shipper.shipper.formats.json_fields import DEEPEST
+from log_shipper.shipper.processor.chain import XML, XML_NODE
 from log_shipper.shipper.processor.decoding.xml_values import parse_xml
-from log_shipper.shipper.processor.growth import XML, XML_NODE
 from tests.processing import processed
 
 BOOK = """<?xml version="1.0" encoding="UTF-16"?>

@@ -15,7 +15,7 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.source.base import SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.entries import FeedEntries
+from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, Feeds
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.factory import Input

@@ -8,9 +8,9 @@ from confluent_kafka import KafkaException, TopicPartition
 from log_shipper.registry import form
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import together
+from log_shipper.shipper.outputs.transactional import or_groups_began
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.source.reading.staging import GroupOffset, Staging
-from log_shipper.shipper.transactional_output import or_groups_began
 from tests.builders import batch
 
 

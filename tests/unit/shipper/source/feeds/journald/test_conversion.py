@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.source.feeds.journald import capabilities
-from log_shipper.shipper.source.feeds.journald.conversion import Conversion, message_of
+from log_shipper.shipper.source.feeds.journald.conversion import Conversion, capability_names, message_of
 
 EVENT = {"kind": "event", "created": "2026-11-25T09:00:00.000Z"}
 SHARED = {"log": {"file": {"id": "f"}}, "host": {"name": "web-1"}, "tags": ["a"]}
@@ -131,4 +130,4 @@ def test_a_message_is_a_text_however_it_was_logged(value: object, text: str) -> 
     [("0", []), ("1", ["CAP_CHOWN"]), ("20000000001", ["CAP_CHOWN", "CAP_41"]), ("x", []), ("", []), ("1" * 17, [])],
 )
 def test_capabilities_are_named(mask: str, names: list[str]) -> None:
-    assert capabilities.names(mask) == names
+    assert capability_names(mask) == names

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.source.feeds.sockets.framing import DelimiterFraming, Frames, Framing, OctetFraming
-from log_shipper.shipper.text import cut_text
 from tests.model.seeds import for_each_seed
 
 LIMIT = 40

@@ -1,0 +1,177 @@
+"""The composition root: every part is made and started here in this order, and stopped in reverse.
+
+registrar -> output -> queue and publisher -> crawler
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.store import Store
+from log_shipper.shipper.agent.committed_positions import resume
+from log_shipper.shipper.agent.data_directory import DataDirectory
+from log_shipper.shipper.agent.disk_stage import disk_stage
+from log_shipper.shipper.agent.environment import Environment, QueueParts
+from log_shipper.shipper.agent.inputs import InputFactory
+from log_shipper.shipper.agent.loop import Loop
+from log_shipper.shipper.agent.reload import ConfigSource, Reloader
+from log_shipper.shipper.agent.service import Pulse
+from log_shipper.shipper.agent.sources import make_source, watcher_of
+from log_shipper.shipper.agent.summary import Summary
+from log_shipper.shipper.autodiscover.base import Containers
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.formats.record import Agent
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.output.base import CommitsPositions
+from log_shipper.shipper.outputs.codecs import fit_for
+from log_shipper.shipper.outputs.context import OutputContext
+from log_shipper.shipper.outputs.kinds import dead_letters
+from log_shipper.shipper.pipeline.pipeline import Pipeline
+from log_shipper.shipper.pipeline.processing import Processing
+from log_shipper.shipper.pipeline.publisher import Publisher
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.processor.services import Services
+from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.source.crawler import CrawlerOptions
+from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.reading.staging import Staging
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """The parts that run, for their driver: `run` (running.py), or a test step by step."""
+
+    loop: Loop
+    source: BatchSource
+    registrar: Registrar
+    metrics: Metrics
+    summary: Summary
+    reloader: Reloader
+    pipeline: Pipeline
+    agent: Agent
+    observe: Callable[[], Observation]  # what the monitor reads of the source
+    services: Services  # and of what its processors watch
+    pulse: Pulse
+    containers: Containers
+
+    def silent_for(self, now: float) -> float:
+        """Return the seconds since the reading thread began a step, or made progress within one. Any thread may ask."""
+        return max(now - max(self.loop.stepped, self.pulse.last), 0.0)
+
+
+def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
+    """Make and connect all parts, and start those with a thread. `stack` closes them in reverse.
+
+    Raises StartError, Stopped, RegistryError, OSError; nothing has been read by then.
+    """
+    data, wake, clock = environment.data, environment.wake, environment.clock
+    metrics, pulse = Metrics(), Pulse(clock, environment.service.working)
+    agent, first_start, store = _open_data(config, data, clock)
+    registrar = _start_registrar(store, config, environment, stack)
+    environment.opened()
+
+    queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
+    publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
+    staging = Staging()
+    output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
+    stack.callback(output.close)
+    if isinstance(output, CommitsPositions):
+        resume(output, registrar, is_new=store.is_new, stopping=environment.stopping)
+
+    stage = staging.of if isinstance(output, CommitsPositions) else None
+    processor_context = _processor_context(agent, metrics, environment, stack)
+    input_factory = InputFactory(processor_context, registrar, stage)
+    containers = environment.discover(config, environment, stack)
+    inputs = input_factory.build(config, containers.first)
+    disk = disk_stage(config, environment, QueueParts(queue, registrar, staging if stage else None, stack))
+    processing = Processing(queue, fit_for(config, metrics), None if disk is None else disk.put)
+    pipeline = Pipeline(processing, queue, publisher, output, disk)
+    context = _source_context(registrar, environment, metrics, pipeline, containers, pulse)
+    options = CrawlerOptions(first_start, config.read_interval, config.queue.mem.pending_bytes)
+    watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
+    made = make_source(inputs, context, options, wake, watcher)
+    loop = Loop(made.source, pipeline, context, wake, config.read_interval)
+    reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
+    reloader = Reloader(config, reading, input_factory, made.replace_inputs, clock, containers.first)
+    containers.connect(reloader, made.files, input_factory.refused)
+    summary = Summary(metrics, made.source, clock, _summary_interval(config))
+    return App(
+        loop,
+        made.source,
+        registrar,
+        metrics,
+        summary,
+        reloader,
+        pipeline,
+        agent,
+        made.observe,
+        processor_context.services,
+        pulse,
+        containers,
+    )
+
+
+def _processor_context(agent: Agent, metrics: Metrics, environment: Environment, stack: ExitStack) -> ProcessorContext:
+    caches = Caches(environment.clock, environment.data / "cache_processor")
+    stack.callback(caches.close)
+    wake = environment.wake.from_outside()
+    return ProcessorContext(agent, environment.data, metrics, environment.clock, caches, wake)
+
+
+def _source_context(
+    registrar: Registrar,
+    environment: Environment,
+    metrics: Metrics,
+    pipeline: Pipeline,
+    containers: Containers,
+    pulse: Pulse,
+) -> SourceContext:
+    return SourceContext(
+        registrar,
+        environment.clock,
+        metrics,
+        environment.once,
+        pipeline.takes_more,
+        lambda: pipeline.has_room,
+        pulse.beat,
+        lambda: containers.knows_all,
+        lambda: pipeline.flooded,
+    )
+
+
+def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
+    """Open path.data and return what is kept in it: the agent's id, its first start, and the registry."""
+    directory = DataDirectory(data)
+    with directory.translating_errors():
+        directory.make()
+        agent = directory.agent(config.name)
+        first_start = directory.first_start(clock.time())
+        store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
+    store.before_recreating = directory.make
+    return agent, first_start, store
+
+
+def _start_registrar(store: Store, config: ShipperConfig, environment: Environment, stack: ExitStack) -> Registrar:
+    stack.callback(store.close)
+    registrar = environment.threads.registrar(store, config.registry.flush, environment.wake.set)
+    # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
+    stack.callback(registrar.close, 1.0)
+    registrar.start()
+    return registrar
+
+
+def _summary_interval(config: ShipperConfig) -> float:
+    metrics = config.logging.metrics
+    return metrics.period if metrics.enabled else NEVER

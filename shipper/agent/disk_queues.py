@@ -1,0 +1,92 @@
+"""Makes the queue on disk, with what is left in it."""
+
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.shipper.queues import DiskQueueConfig
+from log_shipper.shipper.agent.committed_positions import Stopped
+from log_shipper.shipper.agent.environment import Environment, QueueParts
+from log_shipper.shipper.agent.queue_entry import QueueEntry, report_others
+from log_shipper.shipper.agent.queue_entry import has_undelivered as has_undelivered  # `outputs` has it from here
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
+from log_shipper.shipper.pipeline.disk_queue.directory import open_directory, translated
+from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
+from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
+from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
+from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, load, nothing_more
+from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
+from log_shipper.shipper.pipeline.disk_queue.watermarks import Marks, Watermarks
+from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
+
+logger = logging.getLogger(__name__)
+
+
+class DiskQueues:
+    """Makes the queue of an agent. `environment` is the agent's."""
+
+    def __init__(self, config: ShipperConfig, environment: Environment, parts: QueueParts) -> None:
+        self._config = config.queue.disk or DiskQueueConfig()
+        self._registry: Path = environment.data / config.registry.path
+        self._environment = environment
+        self._parts = parts
+
+    def make_later(self, directory: Path) -> DiskQueue | None:
+        """Return the queue of an agent that runs already; None where it cannot be made, which is logged."""
+        try:
+            return self.make(directory, takes_all=False)
+        except (StartError, Stopped) as error:
+            logger.error("%s; until then what cannot be read again is kept in memory only", error)
+            return None
+
+    def make(self, directory: Path, *, takes_all: bool) -> DiskQueue:
+        """Return the queue, which is closed with the parts, with what is left in it. Raises StartError, Stopped."""
+        with ExitStack() as locked:  # let go of if it cannot be made: the next attempt must not find it in use
+            return self._make(directory, locked, takes_all=takes_all)
+
+    def _make(self, directory: Path, locked: ExitStack, *, takes_all: bool) -> DiskQueue:
+        parts, clock = self._parts, self._environment.clock
+        files, is_transactional = SegmentDisk(), parts.staging is not None
+        with translated(directory):
+            queue_id = open_directory(directory, locked)
+            entry = QueueEntry(queue_id, directory, parts.registrar, clock)
+            if is_transactional and entry.is_new:
+                entry.save(self._environment.stopping)
+            seed = int(queue_id[:16], 16)
+            look = entry.look_for_repeats if is_transactional else nothing_more
+            loaded = load(files, directory, seed, entry.progress, look)
+            entry.keep_repeats()
+        _report(loaded, directory)
+        loaded.lost.events += report_others(queue_id, directory, parts.registrar)
+        segment_size = self._config.bytes_of_segment
+        store = SegmentStore(files, directory, seed, segment_size, loaded.segments, loaded.written)
+        backlog = Backlog(files, store, loaded.waiting, loaded.lost)
+        config = self._config
+        options = QueueOptions(config.flush, config.read_ahead, config.write_ahead, takes_all, is_transactional)
+        writer = self._writer(store)
+        queue = DiskQueue(parts.memory, writer, backlog, entry.positions(parts.staging), options, clock)
+        queue.resume(loaded.progress, loaded.next_sequence, entry.repeats)
+        parts.stack.push(locked.pop_all())
+        parts.stack.callback(queue.close, 1.0)
+        writer.start()
+        return queue
+
+    def _writer(self, store: SegmentStore) -> SegmentWriter:
+        config, monotonic = self._config, self._environment.clock.monotonic
+        marks = Marks(config.watermark.low, config.watermark.high, config.watermark.flood)
+        options = WriterOptions(
+            config.max_size,
+            config.compression == "zstd",
+            Backoff(config.retry_interval, config.max_retry_interval),
+            Watermarks((store.directory, self._registry), marks, monotonic),
+        )
+        return SegmentWriter(store, options, self._environment.wake.from_outside(), monotonic)
+
+
+def _report(loaded: LoadedSegments, directory: Path) -> None:
+    waiting = loaded.waiting
+    if waiting.frames:
+        logger.info("%d events in %s wait to be delivered, before all others", waiting.events, directory)

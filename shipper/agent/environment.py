@@ -1,0 +1,79 @@
+"""What a run of the agent gets of its caller, beside the configuration."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.store import Store
+from log_shipper.runtime.systemd import Notifier
+from log_shipper.shipper.agent.reload import ConfigSource
+from log_shipper.shipper.agent.service import Service
+from log_shipper.shipper.autodiscover.base import Containers, NoContainers, Surroundings
+from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.output.base import Output
+from log_shipper.shipper.outputs.context import OutputContext
+from log_shipper.shipper.outputs.kinds import build_output
+from log_shipper.shipper.pipeline.queue import MemoryQueue
+from log_shipper.shipper.source.discovery.watch import Inotify
+from log_shipper.shipper.source.reading.staging import Staging
+from log_shipper.shipper.wake import Wake
+
+QUEUE = "queue"  # the kind of the queue's entry in the registry
+
+Connect = Callable[[ShipperConfig, OutputContext], Output]
+Discover = Callable[[ShipperConfig, Surroundings, ExitStack], Containers]
+
+
+def discover(config: ShipperConfig, environment: Surroundings, stack: ExitStack) -> Containers:
+    """Return the containers of a configuration's providers, which `stack` closes. Raises StartError."""
+    if not config.autodiscover.providers:
+        return NoContainers()
+    from log_shipper.shipper.autodiscover.start import start  # few have containers
+
+    return start(config, environment, stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Makes the parts that depend on threads or the kernel; a test may pass parts that it drives step by step."""
+
+    registrar: Callable[[Store, float, Callable[[], None]], Registrar] = Registrar
+    inotify: Callable[[Callable[[], None]], Inotify] = Inotify
+
+
+THREADS = Threads()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the caller passes to a run of the agent, beside its configuration.
+
+    `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
+    to be the destination. `stopping` ends a start that waits for the output. `service` is what its manager knows of it.
+    `opened` is called when path.data and the registry are open. `discover` begins to watch containers.
+    """
+
+    data: Path
+    wake: Wake
+    clock: Clock = field(default_factory=SystemClock)
+    once: bool = False
+    reading: ConfigSource | None = None
+    connect: Connect = build_output
+    threads: Threads = THREADS
+    stopping: Callable[[], bool] = lambda: False
+    service: Service = field(default_factory=lambda: Service(Notifier(), SystemClock()))
+    opened: Callable[[], None] = lambda: None
+    discover: Discover = discover
+
+
+@dataclass(frozen=True, slots=True)
+class QueueParts:
+    """What a queue on disk is made with. `staging`: None without transactions; `stack` closes it."""
+
+    memory: MemoryQueue
+    registrar: Registrar
+    staging: Staging | None
+    stack: ExitStack

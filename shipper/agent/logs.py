@@ -1,0 +1,105 @@
+"""Where the agent's own log goes: to stderr (as text at a terminal and as JSON elsewhere), to files, to syslog."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from log_shipper.config.shipper.logs import LogFilesConfig, LoggingConfig
+from log_shipper.runtime.logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
+from log_shipper.runtime.logs.folding_handler import FoldingHandler
+from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
+from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
+from log_shipper.runtime.logs.terminal import TerminalHandler
+from log_shipper.shipper.errors import StartError
+
+logger = logging.getLogger(__name__)
+
+# The loggers of each component of `logging.levels`.
+COMPONENTS = {
+    "source": ("log_shipper.shipper.source",),
+    "reader": ("log_shipper.shipper.reader",),
+    "processor": ("log_shipper.shipper.processor",),
+    "pipeline": ("log_shipper.shipper.pipeline",),
+    "output": ("log_shipper.shipper.output", "log_shipper.shipper.append_file", "log_shipper.runtime.kafka"),
+    "registry": ("log_shipper.registry",),
+    "reload": ("log_shipper.shipper.agent.reload", "log_shipper.shipper.agent.config_reader"),
+    "monitor": ("log_shipper.shipper.monitor", "log_shipper.runtime.monitor"),
+    "kafka": (LIBRDKAFKA,),
+}
+
+
+def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bool = False) -> TerminalHandler | None:
+    """Set up logging. `to_stderr` is `-e`: text on stderr, whatever the configuration asks for. Return the handler if
+    it writes text to a terminal, where progress may be shown below the log lines. Raises StartError."""
+    handlers = [] if to_stderr or config.to_stderr else _elsewhere(config, path_logs)
+    terminal = None
+    if not handlers:
+        at_terminal = sys.stderr.isatty()
+        as_text = to_stderr or config.format == "text" or (config.format == "auto" and at_terminal)
+        terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
+        handlers = [terminal or logging.StreamHandler(sys.stderr)]
+        handlers[0].setFormatter(TextFormatter() if as_text else JsonFormatter())
+    logging.basicConfig(
+        handlers=[FoldingHandler(handlers)] if config.fold_repeated else handlers,
+        level=config.level.upper(),
+        force=True,
+    )
+    set_levels(COMPONENTS, config.levels)
+    # The watcher reports the same (an overflow, for instance) in the agent's own words.
+    logging.getLogger("watchdog").setLevel(logging.ERROR)
+    return terminal
+
+
+def log_end(text: str) -> None:
+    """Log why the agent ends, unless that is on stderr, where the caller prints it."""
+    if any(isinstance(handler, LogFileHandler | LocalSyslogHandler) for handler in _writing()):
+        logger.critical("ended: %s", text)
+
+
+def _writing() -> Iterator[logging.Handler]:
+    """Yield the handlers that write."""
+    for handler in logging.getLogger().handlers:
+        yield from handler.targets if isinstance(handler, FoldingHandler) else (handler,)
+
+
+def _elsewhere(config: LoggingConfig, path_logs: str | None) -> list[logging.Handler]:
+    """Return the handlers of files and syslog. Raises StartError."""
+    handlers: list[logging.Handler] = []
+    if written := config.written(path_logs):
+        handlers.append(_files(Path(written[0]), config.files or LogFilesConfig()))
+        handlers[-1].setFormatter(TextFormatter() if config.format == "text" else JsonFormatter())
+    if config.to_syslog:
+        handlers.append(_syslog())
+        # Syslog adds time, program and level itself.
+        handlers[-1].setFormatter(JsonFormatter() if config.format == "json" else PlainFormatter())
+    return handlers
+
+
+def _files(path: Path, config: LogFilesConfig) -> LogFileHandler:
+    file = LogFile(
+        path,
+        config.rotateeverybytes,
+        config.keepfiles,
+        int(config.permissions, 8),
+        config.interval,
+        config.rotateonstartup,
+        config.redirect_stderr,
+    )
+    try:
+        return LogFileHandler(file)
+    except OSError as error:
+        raise StartError(
+            f"logging.files: {error.filename or path}: {error.strerror}; let the user that runs the shipper write "
+            "there, set another logging.files.path, or log to stderr (logging.to_files: false, or -e)"
+        ) from error
+
+
+def _syslog() -> LocalSyslogHandler:
+    try:
+        return LocalSyslogHandler("shipper")
+    except OSError as error:
+        raise StartError(
+            f"logging.to_syslog: {SYSLOG}: {error.strerror}; start the syslog daemon of this machine (a container has "
+            "none), or use logging.to_files or -e"
+        ) from error

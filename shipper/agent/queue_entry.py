@@ -1,0 +1,123 @@
+"""The queue's entry in the registry."""
+
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.agent.committed_positions import Stopped
+from log_shipper.shipper.agent.environment import QUEUE
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.pipeline.disk_queue.content import Decoder, expanded
+from log_shipper.shipper.pipeline.disk_queue.frames import Frame
+from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress
+from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
+from log_shipper.shipper.source.reading.staging import Staging
+
+logger = logging.getLogger(__name__)
+
+SAVE_CHECK = 0.2  # seconds
+
+
+class QueueEntry:
+    """Used by the reading thread only. `progress`: None if the registry does not know the queue."""
+
+    def __init__(self, queue_id: str, directory: Path, registrar: Registrar, clock: Clock) -> None:
+        known = registrar.states.get(queue_id)
+        self.is_new = known is None
+        self._state = known or FileState(
+            id=queue_id, path=str(directory), device=0, inode=0, updated=clock.time(), kind=QUEUE
+        )
+        self.progress = None if known is None else progress_of(known)
+        self.repeats = Repeats(_values(self._state).get("ends", ""))
+        self._decoder = Decoder()
+        self._registrar = registrar
+        self._clock = clock
+
+    def at(self, position: int) -> FileState:
+        """Return the entry as it is with this position."""
+        return self._with(replace(self.progress or Progress(), position=position))
+
+    def _with(self, progress: Progress) -> FileState:
+        values = {"delivered": progress.delivered, "written": progress.written, "ends": self.repeats.text}
+        cursor = json.dumps(values, separators=(",", ":"))
+        return replace(self._state, position=progress.position, cursor=cursor, updated=self._clock.time())
+
+    def look_for_repeats(self, frame: Frame, content: bytes) -> None:
+        """Note the file of a batch that is on disk: it may be read again from before that."""
+        with suppress(ValueError):  # it is reported when it is read
+            self.repeats.note(*self._decoder.file_end(expanded(frame.kind, content)))
+
+    def keep_repeats(self) -> None:
+        """Keep of the repeats what files may give again."""
+        states = self._registrar.states
+
+        def position_of(file_id: str) -> int | None:
+            state = states.get(file_id)
+            return None if state is None else state.position
+
+        self.repeats.keep(position_of)
+
+    def note(self, progress: Progress) -> None:
+        self.progress = progress
+        self._registrar.note(self._with(progress))
+
+    def positions(self, staging: Staging | None) -> Positions:
+        stage = None if staging is None else staging.of(self.at)
+        return Positions(self.note, lambda progress: self._registrar.save([self._with(progress)]), stage)
+
+    def save(self, stopping: Callable[[], bool]) -> None:
+        """Have the entry on disk before anything is sent: what the registry does not know counts as removed. Raises
+        Stopped."""
+        ticket = self._registrar.save([self._state])
+        while not ticket.wait(SAVE_CHECK):
+            if stopping():
+                raise Stopped
+
+
+def _values(state: FileState) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(state.cursor) if state.cursor else {}
+    return values
+
+
+def progress_of(state: FileState) -> Progress:
+    """Return the progress of the queue as its entry in the registry has it."""
+    values = _values(state)
+    return Progress(state.position, values.get("delivered", 0), values.get("written", 0))
+
+
+def has_undelivered(state: FileState) -> bool:
+    """True if events of the queue with this entry of the registry are not delivered."""
+    progress = progress_of(state)
+    return progress.delivered < progress.written
+
+
+def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
+    """Remove entries of queues that are no more, and warn of one that was used before and has something left. Return
+    how many events at least are lost with the former."""
+    lost = 0
+    for state in list(registrar.states.values()):
+        if state.kind != QUEUE or state.id == queue_id:
+            continue
+        if Path(state.path) == directory or not any(Path(state.path).glob("*.seg")):
+            registrar.remove(state.id)
+            progress = progress_of(state)
+            if progress.delivered < progress.written:
+                lost += progress.written - progress.delivered
+                logger.error(
+                    "the queue on disk is missing: %s: at least %d events that waited there are lost",
+                    state.path,
+                    progress.written - progress.delivered,
+                )
+        else:
+            logger.warning(
+                "%s was the queue on disk before, and events may wait there; they are not sent while queue.disk.path "
+                "names another directory: run the agent once with that path",
+                state.path,
+            )
+    return lost

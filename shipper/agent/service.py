@@ -1,0 +1,155 @@
+"""What the service manager knows of the agent: ready, alive, reloading, stopping, and a line on how it is doing.
+
+systemd shows the line (`systemctl status`), and restarts an agent whose loop does not report for WatchdogSec. Nothing
+happens here in an agent that no service manager has started.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from log_shipper.runtime.systemd import MICROSECONDS, Notifier
+from log_shipper.shipper.agent.progress import size
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import BatchSource
+
+NEVER = float("inf")
+STATUS_INTERVAL = 5.0
+PULSE_INTERVAL = 1.0
+# A start that waits for Kafka counts as done after this: what waits for the service (a boot, an upgrade of the package)
+# must not wait as long as Kafka is down. The same outage does not keep a start without transactions from being ready.
+START_PATIENCE = 20.0
+# What is asked for at a time, while the agent starts or stops. It asks again long before.
+EXTENSION = 30.0
+WAITING = "waiting for Kafka: nothing is read before the committed positions are known"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the line is about: the loop's own figures, read by the loop's thread."""
+
+    metrics: Metrics
+    source: BatchSource
+
+
+class Pulse:
+    """Shows that the reading thread makes progress within one step, which may take minutes: at the first scan, or at a
+    full one, of a network file system with many directories. What calls the system once hangs if that takes long; what
+    calls it for each of many files does not. `report` is called when it beats, at most once in PULSE_INTERVAL."""
+
+    def __init__(self, clock: Clock, report: Callable[[], None] = lambda: None) -> None:
+        self._clock = clock
+        self._report = report
+        self.last = clock.monotonic()  # when it beat last; any thread may look
+        self._due = self.last
+
+    def beat(self) -> None:
+        """Note that one of many things is done: a directory listed, a file looked at. Costs as much as a look at the
+        clock."""
+        self.last = now = self._clock.monotonic()
+        if now >= self._due:
+            self._due = now + PULSE_INTERVAL
+            self._report()
+
+
+class Service:
+    """Used by the reading thread only, which reports as the loop steps, and from within a long step: an agent whose
+    reading thread hangs is not alive."""
+
+    def __init__(self, notifier: Notifier, clock: Clock) -> None:
+        self._notifier = notifier
+        self._clock = clock
+        self._started = clock.monotonic()
+        self._interval = min(STATUS_INTERVAL, (notifier.watchdog or NEVER) / 2)
+        self._due = self._started if notifier else NEVER
+        self._working_due = self._due + self._interval
+        # For one call of the system, while the agent starts or stops: as long as the watchdog gives it later.
+        self._patience = max(EXTENSION, notifier.watchdog or 0.0)
+        self._is_ready = self._is_stopping = False
+        self._status = ""
+        self._status_due = self._started
+        self._sampled = self._started, 0  # time and acknowledged events at the line before
+
+    def longest_wait(self, usual: float) -> float:
+        """Return how long the loop may be idle: not at all before it was reported as ready."""
+        return min(usual, self._interval) if self._is_ready or not self._notifier else 0.0
+
+    def waiting(self) -> None:
+        """Called repeatedly while the start waits for the output."""
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        if now - self._started < START_PATIENCE:
+            self._notifier.extend(EXTENSION)
+        else:
+            self._notifier.send(*self._ready(), "WATCHDOG=1", *self._changed(WAITING))
+
+    def working(self) -> None:
+        """Called from within a step that takes long, when it has done one of many things: at the start there may be
+        millions of files, on a slow file system, and no unit can know how long that takes."""
+        now = self._clock.monotonic()
+        if now < self._working_due:
+            return
+        self._working_due = now + self._interval
+        if self._is_ready:
+            self._notifier.send("WATCHDOG=1")
+        if not self._is_ready or self._is_stopping:
+            self._notifier.extend(self._patience)
+
+    def step(self, observed: Observed) -> None:
+        """Called after each step of the loop. The first one has scanned all inputs, so the agent is ready then."""
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        lines = [*self._ready(), "WATCHDOG=1"]
+        if now >= self._status_due:
+            self._status_due = now + STATUS_INTERVAL
+            lines += self._changed(self._describe(observed, now))
+        self._notifier.send(*lines)
+
+    def reloading(self, pending: bool) -> None:
+        """Report that the configuration is read again, or that it was taken or refused. systemd knows by the time which
+        request is meant."""
+        if pending:
+            self._notifier.send("RELOADING=1", f"MONOTONIC_USEC={round(self._clock.monotonic() * MICROSECONDS)}")
+        else:
+            self._notifier.send("READY=1")
+
+    def stopping(self) -> None:
+        self._is_stopping = True
+        self._notifier.send("STOPPING=1", *self._changed("stopping: waiting for acknowledgements"))
+        self._due = self._clock.monotonic() if self._notifier else NEVER
+
+    def draining(self) -> None:
+        """Called repeatedly while the stop waits for acknowledgements, which `shutdown_timeout` limits."""
+        now = self._clock.monotonic()
+        if now >= self._due:
+            self._due = now + self._interval
+            self._notifier.send("WATCHDOG=1")
+            self._notifier.extend(EXTENSION)
+
+    def saving(self, longest: float) -> None:
+        """Called before the stop waits for the disk, for at most `longest` seconds."""
+        self._notifier.extend(longest + EXTENSION)
+
+    def _ready(self) -> list[str]:
+        if self._is_ready:
+            return []
+        self._is_ready = True
+        return ["READY=1"]
+
+    def _changed(self, status: str) -> list[str]:
+        if status == self._status:
+            return []
+        self._status = status
+        return [f"STATUS={status}"]
+
+    def _describe(self, observed: Observed, now: float) -> str:
+        (since, before), acknowledged = self._sampled, observed.metrics.events_acked
+        self._sampled = now, acknowledged
+        rate = (acknowledged - before) / (now - since) if now > since else 0.0
+        status = observed.source.status()
+        files = f"{status.files_open:,} file{'' if status.files_open == 1 else 's'} open"
+        return f"{rate:,.0f} events/s, {size(status.bytes_behind + status.bytes_waiting)} behind, {files}"

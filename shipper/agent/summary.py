@@ -1,0 +1,97 @@
+"""The log line that reports rates and counters every 30 seconds, if anything changed, and once more at the end.
+
+For people it is one line, counters that are 0 left out; the JSON line has these fields besides:
+
+    summary.state                   running, or stopped: the last one
+    summary.seconds                 how long the period was; of the last line, how long the agent ran
+    summary.rate.events_read        a second, in the period; also events_acked, bytes_read
+    summary.delta.NAME              what the counter rose by in the period, if it did
+    summary.total.NAME              the counter since the start
+    summary.files_open, summary.bytes_behind, summary.topics_waiting    now
+"""
+
+import logging
+from dataclasses import asdict, replace
+
+from log_shipper.shipper.agent.progress import size
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.base import BatchSource, SourceStatus
+
+logger = logging.getLogger(__name__)
+
+INTERVAL = 30.0
+NOW = ("topics_waiting",)  # of the metrics: no counters
+ALWAYS = ("events_read", "events_acked")  # are shown also while they are 0
+RATES = ("events_read", "events_acked", "bytes_read")
+
+
+class Summary:
+    def __init__(self, metrics: Metrics, source: BatchSource, clock: Clock, interval: float = INTERVAL) -> None:
+        self._metrics = metrics
+        self._source = source
+        self._clock = clock
+        self._interval = interval
+        self._started = self._logged_at = clock.monotonic()
+        self._before = replace(metrics)
+        self._behind = 0
+        self._due = self._started + interval
+
+    def step(self) -> None:
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        status = self._source.status()
+        if self._metrics != self._before or _behind(status) != self._behind:
+            seconds = now - self._logged_at
+            self._log("running", status, seconds, _rise(self._before, self._metrics))
+            self._behind = _behind(status)
+        self._before, self._logged_at = replace(self._metrics), now
+
+    def last(self, status: SourceStatus) -> None:
+        """Log the last line; `status` is that before the source was stopped."""
+        self._log("stopped", status, self._clock.monotonic() - self._started, None)
+
+    def _log(self, state: str, status: SourceStatus, seconds: float, rise: dict[str, int] | None) -> None:
+        totals = asdict(self._metrics)
+        now = {name: totals.pop(name) for name in NOW}
+        now |= {"files_open": status.files_open, "bytes_behind": _behind(status)}
+        rates = {name: round((totals if rise is None else rise)[name] / max(seconds, 0.001), 1) for name in RATES}
+        fields: dict[str, object] = {"summary.state": state, "summary.seconds": round(seconds, 1)}
+        fields |= {f"summary.rate.{name}": rate for name, rate in rates.items()}
+        fields |= {f"summary.delta.{name}": value for name, value in (rise or {}).items() if value}
+        fields |= {f"summary.total.{name}": value for name, value in totals.items()}
+        fields |= {f"summary.{name}": value for name, value in now.items()}
+        behind = f"{size(_behind(status))} behind in {status.files_open} open file{'s'[: status.files_open != 1]}"
+        logger.info(
+            "%s: read %s events/s (%s/s), acknowledged %s/s, %s%s | %.0f s%s | total: %s%s",
+            state,
+            _number(rates["events_read"]),
+            size(round(rates["bytes_read"])),
+            _number(rates["events_acked"]),
+            behind,
+            f" and {status.waiting} waiting" if status.waiting else "",
+            seconds,
+            "" if rise is None else f": {_counters(rise)}",
+            _counters(totals),
+            "".join(f" {name}={now[name]}" for name in NOW if now[name]),
+            extra=fields,
+        )
+
+
+def _behind(status: SourceStatus) -> int:
+    return status.bytes_behind + status.bytes_waiting
+
+
+def _rise(before: Metrics, after: Metrics) -> dict[str, int]:
+    """Return what each counter rose by."""
+    return {name: value - getattr(before, name) for name, value in asdict(after).items() if name not in NOW}
+
+
+def _counters(values: dict[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items() if value or name in ALWAYS)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 or value == 0 else f"{value:.1f}"

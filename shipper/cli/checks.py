@@ -1,0 +1,117 @@
+"""`shipper test`: checks a configuration, and starts nothing.
+
+What only one of the checks needs is imported where it is used.
+"""
+
+import argparse
+import socket
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.shipper.agent.static_fields import check_fields
+from log_shipper.shipper.cli.options import add_shared, keystore_values, load_config
+from log_shipper.shipper.errors import StartError
+
+HEALTH_TIMEOUT = 3.0  # seconds; those who probe wait for five, or less
+
+
+def add_tests(parser: argparse.ArgumentParser) -> None:
+    tests = parser.add_subparsers(required=True, metavar="WHAT")
+    config = tests.add_parser("config", help="check the configuration")
+    config.add_argument(
+        "--strict",
+        dest="refuse_warnings",
+        action="store_true",
+        help="exit with 1 for a warning, too",
+    )
+    config.add_argument(
+        "--explain", action="store_true", help="show what each input does, and how many files it matches now"
+    )
+    add_shared(config, _test_config)
+    pipeline = tests.add_parser("pipeline", help="show what happens to the lines of standard input")
+    pipeline.add_argument(
+        "--input", metavar="ID", help="whose readers and processors (default: by --path, or the first)"
+    )
+    pipeline.add_argument("--path", default="-", help="what the events have in log.file.path; chooses the input")
+    pipeline.add_argument("--whole", action="store_true", help="show whole records, host and agent included")
+    add_shared(pipeline, _test_pipeline)
+    add_shared(tests.add_parser("output", help="connect to the output, step by step"), _test_output)
+    health = tests.add_parser("health", help="ask the running agent whether it is alive")
+    health.add_argument("--ready", action="store_true", help="whether it has reached its output, too")
+    add_shared(health, _test_health)
+
+
+def _test_config(options: argparse.Namespace) -> int:
+    config = _checked(options, sys.stdout)
+    if options.explain:
+        from log_shipper.shipper.cli.explain import explain
+
+        for line in explain(config, keystore_values(options)):
+            print(line)  # noqa: T201
+    if options.refuse_warnings and config.warnings:
+        print("not OK: with --strict a warning counts as a mistake")  # noqa: T201
+        return 1
+    print("Config OK")  # noqa: T201
+    return 0
+
+
+def _test_pipeline(options: argparse.Namespace) -> int:
+    from log_shipper.shipper.cli.preview import Preview, chosen
+    from log_shipper.shipper.clock import SystemClock
+    from log_shipper.shipper.formats.record import Agent
+    from log_shipper.shipper.metrics import Metrics
+    from log_shipper.shipper.processor.base import ProcessorContext
+    from log_shipper.shipper.processor.caches import Caches
+
+    config = _checked(options, sys.stderr)
+    name = config.name or socket.gethostname()
+    clock = SystemClock()
+    agent = Agent(name, name, "preview", "preview")
+    context = ProcessorContext(agent, Path(config.path.data), Metrics(), clock, Caches(clock))
+    if sys.stdin is None:
+        raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
+    config_input, reason = chosen(config, options.input, options.path)
+    if reason:
+        sys.stderr.write(f"{reason}\n")
+    if sys.stdin.isatty():
+        sys.stderr.write("give it lines, and then Ctrl-D; or a file, as in: < app.log\n")
+    preview = Preview(config, config_input, context, options.path, whole=options.whole)
+    for line in preview.of(sys.stdin.buffer.read()):
+        print(line)  # noqa: T201
+    return 0
+
+
+def _test_output(options: argparse.Namespace) -> int:
+    from log_shipper.shipper.outputs.kinds import kind_of
+
+    config = load_config(options)
+    return 0 if kind_of(config).check(config, print_step) else 1
+
+
+def print_step(step: str, problem: str = "") -> bool:
+    print(f"{step}... {'ERROR ' + problem if problem else 'OK'}")  # noqa: T201
+    return not problem
+
+
+def _test_health(options: argparse.Namespace) -> int:
+    from log_shipper.runtime.monitor.client import get
+    from log_shipper.shipper.cli.options import data_path, data_path_alone, files
+    from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
+
+    # As in a container, whose working directory has the data, and the configuration is elsewhere.
+    unnamed = not options.configs and not files(options)[0].exists()
+    place = socket_of(data_path(options, None) if unnamed else data_path_alone(options))
+    with errors_in_words(place):
+        answer = get(place, "/readyz" if options.ready else "/healthz", HEALTH_TIMEOUT)
+    print(answer.decode().strip())  # noqa: T201
+    return 0
+
+
+def _checked(options: argparse.Namespace, to: TextIO) -> ShipperConfig:
+    config = load_config(options)
+    check_fields(config)
+    for line in (*(f"warning: {warning}" for warning in config.warnings), *config.notes):
+        print(line, file=to)
+    return config

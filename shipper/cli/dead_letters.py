@@ -1,0 +1,126 @@
+"""The commands of `shipper dead-letter`, and their options."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.cli.options import add_shared, existing_data
+from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.letters.letter_box import LetterBox, Resending, StoredLetter
+from log_shipper.shipper.letters.resend import Resent, resend
+from log_shipper.shipper.pipeline.dead_letter import DeadLetterFile
+
+FAILED = 1
+REFUSED = 3
+SHORT_ID = 8
+
+
+def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(required=True, metavar="WHAT")
+
+    listing = commands.add_parser("list", help="one line a letter: id, time, topic, file, offset, reason")
+    listing.add_argument("--json", action="store_true", help="one JSON object a letter")
+    add_shared(listing, lambda options: _list(options, LetterBox(existing_data(options)[1])))
+
+    show = commands.add_parser("show", help="all of a letter")
+    show.add_argument("ids", metavar="ID", nargs="+", help="or the first characters of it")
+    add_shared(show, lambda options: _show(options, LetterBox(existing_data(options)[1])))
+
+    sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
+    sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
+    sending.add_argument("--topic", help="to this topic, whatever the configuration has")
+    sending.add_argument(
+        "--at-least-once",
+        action="store_true",
+        help="without Kafka transactions: what is in flight when it is killed is sent twice",
+    )
+    sending.add_argument(
+        "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
+    )
+    add_shared(sending, lambda options: _resend(options, *existing_data(options)))
+
+
+def _list(options: argparse.Namespace, box: LetterBox) -> int:
+    count = 0
+    for count, stored in enumerate(box.letters(), 1):  # noqa: B007
+        print(visible(_as_json(stored) if options.json else _line(stored)))  # noqa: T201
+    if not count and not options.json:
+        print(f"no dead letters in {box.directory}")  # noqa: T201
+    return 0
+
+
+def _line(stored: StoredLetter) -> str:
+    letter = stored.letter
+    if letter is None:
+        return f"{stored.id[:SHORT_ID]}  cannot be read: {stored.problem}"
+    where = f"{letter.path} at {letter.offset}"
+    return f"{stored.id[:SHORT_ID]}  {letter.time}  {letter.topic or '(no topic)'}  {where}  {letter.reason}"
+
+
+def _as_json(stored: StoredLetter, *, indent: int | None = None) -> str:
+    if stored.letter is None:
+        values = {"id": stored.id, "problem": stored.problem, "line": stored.line.decode("utf-8", "replace")}
+    else:
+        values = {"id": stored.id, **json.loads(stored.line)}
+    return json.dumps(values, indent=indent, ensure_ascii=False)
+
+
+def _show(options: argparse.Namespace, box: LetterBox) -> int:
+    for stored in _selected(box, options.ids):
+        print(visible(_as_json(stored, indent=2), keep="\n"))  # noqa: T201
+    return 0
+
+
+def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
+    """Raises StartError for an id that none has."""
+    letters = list(box.letters())
+    for prefix in prefixes:
+        if not any(stored.id.startswith(prefix) for stored in letters):
+            raise StartError(f"no dead letter in {box.directory} has the id {prefix}; 'dead-letter list' shows them")
+    return [stored for stored in letters if stored.id.startswith(tuple(prefixes))]
+
+
+def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
+    from log_shipper.shipper.letters.resend_pipeline import (  # Kafka's client, which the others do without
+        for_resending,
+        resend_pipeline,
+    )
+
+    if config is None:
+        raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")
+    box = LetterBox(data)
+    ids = {stored.id for stored in _selected(box, options.ids)} if options.ids else None
+    file = DeadLetterFile(box.current, SystemClock(), rotate_at=config.dead_letter.rotate_every)
+    with (
+        closing(Resending(box, file)) as resending,
+        resend_pipeline(
+            for_resending(config, options.topic),
+            data,
+            resending,
+            options.timeout,
+            exactly_once=not options.at_least_once,
+        ) as pipeline,
+    ):
+        result = resend(resending, pipeline, lambda stored: ids is None or stored.id in ids, options.timeout)
+    return _report(result, box.directory)
+
+
+def _report(result: Resent, directory: Path) -> int:
+    print(f"{_counted(result.sent)} sent again")  # noqa: T201
+    if result.refused:
+        print(f"{_counted(result.refused)} refused again: 'dead-letter list' shows why")  # noqa: T201
+    if result.gave_up:
+        print("no acknowledgement in time: run it again when Kafka takes them")  # noqa: T201
+    if result.left:
+        print(f"{_counted(result.left)} left in {directory}")  # noqa: T201
+    return FAILED if result.gave_up else REFUSED if result.refused else 0
+
+
+def _counted(number: int) -> str:
+    return f"{number} letter was" if number == 1 else f"{number} letters were"

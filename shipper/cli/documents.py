@@ -1,0 +1,47 @@
+"""Commands that print a text and start nothing: `shipper export`, `migrate` and `schema`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.shipper.cli.options import add_shared, written
+
+
+def add_exports(parser: argparse.ArgumentParser) -> None:
+    exports = parser.add_subparsers(required=True, metavar="WHAT")
+    add_shared(exports.add_parser("config", help="print the configuration in effect, secrets masked"), _export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from log_shipper.config.export import export
+
+    files, overrides = written(options)
+    sys.stdout.write(export(files, overrides))
+    return 0
+
+
+def add_migrate_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="a configuration, or a file with a list of inputs")
+    parser.set_defaults(command=_migrate)
+
+
+def _migrate(options: argparse.Namespace) -> int:
+    from log_shipper.config.migration import migrate
+
+    migrated = migrate(options.file)
+    sys.stdout.write(migrated.text)
+    for change in migrated.changes or (f"{options.file}: no old names",):
+        print(change, file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_schema)
+
+
+def _schema(_: argparse.Namespace) -> int:
+    from log_shipper.config.json_schema import schema_text
+
+    print(schema_text(ShipperConfig, "shipper.yml"), end="")  # noqa: T201
+    return 0

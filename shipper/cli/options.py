@@ -1,0 +1,171 @@
+"""The options that all commands share, and the configuration that they name."""
+
+import argparse
+import json
+import os
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.document import Override
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.files import check_permissions
+from log_shipper.config.yaml.load import load, read, variables_of
+from log_shipper.config.yaml.report import Examination
+from log_shipper.runtime.kafka import load_library
+from log_shipper.shipper.errors import StartError
+
+DEFAULT = Path("shipper.yml")
+OF_FILEBEAT = Path("filebeat.yml")
+PATHS = ("home", "config", "logs")
+
+
+def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
+    """Add the shared options, and the function that carries the command out."""
+    parser.add_argument(
+        "-c",
+        dest="configs",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help=f"configuration, below path.config (default {DEFAULT}, then {OF_FILEBEAT}); of several the later ones win",
+    )
+    parser.add_argument(
+        "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
+    )
+    parser.add_argument(
+        "-e", dest="to_stderr", action="store_true", help="log to stderr as text, whatever `logging` has"
+    )
+    parser.add_argument("-v", dest="level", action="store_const", const="info", help="log from level info on")
+    parser.add_argument(
+        "-d",
+        dest="debugged",
+        metavar="SELECTORS",
+        help="log these components from level debug on, as logging.selectors: names separated by commas, '*' for all",
+    )
+    parser.add_argument(
+        "--environment",
+        metavar="NAME",
+        help="accepted as Filebeat's: without logging.to_files, logs go to stderr anywhere",
+    )
+    parser.add_argument(
+        "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and of the dead letters"
+    )
+    for name in PATHS:
+        parser.add_argument(f"--path.{name}", dest=f"path_{name}", metavar="DIR", help=f"same as -E path.{name}=DIR")
+    parser.add_argument(
+        "--strict.perms",
+        dest="strict",
+        choices=["true", "false"],
+        help="refuse a file that others may write (BEAT_STRICT_PERMS=false has the same effect)",
+    )
+    parser.set_defaults(command=command)
+
+
+def files(options: argparse.Namespace) -> list[Path]:
+    """Return the configuration files. As Filebeat's, they are relative to path.config where the command line has it."""
+    directory = Path(options.path_config or "")
+    if not options.configs and not (directory / DEFAULT).exists() and (directory / OF_FILEBEAT).exists():
+        return [directory / OF_FILEBEAT]
+    return [directory / file for file in options.configs or [DEFAULT]]
+
+
+def written(options: argparse.Namespace) -> tuple[list[Path], list[str | Override]]:
+    """Return the configuration files, and what overrides them."""
+    # The paths are overrides, because the checks need the data path: an input must not read it.
+    given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
+    paths = [
+        Override(f"path.{name}={json.dumps(str(path))}", f"--path.{name}")
+        for name, path in given.items()
+        if path is not None
+    ]
+    levels = [Override(f"logging.level={options.level}", "-v")] if options.level is not None else []
+    if options.debugged is not None:
+        selectors = f"logging.selectors={json.dumps(options.debugged)}"
+        levels = [Override("logging.level=debug", "-d"), Override(selectors, "-d")]
+    return files(options), [*levels, *options.overrides, *paths]
+
+
+def keystore_values(options: argparse.Namespace) -> Collection[str]:
+    """Return what must not be shown, whichever option has it. Raises ConfigError."""
+    files, overrides = written(options)
+    return read(files, ShipperConfig, overrides, os.environ).secrets
+
+
+def load_config(options: argparse.Namespace) -> ShipperConfig:
+    """Return the configuration. Raises ConfigError, also for what is wrong with the files that the output needs."""
+    return _read(options, examined=True)
+
+
+def context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
+    """Return the configuration, None if there is none, and the data path. The registry can be shown without a
+    configuration, but not without knowing where it is."""
+    config = _read(options, examined=False) if _all_exist(options) else None
+    return config, data_path(options, config)
+
+
+def existing_data(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
+    """Return the same as `context`. Raises StartError where there is no data path: a wrong one must not look like that
+    of a shipper without files and dead letters."""
+    config, data = context(options)
+    if not data.is_dir():
+        what = "is not a directory" if data.exists() else "does not exist"
+        raise StartError(
+            f"path.data {data.absolute()} {what}: the shipper has not run with it yet, or has another one; give its "
+            "configuration (-c FILE), or --path.data DIR"
+        )
+    return config, data
+
+
+def data_path_alone(options: argparse.Namespace) -> Path:
+    """Return the data path for a command that needs nothing else of the configuration, whatever mistakes that has
+    elsewhere. Raises StartError."""
+    if options.data is not None:
+        return Path(options.data)
+    _all_exist(options)
+    try:
+        named, overrides = written(options)
+        _check_permissions(options, named)
+        return Path(variables_of(named, ShipperConfig, overrides, os.environ)["path.data"])
+    except (ConfigError, ValueError) as error:
+        where = "" if isinstance(error, ConfigError) else f"{files(options)[-1]}: path.data: "
+        raise StartError(f"{where}{error}; so path.data is not known: give --path.data DIR") from error
+
+
+def _all_exist(options: argparse.Namespace) -> bool:
+    """True if there is a configuration, False if the command line has what is needed of one. Raises StartError."""
+    missing = next((file for file in files(options) if not file.exists()), None)
+    if missing is not None and options.data is None:
+        raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")
+    return missing is None
+
+
+def data_path(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
+    if options.data is not None:
+        return Path(options.data)
+    return Path(config.path.data if config else "data")
+
+
+def _read(options: argparse.Namespace, *, examined: bool) -> ShipperConfig:
+    named, overrides = written(options)
+    _check_permissions(options, named)
+    config = load(named, ShipperConfig, overrides, examine=_examine if examined else None)
+    _check_permissions(options, config.config_inputs.files())
+    return config
+
+
+def _check_permissions(options: argparse.Namespace, named: Iterable[Path]) -> None:
+    """Raises ConfigError, unless the command line allows any."""
+    if options.strict != "false":
+        for file in named:
+            check_permissions(file)
+
+
+def _examine(config: ShipperConfig) -> Examination:
+    kafka = config.output.to_kafka
+    if kafka is None:
+        return Examination()
+    load_library()  # which the others do without
+    from log_shipper.shipper.output.kafka_settings import examine
+
+    return examine(kafka)

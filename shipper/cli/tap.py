@@ -1,0 +1,276 @@
+"""`shipper tap`: shows a sample of the events that the running agent sends."""
+
+import argparse
+import itertools
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, TextIO
+from urllib.parse import urlencode
+
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.runtime.monitor.client import NotHttp, Place, Refused, get, opened
+from log_shipper.shipper.cli.options import add_shared, data_path_alone
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
+
+MOST_RATE = 100.0
+SILENCE = 10.0  # seconds without any line, after which the agent counts as hanging: it writes one each second
+NO_MATCH = 5.0  # seconds after which a note explains why nothing is shown
+PATIENCE = 2.0  # seconds for an explanation
+NOTE_INTERVAL = 5.0  # seconds between two notes about dropped events
+
+
+def add_tap_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Shows a sample of the events that the running agent sends, as they are sent. It changes nothing:"
+        " what this reader has no time for is dropped and counted. It ends when the agent ends or restarts."
+    )
+    parser.add_argument(
+        "targets",
+        metavar="INPUT|PATH",
+        nargs="*",
+        help="ids of inputs, and paths or globs (in quotes) of files: only their events",
+    )
+    parser.add_argument(
+        "--rate", type=_rate, default=10.0, metavar="N", help="at most so many events a second (10; up to 100)"
+    )
+    parser.add_argument("--count", type=_count, default=None, metavar="N", help="end after so many events")
+    parser.add_argument("--seconds", type=_seconds, default=math.inf, metavar="TIME", help="end after this time, as 30")
+    parser.add_argument("--pretty", action="store_true", help="JSON on several lines")
+    parser.add_argument(
+        "--keys", action="store_true", help="before each event its topic and key, and the headers if it has any"
+    )
+    add_shared(parser, tap)
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not 0 < rate <= MOST_RATE:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {MOST_RATE:g}")
+    return rate
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(parse_duration(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How an event is written. At a terminal control characters are made visible; elsewhere every byte is as sent."""
+
+    pretty: bool = False
+    keys: bool = False
+    terminal: bool = False
+
+    def lines(self, event: Mapping[str, Any]) -> str:
+        value: str = event["value"]
+        lines = [self._beside(event)] if self.keys else []
+        if self.pretty:
+            lines += _indented(value)
+        else:
+            lines.append(value)
+        return "\n".join(visible(line) if self.terminal else line for line in lines) + "\n"
+
+    def _beside(self, event: Mapping[str, Any]) -> str:
+        headers = "".join(f" {name}={text}" for name, text in event["headers"])
+        return f"# topic={event['topic'] or '-'} key={event['key'] or '-'}{headers}"
+
+
+def _indented(value: str) -> list[str]:
+    try:
+        # Only JSON's own line ends are split at: those within texts are escaped.
+        return json.dumps(json.loads(value), indent=2, ensure_ascii=False).split("\n")
+    except ValueError:  # a text, by codec.format
+        return [value]
+
+
+@dataclass(slots=True)
+class Viewer:
+    """Writes events to `out`, and notes to `notes`, until the count is reached or the time is over."""
+
+    format: Format
+    out: BinaryIO
+    notes: TextIO
+    count: int | None = None
+    seconds: float = math.inf
+    now: Callable[[], float] = time.monotonic
+    explain: Callable[[], str] = str  # which of the wanted inputs and files do not exist, if any
+    shown: int = 0
+    _dropped_before: int = 0  # in streams before this one
+    _counts: Mapping[str, int] = field(default_factory=dict)
+    _noted: int = 0
+    _note_due: float = 0.0
+    _is_connected: bool = False
+    _explained: bool = False
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.now()
+
+    @property
+    def finished(self) -> bool:
+        return self.shown == self.count or self.now() - self._began >= self.seconds
+
+    @property
+    def dropped(self) -> int:
+        return self._dropped_before + self._counts.get("dropped", 0)
+
+    def show(self, lines: Iterable[bytes]) -> None:
+        """Show a stream until it ends, or enough was shown."""
+        for line in lines:
+            message = json.loads(line)
+            if "counts" in message:
+                self._count(message["counts"])
+                self._report()
+            else:
+                # Surrogates stand for bytes of a file's name that are not UTF-8.
+                self.out.write(self.format.lines(message).encode("utf-8", "surrogateescape"))
+                self.out.flush()
+                self.shown += 1
+            if self.finished:
+                return
+
+    def _count(self, counts: Mapping[str, int]) -> None:
+        if counts["dropped"] < self._counts.get("dropped", 0):  # those of another stream
+            self._dropped_before = self.dropped
+        self._counts = counts
+
+    def note_gap(self) -> None:
+        self._print("the agent has left this reader, which paused for long; what was sent meanwhile is not shown")
+
+    def _report(self) -> None:
+        now = self.now()
+        if not self._is_connected:
+            self._is_connected = True
+            self._print("connected; Ctrl-C ends it")
+            if explanation := self.explain():
+                self._print(explanation)
+        if self.dropped > self._noted and now >= self._note_due:
+            self._print(f"{self.dropped - self._noted:,} events were dropped here: this reader is too slow for them")
+            self._noted, self._note_due = self.dropped, now + NOTE_INTERVAL
+        if now - self._began >= NO_MATCH:
+            self._explain_silence()
+
+    def _explain_silence(self) -> None:
+        if self._is_connected and not self.shown and not self._explained:
+            self._explained = True
+            self._print(self._silence())
+
+    def _silence(self) -> str:
+        others = self._counts.get("others", 0)
+        if others:
+            return (
+                f"nothing was sent of these inputs and files; {others:,} events of others were: `shipper top` has both"
+            )
+        return "nothing is sent: no new events, or the output takes none; `shipper top` shows which"
+
+    def summarize(self) -> None:
+        self._explain_silence()
+        dropped = f"; {self.dropped:,} were dropped: this reader was too slow for them" if self.dropped else ""
+        self._print(f"{self.shown:,} event{'s'[: self.shown != 1]} shown{dropped}")
+
+    def _print(self, text: str) -> None:
+        print(f"tap: {text}", file=self.notes, flush=True)
+
+
+def tap(options: argparse.Namespace) -> int:
+    place = socket_of(data_path_alone(options))
+    viewer = Viewer(
+        Format(pretty=options.pretty, keys=options.keys, terminal=sys.stdout.isatty()),
+        sys.stdout.buffer,
+        sys.stderr,
+        options.count,
+        options.seconds,
+        explain=lambda: missing_sources(place, options.targets),
+    )
+    query = urlencode({"rate": options.rate, "targets": json.dumps(list(_targets(options.targets)))})
+    try:
+        viewer.show(stream(place, f"/tap?{query}", viewer.note_gap))
+    except KeyboardInterrupt:
+        pass
+    except StartError:
+        if viewer.shown:
+            viewer.summarize()
+        raise
+    viewer.summarize()
+    return 0
+
+
+def _targets(words: Iterable[str]) -> Iterator[str]:
+    """Yield inputs' ids as they are, and paths as the agent has them."""
+    for word in words:
+        yield word
+        if os.path.abspath(word) != word:
+            yield os.path.abspath(word)
+
+
+def missing_sources(place: Place, words: Sequence[str]) -> str:
+    """Return which of the inputs and files do not exist, and which do; an empty text if all exist, or the agent does
+    not answer that."""
+    if not words:
+        return ""
+    query = urlencode({"targets": json.dumps(list(_targets(words)))})
+    try:
+        answer = json.loads(get(place, f"/tap/sources?{query}", PATIENCE))
+    except (OSError, Refused, ValueError):
+        return ""
+    unknown = [word for word in words if set(_targets([word])) <= set(answer["unknown"])]
+    if not unknown:
+        return ""
+    return (
+        f"no input and no file that is read is called {_listed(unknown)}; events are shown when one is. "
+        f"Inputs: {_some(answer['inputs'])}. Open files: {_some(answer['files'])}"
+    )
+
+
+def _some(those: Mapping[str, Any]) -> str:
+    some, count = those["some"], those["count"]
+    more = f" and {count - len(some):,} more" if count > len(some) else ""
+    return f"{_listed(some)}{more}" if some else "none"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(visible, names))
+
+
+def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[bytes]:
+    """Yield the lines that the agent streams, and after the stream broke off those of another one, which is noted: the
+    agent leaves a reader that pauses for long. Raises StartError, also when the agent ends."""
+    ended = StartError(
+        f"{place}: the shipper has ended or restarts, and tap ends with it; run it again when the shipper runs"
+    )
+    for number in itertools.count():
+        received = False
+        with errors_in_words(place):
+            try:
+                with opened(place, path, SILENCE) as response:
+                    for line in iter(response.readline, b""):
+                        if number and not received:
+                            note_gap()
+                        received = True
+                        yield line
+            except (ConnectionError, FileNotFoundError, NotHttp) as error:
+                if number and not received:
+                    raise ended from error
+                if not received:
+                    raise
+        if not received:
+            raise ended

@@ -1,0 +1,71 @@
+"""`shipper top`: the options, and what they lead to."""
+
+import argparse
+import math
+import os
+import shutil
+import sys
+
+from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.monitor.client import Place, place_of
+from log_shipper.shipper.cli.options import add_shared, data_path_alone
+from log_shipper.shipper.monitor.running_agent import socket_of
+from log_shipper.shipper.top.frame import render
+from log_shipper.shipper.top.text import plain
+from log_shipper.shipper.top.view import View
+from log_shipper.shipper.top.watch import Watch, ask
+
+WIDTH = 100  # columns, where there is no terminal to ask
+
+
+def add_top_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Shows what the running agent does: health, figures with rates, charts, files furthest behind, errors."
+    )
+    parser.add_argument("--once", action="store_true", help="print one frame as text; so it is without a terminal, too")
+    parser.add_argument(
+        "--url", type=_place, metavar="URL", help="ask this HTTP endpoint, as http://web-1:5066; a sink's will do, too"
+    )
+    parser.add_argument(
+        "--interval", type=_interval, default=1.0, metavar="TIME", help="how often it is asked (1s; at least 0.5s)"
+    )
+    add_shared(parser, top)
+
+
+def _place(text: str) -> Place:
+    try:
+        return place_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _interval(text: str) -> float:
+    try:
+        interval = float(parse_duration(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not 0.5 <= interval < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0.5s")
+    return interval
+
+
+def top(options: argparse.Namespace) -> int:
+    place: Place = options.url or socket_of(data_path_alone(options))
+    terminal = os.environ.get("TERM", "")
+    if options.once or not (sys.stdout.isatty() and sys.stdin.isatty()) or terminal in ("", "dumb"):
+        document = ask(place)
+        width = shutil.get_terminal_size((WIDTH, 0)).columns
+        text = plain(render(View(str(place), document), width))
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        return 0
+    from log_shipper.shipper.top import screen  # curses, which --once does without
+
+    view = View(str(place), glyphs=screen.glyphs_of(sys.stdout.encoding or "", terminal))
+    watch = Watch(place, options.interval)
+    watch.start()
+    try:
+        screen.run(view, lambda: watch.latest)
+    finally:
+        watch.stop()
+    return 0

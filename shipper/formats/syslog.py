@@ -1,0 +1,275 @@
+"""Syslog messages, RFC 3164 (BSD) and RFC 5424, as members of a record.
+
+A text is read once from left to right, without patterns that backtrack, so parsing takes time linear in its length,
+whatever the content.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+from log_shipper.config.shipper.parsers import SyslogFormat
+from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.formats import times
+
+_SEVERITIES = ("Emergency", "Alert", "Critical", "Error", "Warning", "Notice", "Informational", "Debug")
+_FACILITIES = (
+    "kernel",
+    "user-level",
+    "mail",
+    "system",
+    "security/authorization",
+    "syslogd",
+    "line printer",
+    "network news",
+    "UUCP",
+    "clock",
+    "security/authorization",
+    "FTP",
+    "NTP",
+    "log audit",
+    "log alert",
+    "clock",
+    *(f"local{number}" for number in range(8)),
+)
+_HEADER = ("version", "timestamp", "host name", "app name", "process id", "message id")
+_BOM = "\ufeff"
+_NAME = re.compile(r'[^\s=\]"]{1,32}+')  # of an element of structured data, or of a value in one
+# The values of each element by name; a name that is repeated (RFC 5424, 6.3.5) has a list.
+Elements = dict[str, dict[str, str | list[str]]]
+
+
+class SyslogError(ShipperError):
+    """Raised for a text that is not a syslog message; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyslogMessage:
+    """`text` is the message itself, `time` is written as in a record (None if there is none), `syslog` goes to
+    log.syslog."""
+
+    text: str
+    time: str | None
+    syslog: Doc = field(default_factory=dict)
+
+
+def parse(text: str, format: SyslogFormat, zone: tzinfo | None, now: float) -> SyslogMessage:
+    """Parse a message. `zone` applies to times without one (None: this machine's); `now` is the wall clock, in seconds.
+    Raises SyslogError."""
+    priority, start = _priority(text)
+    if format == "rfc5424" or (format == "auto" and priority is not None and _is_rfc5424(text, start)):
+        if priority is None:
+            raise SyslogError("no priority, as in '<13>', at its start")
+        return _rfc5424(text, start, priority)
+    if format == "rfc3164" and _is_rfc5424(text, start):
+        raise SyslogError("it is a message of RFC 5424, which format: rfc3164 excludes; set format: auto")
+    return _rfc3164(text, start, priority, zone, now)
+
+
+def _priority(text: str) -> tuple[int | None, int]:
+    """Return the number between < and >, None if there is none, and the index behind it."""
+    if text[:1] != "<":
+        return None, 0
+    end = text.find(">", 1, 5)
+    digits = text[1:end]
+    if end < 2 or not (digits.isdigit() and digits.isascii()) or int(digits) > 191:
+        raise SyslogError("its priority is not a number from 0 to 191 between < and >")
+    return int(digits), end + 1
+
+
+def _is_rfc5424(text: str, start: int) -> bool:
+    """True if a version follows, and then a year or `-`: RFC 3164 has the name of a month there, or a year at once."""
+    version, _, rest = text[start : start + 10].partition(" ")
+    return _is_version(version) and (rest[:2] in ("-", "- ") or (rest[:4].isdigit() and len(rest) > 4))
+
+
+def _is_version(text: str) -> bool:
+    return 1 <= len(text) <= 3 and text.isdigit() and text.isascii() and text[0] != "0"
+
+
+def _members(priority: int | None) -> Doc:
+    if priority is None:
+        return {}
+    facility, severity = divmod(priority, 8)
+    return {
+        "priority": priority,
+        "facility": {"code": facility, "name": _FACILITIES[facility]},
+        "severity": {"code": severity, "name": _SEVERITIES[severity]},
+    }
+
+
+def _rfc5424(text: str, start: int, priority: int) -> SyslogMessage:
+    words = text[start:].split(" ", 6)
+    missing = next((name for name, word in zip(_HEADER, words, strict=False) if not word), None)
+    if missing is not None or len(words) < 7:
+        raise SyslogError(f"no {missing or [*_HEADER, 'structured data'][len(words)]}")
+    version, when, host, app, process, message_id, rest = words
+    if not _is_version(version):
+        raise SyslogError("its version is not a number from 1 to 999")
+    time = None if when == "-" else times.rfc3339(when)
+    if time is None and when != "-":
+        raise SyslogError(f"its timestamp {when[:40]!r} is not one of RFC 3339")
+    syslog = _members(priority)
+    named = {"hostname": host, "appname": app, "procid": process, "msgid": message_id}
+    syslog |= {name: word for name, word in named.items() if word != "-"}
+    syslog["version"] = version
+    structured = _split_structured_data(rest)
+    if structured is None:
+        raise SyslogError("its structured data is neither '-' nor '[id name=\"value\"]'")
+    elements, raw, text = structured
+    if elements:
+        syslog["structured_data"] = elements
+    message = text.removeprefix(_BOM)
+    return SyslogMessage(f"{raw} {message}" if raw and message else raw or message, time, syslog)
+
+
+def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, now: float) -> SyslogMessage:
+    time, end = _time_3164(text, start, zone, now)
+    if time is None:
+        raise SyslogError("no timestamp, as in 'Jan  2 15:04:05' or of RFC 3339, at its start")
+    host_end = text.find(" ", end + 1)
+    if text[end : end + 1] != " " or host_end <= end + 1:
+        raise SyslogError("no host name after its timestamp")
+    syslog, message = _members(priority), end + 1
+    tag = _tag(text, message)
+    if tag is None:  # else it comes from the machine itself: what libc and logger write has no host name
+        host, message = text[message:host_end], host_end + 1
+        if host != "-":
+            syslog["hostname"] = host
+        tag = _tag(text, message)
+    if tag is not None:
+        app, process, message = tag
+        syslog["appname"] = app
+        if process:
+            syslog["procid"] = process
+    return SyslogMessage(text[message:].removeprefix(_BOM), time, syslog)
+
+
+def _time_3164(text: str, start: int, zone: tzinfo | None, now: float) -> tuple[str | None, int]:
+    """Return the time and the index behind it."""
+    if text[start : start + 1].isdigit():
+        end = text.find(" ", start)
+        return times.rfc3339(text[start : end if end > 0 else None]), end if end > 0 else len(text)
+    # Three words, and more than one blank where the day has one digit.
+    clock = text.find(":", start, start + 20)
+    end = clock + 6
+    return (times.bsd(text[start:end], zone, now) if clock > 0 else None), end
+
+
+def _tag(text: str, start: int) -> tuple[str, str, int] | None:
+    """Return name, process and end of a tag (`name: ` or `name[process]: `); None if there is none."""
+    end = text.find(": ", start)
+    tag = text[start:end] if end > start else ""
+    name, bracket, process = tag.partition("[")
+    if not name or " " in name or ":" in name or not name.isprintable():
+        return None
+    if bracket and (process[-1:] != "]" or len(process) < 2):
+        return None
+    return name, process[:-1], end + 2
+
+
+class _InvalidElement(Exception):
+    """Raised for what is in brackets but does not conform to RFC 5424."""
+
+
+def _split_structured_data(text: str) -> tuple[Elements, str, str] | None:
+    """Split off the structured data of RFC 5424: `[id name="value" ...]`, one or more without a blank between them.
+
+    Return the elements by id, the raw text of brackets that do not conform to RFC 5424, and the text behind the blank.
+    None if the text begins with neither `-` nor brackets.
+    """
+    raw, elements = "", Elements()
+    if text[:1] == "-":
+        end = 1
+    else:
+        try:
+            end = _read_elements(text, elements)
+        except _InvalidElement:
+            end = _bracketed(text)
+            raw, elements = text[:end], {}
+    if not end or text[end : end + 1] not in ("", " "):
+        return None
+    return elements, raw, text[end + 1 :]
+
+
+def _read_elements(text: str, elements: Elements) -> int:
+    """Read all elements and return the index behind the last one."""
+    end = 0
+    while text[end : end + 1] == "[":
+        end = _read_element(text, end, elements)
+    return end
+
+
+def _read_element(text: str, start: int, elements: Elements) -> int:
+    """Read `[id name="value" ...]` at `start` and return the index behind it."""
+    end = _name_end(text, start + 1)
+    values = elements.setdefault(text[start + 1 : end], {})
+    while text[end : end + 1] == " ":
+        name_start = end + 1
+        name_end = _name_end(text, name_start)
+        if text[name_end : name_end + 2] != '="':
+            raise _InvalidElement
+        value, end = _quoted_value(text, name_end + 2)
+        _add_value(values, text[name_start:name_end], value)
+    if text[end : end + 1] != "]":
+        raise _InvalidElement
+    return end + 1
+
+
+def _add_value(values: dict[str, str | list[str]], name: str, value: str) -> None:
+    before = values.get(name)
+    if before is None:
+        values[name] = value
+    elif isinstance(before, list):
+        before.append(value)
+    else:
+        values[name] = [before, value]
+
+
+def _name_end(text: str, start: int) -> int:
+    name = _NAME.match(text, start)
+    if name is None:
+        raise _InvalidElement
+    return name.end()
+
+
+def _quoted_value(text: str, start: int) -> tuple[str, int]:
+    r"""Return the value up to the closing quote, and the index behind the quote. \" \] and \\ stand for the character
+    after the backslash; before any other character a backslash is itself."""
+    pieces: list[str] = []
+    position = piece_start = start
+    quote = start - 1
+    while True:
+        if quote < position:  # searching again after each of many backslashes would take quadratic time
+            quote = text.find('"', position)
+        if quote < 0:
+            raise _InvalidElement
+        escape = text.find("\\", position, quote)
+        bracket = text.find("]", position, quote if escape < 0 else escape)
+        if bracket >= 0:
+            raise _InvalidElement
+        if escape < 0:
+            pieces.append(text[piece_start:quote])
+            return "".join(pieces), quote + 1
+        if text[escape + 1 : escape + 2] in ('"', "]", "\\"):
+            pieces.append(text[piece_start:escape])
+            piece_start = escape + 1
+            position = escape + 2
+        else:
+            position = escape + 1
+
+
+def _bracketed(text: str) -> int:
+    r"""Return the index behind a sequence of [...], in which \] does not close a bracket; 0 if there is none."""
+    end = 0
+    while text[end : end + 1] == "[":
+        close = text.find("]", end)
+        while close > 0 and text[close - 1] == "\\":
+            close = text.find("]", close + 1)
+        if close < 0:
+            return 0
+        end = close + 1
+    return end

@@ -1,0 +1,34 @@
+"""`shipper dead-letter list | show` show what programs wrote into their logs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from log_shipper.shipper.cli.commands import main
+from log_shipper.shipper.event import Rejection
+from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
+from tests.builders import batch
+from tests.fakes import ManualClock
+
+# CSI as one character, which JSON does not escape; a change of writing direction; DEL.
+HOSTILE = "\x9b31m red \u202e\x7f\x1b[2J"
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["show"]])
+def test_a_message_makes_a_terminal_do_nothing(
+    words: list[str], tmp_path: Path, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DeadLetterFile(tmp_path / FILE, clock).write(batch([HOSTILE]), [Rejection(0, HOSTILE, HOSTILE)])
+    ids = ["".join(json.loads(line)["id"] for line in _listed(tmp_path, capsys))] if words == ["show"] else []
+    assert main(["dead-letter", *words, *ids, "--path.data", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "red" in printed
+    assert printed.replace("\n", "").isprintable()
+    if words != ["list"]:
+        assert json.loads(printed)["message"] == HOSTILE
+
+
+def _listed(directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert main(["dead-letter", "list", "--json", "--path.data", str(directory)]) == 0
+    return capsys.readouterr().out.splitlines()

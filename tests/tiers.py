@@ -142,7 +142,7 @@ class Times:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "setup":
             self._seconds[report.nodeid] += report.duration - dict[str, Any](report.user_properties).get(SHARED, 0.0)
-        elif report.when == "call":
+        elif report.when == "call" and not isinstance(report, pytest.SubtestReport):  # the test's own has all of it
             self._seconds[report.nodeid] += report.duration
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -8,6 +8,7 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 
 from tests.short_reads import LogOnDisk
 
@@ -26,12 +27,16 @@ def seeds(usual: int | Sequence[int], failed_once: Sequence[int] = ()) -> list[i
 
 def for_each_seed(usual: int | Sequence[int], failed_once: Sequence[int] = ()) -> Callable[[Test], Test]:
     """Run the test with each of the seeds, all in one case. Its fixtures are shared by them, so it may have those that
-    keep nothing, and `log`."""
+    keep nothing, `log`, and `tmp_path`, of which each has a directory of its own."""
 
     def decorate(test: Test) -> Test:
         @wraps(test)
         def run(**fixtures: object) -> None:
+            folder = fixtures.get("tmp_path")
             for seed in seeds(usual, failed_once):
+                if isinstance(folder, Path):
+                    fixtures["tmp_path"] = folder / f"{seed}"
+                    (folder / f"{seed}").mkdir()
                 try:
                     test(seed=seed, **fixtures)
                 except BaseException as error:

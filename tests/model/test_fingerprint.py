@@ -4,11 +4,9 @@ import gzip
 import random
 from pathlib import Path
 
-import pytest
-
 from log_shipper.config.shipper.model import FileIdentityConfig
 from tests.fakes import ManualClock
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.reading_room import Room, finish, read_all
 
 
@@ -28,7 +26,7 @@ def write(dice: random.Random, room: Room, name: str, content: bytes) -> None:
     room.write(name, dice.choice([content, gzip.compress(content)]))
 
 
-@pytest.mark.parametrize("seed", seeds(200))
+@for_each_seed(200)
 def test_a_file_resumes_where_another_with_the_same_prefix_ended_however_either_is_compressed(
     seed: int, tmp_path: Path
 ) -> None:

@@ -6,26 +6,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.source.reading.harvester import Harvester
 from tests.fakes import ManualClock
 from tests.model.piecemeal import drain
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.model.test_whole_chain import Case, random_case
 from tests.reading_room import Room, acknowledge, read_all
 from tests.short_reads import LogOnDisk
 
 MAX_BYTES = 1000  # the Room's
 NAMES = ("encoding", "line_terminator", "parsers", "include_lines", "exclude_lines", "keep_null")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "logs").mkdir()
-    return tmp_path / "logs"
 
 
 def events(runs: Iterable[Messages], shift: int = 0) -> list[tuple[Any, ...]]:
@@ -81,8 +73,8 @@ def _read(harvester: Harvester) -> list[Messages]:
     return [batch.messages for batch in batches]
 
 
-@pytest.mark.parametrize("seed", seeds(200))
-def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> None:
+@for_each_seed(200)
+def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, tmp_path: Path) -> None:
     dice = random.Random(f"rotated {seed}")
     case = random_case(dice)
     log.write(case.content)
@@ -90,7 +82,7 @@ def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> 
     if split is None:
         return
     options = {name: getattr(case.config, name) for name in NAMES}
-    room = Room(folder, ManualClock(), (), options)
+    room = Room(tmp_path, ManualClock(), (), options)
     try:
         expected = _read(room.read("whole.log", case.content))
         of_old, of_new = read_rotated(dice, room, case.content[:split], case.content[split:])

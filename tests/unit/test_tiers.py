@@ -12,11 +12,11 @@ ROOT = Path(__file__).parents[2]
 CONFTEST = """
 from types import SimpleNamespace
 import pytest
-from _pytest import timing
+from _pytest import subtests, timing
 from tests import tiers
 clock = timing.MockTiming()
 timing.time = timing.perf_counter = clock.time
-tiers.time = SimpleNamespace(monotonic=clock.time)
+tiers.time = subtests.time = SimpleNamespace(monotonic=clock.time, time=clock.time, perf_counter=clock.time)
 tiers.TEST_SECONDS, tiers.GATE_SECONDS = 20, {gate}
 from tests.tiers import pytest_addoption, pytest_collection_modifyitems, pytest_configure, seed
 
@@ -32,7 +32,8 @@ import pytest
 @pytest.mark.slow("waits for long")
 def test_slow(): pass
 
-def test_long(sleep): sleep(21)
+def test_long(sleep, subtests):
+    with subtests.test(): sleep(21)
 
 def test_that_starts_what_all_share(broker): pass
 

@@ -5,6 +5,7 @@ import json
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -174,19 +175,21 @@ def dataclass_models(model: Any, around: tuple[Any, ...] = ()) -> Iterator[Any]:
             yield from dataclass_models(each, (*around, model))
 
 
-@pytest.mark.parametrize(
-    ("model", "place"), SECRETS, ids=[f"{name}-{'.'.join(map(str, place.steps))}" for name, place in SECRETS]
-)
-def test_a_secret_of_any_section_is_neither_exported_nor_in_a_mistake(model: str, place: Place, tmp_path: Path) -> None:
+VALUES: tuple[object, ...] = (MARKER, [MARKER], {"a": MARKER}, {"a": [{"b": MARKER}]})
+
+
+def test_a_secret_of_any_section_is_neither_exported_nor_in_a_mistake(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
     file = tmp_path / "config.yml"
-    values: tuple[object, ...] = (MARKER, [MARKER], {"a": MARKER}, {"a": [{"b": MARKER}]})
-    for value in values:
-        file.write_text(place.written(value))
-        text = export([file], (), {}, MODELS[model])
-        assert MASK in text
-        with pytest.raises(ConfigError) as caught:
-            load(file, MODELS[model], (f"stop={MARKER}", f"queue.mem.events={MARKER}"), {})  # messages quote these
-        assert MARKER not in text + str(caught.value) + repr(caught.value)
+    for (model, place), value in product(SECRETS, VALUES):
+        with subtests.test(f"{model}: {place.name}: {value}"):
+            file.write_text(place.written(value))
+            text = export([file], (), {}, MODELS[model])
+            assert MASK in text
+            with pytest.raises(ConfigError) as caught:
+                load(file, MODELS[model], (f"stop={MARKER}", f"queue.mem.events={MARKER}"), {})  # messages quote these
+            assert MARKER not in text + str(caught.value) + repr(caught.value)
 
 
 def test_a_secret_shows_itself_only_where_it_is_asked_to() -> None:

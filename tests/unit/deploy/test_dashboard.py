@@ -33,37 +33,35 @@ def expressions(panel: dict[str, Any]) -> list[str]:
     ]
 
 
-each_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: str(panel["title"]))
+def test_every_metric_and_label_of_the_panels_is_served(subtests: pytest.Subtests) -> None:
+    for panel, expression in [(one, expression) for one in PANELS for expression in expressions(one)]:
+        with subtests.test(panel["title"]):
+            names = names_in(expression)
+            assert names
+            assert names <= SERVED.keys()
+            selected = set(labels_in(expression))
+            assert [pair for pair in selected if pair[1] not in {*SERVED[pair[0]], *SCRAPED}] == []
+            assert {(name, "instance") for name in names} <= selected, "the variable chooses the instances"
 
 
-@each_panel
-def test_every_metric_and_label_of_a_panel_is_served(panel: dict[str, Any]) -> None:
-    for expression in expressions(panel):
-        names = names_in(expression)
-        assert names
-        assert names <= SERVED.keys()
-        selected = set(labels_in(expression))
-        assert [pair for pair in selected if pair[1] not in {*SERVED[pair[0]], *SCRAPED}] == []
-        assert {(name, "instance") for name in names} <= selected, "the variable chooses the instances"
+def test_legends_name_only_labels_that_their_series_have(subtests: pytest.Subtests) -> None:
+    for panel, target in [(one, target) for one in PANELS for target in one["targets"]]:
+        with subtests.test(panel["title"]):
+            has = SCRAPED | {label for name in names_in(expressions(panel)[0]) for label in SERVED[name]}
+            for kept in re.findall(r"\bby \(([^)]*)\)", target["expr"]):
+                has = set(kept.split(", "))
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= has
 
 
-@each_panel
-def test_a_legend_names_only_labels_that_its_series_have(panel: dict[str, Any]) -> None:
-    for target in panel["targets"]:
-        has = SCRAPED | {label for name in names_in(expressions(panel)[0]) for label in SERVED[name]}
-        for kept in re.findall(r"\bby \(([^)]*)\)", target["expr"]):
-            has = set(kept.split(", "))
-        assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= has
-
-
-@each_panel
-def test_a_panel_has_what_grafana_needs(panel: dict[str, Any]) -> None:
-    assert panel["type"] in ("stat", "timeseries", "table")
-    assert panel["datasource"] == SOURCE
-    assert panel["fieldConfig"]["defaults"]["unit"]
-    references = [target["refId"] for target in panel["targets"]]
-    assert len(set(references)) == len(references)
-    assert all(target["datasource"] == SOURCE for target in panel["targets"])
+def test_the_panels_have_what_grafana_needs(subtests: pytest.Subtests) -> None:
+    for panel in PANELS:
+        with subtests.test(panel["title"]):
+            assert panel["type"] in ("stat", "timeseries", "table")
+            assert panel["datasource"] == SOURCE
+            assert panel["fieldConfig"]["defaults"]["unit"]
+            references = [target["refId"] for target in panel["targets"]]
+            assert len(set(references)) == len(references)
+            assert all(target["datasource"] == SOURCE for target in panel["targets"])
 
 
 def members(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -20,9 +20,10 @@ from tests.unit.config.conftest import Lab
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)
 
 
-@pytest.mark.parametrize("codec", OF_CODEC)
-def test_every_codec_is_one_that_python_has_or_that_is_made_here(codec: str) -> None:
-    assert codec in AMENDED or codecs.lookup(codec)
+def test_every_codec_is_one_that_python_has_or_that_is_made_here(subtests: pytest.Subtests) -> None:
+    for codec in OF_CODEC:
+        with subtests.test(codec):
+            assert codec in AMENDED or codecs.lookup(codec)
 
 
 def test_no_name_means_two_encodings() -> None:
@@ -50,13 +51,14 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(name: str, message: str
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("names", [names for names in OF_CODEC.values() if charset_of(names.split()[0]).table])
-def test_where_a_byte_is_a_character_each_terminator_is_one_byte_only(names: str) -> None:
+def test_where_a_byte_is_a_character_each_terminator_is_one_byte_only(subtests: pytest.Subtests) -> None:
     """Lines are split after they were decoded."""
-    table = charset_of(names.split()[0]).table
-    assert len(table) == 256
-    assert all(table.count(character) <= 1 for text in CHARACTERS.values() for character in text)
-    assert all(len(character.encode()) <= 3 for character in table)  # what the limit reckons with
+    tables = {names: table for names in OF_CODEC.values() if (table := charset_of(names.split()[0]).table)}
+    for names, table in tables.items():
+        with subtests.test(names):
+            assert len(table) == 256
+            assert all(table.count(character) <= 1 for text in CHARACTERS.values() for character in text)
+            assert all(len(character.encode()) <= 3 for character in table)  # what the limit reckons with
 
 
 def test_every_terminator_has_its_characters() -> None:

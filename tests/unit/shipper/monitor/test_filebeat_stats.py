@@ -86,14 +86,11 @@ def at_path(document: Any, path: str) -> Any:
     return document
 
 
-@pytest.mark.parametrize(("path", "expected"), READ_BY_BEAT_EXPORTER.items())
-def test_what_beat_exporter_reads_is_there(document: dict[str, Any], path: str, expected: Any) -> None:
-    value = at_path(document, path)
-    if isinstance(expected, type):
-        assert isinstance(value, expected)
-        assert value is not None
-    else:
-        assert value == expected
+def test_what_beat_exporter_reads_is_there(document: dict[str, Any], subtests: pytest.Subtests) -> None:
+    for path, expected in READ_BY_BEAT_EXPORTER.items():
+        with subtests.test(path):
+            value = at_path(document, path)
+            assert isinstance(value, expected) if isinstance(expected, type) else value == expected
 
 
 def test_the_process_is_measured(document: dict[str, Any]) -> None:

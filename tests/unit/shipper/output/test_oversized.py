@@ -120,13 +120,14 @@ def plain_texts(batch: Batch) -> tuple[list[str], dict[int, str]]:
     return list(batch.messages.texts), {}
 
 
-@pytest.mark.parametrize("size", range(1500, 6000, 50))
-def test_texts_with_headers_beside_them_are_split_so_that_no_part_is_cut(size: int) -> None:
-    places = PlaceHeaders()
-    made = batch(["x" * size])
-    Splitter(Room(FormatCodec(plain_texts, 2**31), LIMIT, places.size), Metrics())(made)
-    assert "".join(FormatCodec(plain_texts, LIMIT, places.size).encode(made)) == "x" * size
-    assert all(TRUNCATED not in flags for flags in made.messages.flags.values())
+def test_texts_with_headers_beside_them_are_split_so_that_no_part_is_cut(subtests: pytest.Subtests) -> None:
+    for size in range(1500, 6000, 50):
+        with subtests.test(f"{size} bytes"):
+            places = PlaceHeaders()
+            made = batch(["x" * size])
+            Splitter(Room(FormatCodec(plain_texts, 2**31), LIMIT, places.size), Metrics())(made)
+            assert "".join(FormatCodec(plain_texts, LIMIT, places.size).encode(made)) == "x" * size
+            assert all(TRUNCATED not in flags for flags in made.messages.flags.values())
 
 
 def test_a_text_that_is_longer_than_its_bytes_in_the_file_is_split() -> None:

@@ -122,8 +122,9 @@ def test_a_value_becomes_one_of_the_type(kind: str, value: Any, result: Any) -> 
     assert (made, type(made)) == (result, type(result))
 
 
-@pytest.mark.parametrize(("kind", "value"), BAD)
-def test_what_has_no_place_in_the_type_is_refused_in_few_words(kind: str, value: Any) -> None:
-    with pytest.raises(ProcessorError) as caught:
-        CONVERSIONS[kind](value)
-    assert 0 < len(str(caught.value)) < 160
+def test_what_has_no_place_in_the_type_is_refused_in_few_words(subtests: pytest.Subtests) -> None:
+    for kind, value in BAD:
+        with subtests.test(f"{value!r:.50} as {kind}"):
+            with pytest.raises(ProcessorError) as caught:
+                CONVERSIONS[kind](value)
+            assert 0 < len(str(caught.value)) < 160

@@ -41,9 +41,11 @@ def test_a_tall_terminal_has_several_tables_at_once() -> None:
     assert len(text.splitlines()) == 40
 
 
-@pytest.mark.parametrize("height", [None, 1, 2, 5, 10, 24, 33, 34, 60, 200])
+HEIGHTS = (None, 1, 2, 5, 10, 24, 33, 34, 60, 200)
+
+
 @pytest.mark.parametrize("width", [1, 2, 10, 40, 79, 119, 300])
-def test_a_frame_fits_any_size(width: int, height: int | None) -> None:
+def test_a_frame_fits_any_size(width: int, subtests: pytest.Subtests) -> None:
     frames = [view(), view(tables=[]), view(figures=[], charts=[]), View("asked"), View("asked", problem="none " * 50)]
     frames += [
         replace(view(), table=4),
@@ -51,11 +53,13 @@ def test_a_frame_fits_any_size(width: int, height: int | None) -> None:
         replace(view(), table=9),
         replace(view(), has_help=True),
     ]
-    for shown in frames:
-        lines = render(shown, width, height)
-        assert height is None or len(lines) == height
-        assert height is None or "".join(span.text for span in lines[-1]) == left(f" {KEYS}", width)
-        assert max(columns("".join(span.text for span in line)) for line in lines) <= width
+    for height in HEIGHTS:
+        with subtests.test(f"{height} lines"):
+            for shown in frames:
+                lines = render(shown, width, height)
+                assert height is None or len(lines) == height
+                assert height is None or "".join(span.text for span in lines[-1]) == left(f" {KEYS}", width)
+                assert max(columns("".join(span.text for span in line)) for line in lines) <= width
 
 
 def test_as_text_everything_is_there_and_nothing_is_cut() -> None:

@@ -77,12 +77,13 @@ def test_a_column_takes_values_of_its_type_alone(value: str, typed: dict[str, di
 
 
 @pytest.mark.parametrize("column", OWN, ids=TYPES)
-@pytest.mark.parametrize("value", VALUES)
-def test_doc_has_what_the_column_does_not_hold(value: str, column: ColumnConfig) -> None:
-    row = rows_of(conversion(columns=[column]).convert(kafka_records([record(f'"it":{value}')])))[0]
-    is_taken = column.type in VALUES[value] and (column.type, value) not in OTHER_FORM
-    assert (row["doc"] is None) == is_taken
-    assert is_taken or json.loads(row["doc"]) == {"http": {"it": json.loads(value)}}
+def test_doc_has_what_the_column_does_not_hold(column: ColumnConfig) -> None:
+    docs = {}
+    for value in VALUES:
+        row = rows_of(conversion(columns=[column]).convert(kafka_records([record(f'"it":{value}')])))[0]
+        docs[value] = None if row["doc"] is None else json.loads(row["doc"])
+    taken = {value for value in VALUES if column.type in VALUES[value] and (column.type, value) not in OTHER_FORM}
+    assert docs == {value: None if value in taken else {"http": {"it": json.loads(value)}} for value in VALUES}
 
 
 def test_the_other_members_of_an_object_stay_in_doc() -> None:

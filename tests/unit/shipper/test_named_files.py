@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -91,8 +92,12 @@ def a_sparse_file(path: Path) -> None:
     os.truncate(path, 2**40)
 
 
-PIPES = [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), a_socket]
-KINDS: list[Callable[[Path], None]] = [*PIPES, os.mkdir, a_sparse_file]
+PIPES: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "socket": a_socket,
+}
+KINDS: dict[str, Callable[[Path], None]] = {**PIPES, "directory": os.mkdir, "endless": a_sparse_file}
 
 
 def outcome(use: Callable[[], object]) -> str:
@@ -112,20 +117,21 @@ def outcome(use: Callable[[], object]) -> str:
     return str(seen[0])
 
 
-@pytest.mark.parametrize("make", KINDS, ids=["pipe", "device", "socket", "directory", "endless"])
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_file_that_is_named_has_to_be_a_regular_one_of_a_bounded_size(
-    use: Use, make: Callable[[Path], None], tmp_path: Path
+    use: Use, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    path = tmp_path / "named"
-    make(path)
     made = CertificateDirectory(tmp_path)
-    text = outcome(lambda: use(path, made))
-    assert "and must be a regular file" in text or "it is larger than 4 MiB" in text
-    assert str(path) in text
+    for kind, make in KINDS.items():
+        with subtests.test(kind):
+            path = tmp_path / kind
+            make(path)
+            text = outcome(partial(use, path, made))
+            assert "and must be a regular file" in text or "it is larger than 4 MiB" in text
+            assert str(path) in text
 
 
-@pytest.mark.parametrize("make", PIPES, ids=["pipe", "device", "socket"])
+@pytest.mark.parametrize("make", PIPES.values(), ids=PIPES)
 @pytest.mark.parametrize("setting", OF_LIBRDKAFKA)
 def test_librdkafka_gets_no_file_that_it_would_wait_for(
     setting: str, make: Callable[[Path], None], tmp_path: Path
@@ -136,7 +142,7 @@ def test_librdkafka_gets_no_file_that_it_would_wait_for(
     assert text.startswith(f"{setting}: {path} cannot be read: it is a ")
 
 
-@pytest.mark.parametrize("make", [*PIPES, os.mkdir], ids=["pipe", "device", "socket", "directory"])
+@pytest.mark.parametrize("make", [*PIPES.values(), os.mkdir], ids=[*PIPES, "directory"])
 @pytest.mark.parametrize("name", ["agent_id", "first_start"])
 def test_a_file_of_path_data_that_is_no_plain_one_ends_the_start(
     name: str, make: Callable[[Path], None], tmp_path: Path

@@ -1,5 +1,6 @@
 """Containers and events as the Engine API writes them."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -48,12 +49,13 @@ def test_what_has_no_id_is_no_container(document: Any) -> None:
     assert listed(document) is None
 
 
-@pytest.mark.parametrize("wrong", [None, 7, "x", [], {}, [7], {"x": 7}, [[]], {"Networks": 7}, {"Networks": {"a": 1}}])
-@pytest.mark.parametrize("member", ["Names", "Image", "Labels", "State", "Ports", "NetworkSettings"])
-def test_what_is_of_another_type_is_left_out(member: str, wrong: Any) -> None:
-    container = listed(WEB | {member: wrong})
-    assert container is not None
-    assert container.id == ID
+def test_what_is_of_another_type_is_left_out(subtests: pytest.Subtests) -> None:
+    wrong: tuple[object, ...] = (None, 7, "x", [], {}, [7], {"x": 7}, [[]], {"Networks": 7}, {"Networks": {"a": 1}})
+    for member, value in product(("Names", "Image", "Labels", "State", "Ports", "NetworkSettings"), wrong):
+        with subtests.test(f"{member}: {value}"):
+            container = listed(WEB | {member: value})
+            assert container is not None
+            assert container.id == ID
 
 
 EVENT = {

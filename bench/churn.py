@@ -20,7 +20,8 @@ from bench.measure import Child
 from bench.pods import NODE, NodeProgress
 from bench.runs import report
 from bench.table import Sheet
-from log_shipper.runtime.monitor.client import UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import get
 
 SETTLE = 10.0  # seconds: the first files are open, and read to their end
 PATIENCE = 120.0  # seconds, for all lines to arrive

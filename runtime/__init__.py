@@ -5,7 +5,9 @@ disk        the one door to the disk for whatever must survive a crash: open, wr
             `disk_errors`; a disk that refuses a write raises a plain OSError
 locking     the lock that keeps a second writer out
 logs        log lines: their formats, files, a throttle, the last warnings
-monitor     the HTTP server, its client, and the page that both show
+sockets     sockets that listen, at an address or at a path
+http        the HTTP client
+monitor     the HTTP server, what asks a running program, and the page that both show
 systemd     reports to the service manager that has started the program
 kafka       clients of librdkafka, with TLS, SASL and Kerberos; it knows the options in `config.kafka`
 """

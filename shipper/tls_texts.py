@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def client_context(authorities: str = "") -> ssl.SSLContext:
+def client_context(
+    authorities: str = "", certificate: str = "", key: str = "", *, verifies: bool = True
+) -> ssl.SSLContext:
     """Return what trusts these authorities alone, in PEM; the system's when empty. Raises ssl.SSLError."""
-    return ssl.create_default_context(cadata=_ascii(authorities) or None)
+    context = ssl.create_default_context(cadata=_ascii(authorities) or None)
+    if not verifies:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if certificate:
+        load_pair(context, certificate, key)
+    return context
 
 
 def trust(context: ssl.SSLContext, authorities: str) -> None:

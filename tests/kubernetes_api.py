@@ -25,9 +25,9 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from log_shipper.runtime.http import TlsSocket
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.access import Access, Pem
-from log_shipper.shipper.tls_sockets import TlsSocket
 
 KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
 GROUPS = {"jobs": "apis/batch/v1"}

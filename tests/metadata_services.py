@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ssl import SSLContext
 from typing import Any, Self
 
-from log_shipper.shipper.tls_sockets import TlsSocket
+from log_shipper.runtime.http import TlsSocket
 
 Answer = tuple[int, bytes]
 NOT_FOUND: Answer = (404, b"<html>not found</html>")

@@ -46,7 +46,9 @@ MAY_IMPORT_WITHIN_RUNTIME: dict[str, set[str]] = {
     "locking": {"disk", "disk_errors"},
     "logs": set(),
     "systemd": set(),
-    "monitor": {"disk", "disk_errors", "logs"},
+    "sockets": set(),
+    "http": {"sockets"},
+    "monitor": {"disk", "disk_errors", "logs", "sockets", "http"},
     "kafka": set(),
 }
 
@@ -59,15 +61,14 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "errors": set(),
     "event": set(),
     "metrics": set(),
-    "tls_sockets": set(),
     "tls_texts": set(),
     "wake": set(),
     "librdkafka": {"errors"},
     "formats": {"errors", "event"},
     # What a machine's services know of containers: for the processors of metadata.
-    "cloud": {"clock", "errors", "event", "formats", "tls_sockets", "tls_texts"},
+    "cloud": {"clock", "errors", "event", "formats", "tls_texts"},
     "docker": {"backoff", "clock", "errors", "formats", "tls_texts"},
-    "kubernetes": {"backoff", "clock", "errors", "event", "formats", "tls_sockets", "tls_texts"},
+    "kubernetes": {"backoff", "clock", "errors", "event", "formats", "tls_texts"},
     "reader": VALUES,
     "output": VALUES | {"append_file", "librdkafka"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},

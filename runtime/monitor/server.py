@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from log_shipper.runtime.monitor import sockets
+from log_shipper.runtime import sockets
 from log_shipper.runtime.monitor.connection import Connection, Limits, Listening
 from log_shipper.runtime.monitor.exchange import TEXT, Handler, Request, Response, response_head
 

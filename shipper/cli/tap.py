@@ -8,13 +8,16 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import IncompleteRead
 from typing import Any, BinaryIO, TextIO
 from urllib.parse import urlencode
 
 from log_shipper.config.text.units import parse_duration
+from log_shipper.runtime.http import Place
 from log_shipper.runtime.logs.visible import visible
-from log_shipper.runtime.monitor.client import NotHttp, Place, Refused, get, opened
+from log_shipper.runtime.monitor.client import MOST_BYTES, NotHttp, Refused, get, opened
 from log_shipper.shipper.cli.options import add_shared, data_path_alone
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
@@ -261,8 +264,8 @@ def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[by
         received = False
         with errors_in_words(place):
             try:
-                with opened(place, path, SILENCE) as response:
-                    for line in iter(response.readline, b""):
+                with opened(place, path, SILENCE) as connection, suppress(IncompleteRead):
+                    for line in connection.lines(MOST_BYTES, SILENCE):
                         if number and not received:
                             note_gap()
                         received = True

@@ -7,7 +7,8 @@ import shutil
 import sys
 
 from log_shipper.config.text.units import parse_duration
-from log_shipper.runtime.monitor.client import Place, place_of
+from log_shipper.runtime.http import Place
+from log_shipper.runtime.monitor.client import place_of
 from log_shipper.shipper.cli.options import add_shared, data_path_alone
 from log_shipper.shipper.monitor.running_agent import socket_of
 from log_shipper.shipper.top.frame import render

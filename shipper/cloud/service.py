@@ -1,7 +1,7 @@
 """Requests to a metadata service, which may be anything that has this address in a network that is not a cloud.
 
-So an answer is bounded in size, all answers together in time, no redirection is followed, and no proxy is used: what is
-link-local for a proxy is not what it is for this machine.
+So an answer is bounded in size, and all answers together in time. No proxy is used: what is link-local for a proxy is
+not what it is for this machine.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
 
 import orjson
 
+from log_shipper.runtime.http import FAILURES, Address, Connection, TooLarge
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
@@ -72,36 +74,26 @@ class Service:
         return document
 
     def _request(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
-        connection = self._connection()
         try:
-            connection.connect()
-            connection.request(method, path, headers=dict(headers))
-            return self._body(connection, path)
-        except (OSError, HTTPException, ValueError) as error:
+            with closing(Connection(self._address(), self._remaining(), self.clock.monotonic)) as connection:
+                answer = connection.ask(path, headers, method, self.deadline)
+                if answer.status != 200:
+                    raise NoMetadata(f"{path}: status {answer.status}")
+                body = connection.body(MOST_BYTES)
+        except TooLarge as error:
+            raise NoMetadata(f"{path}: more than {MOST_BYTES} bytes") from error
+        except FAILURES as error:
             raise NoMetadata(f"{path}: {error!r}") from error
-        finally:
-            connection.close()
+        if answer.length:
+            raise NoMetadata(f"{path}: the answer breaks off after {len(body)} bytes")
+        return body
 
-    def _connection(self) -> HTTPConnection:
-        if self.tls is not None:
-            return HTTPSConnection(self.host, timeout=self._remaining(), context=self.tls)
-        return HTTPConnection(self.host, timeout=self._remaining())
-
-    def _body(self, connection: HTTPConnection, path: str) -> bytes:
-        sock = connection.sock  # the connection no longer has it when the answer is the last one
-        sock.settimeout(self._remaining())
-        with connection.getresponse() as response:
-            if response.status != 200:
-                raise NoMetadata(f"{path}: status {response.status}")
-            body = bytearray()
-            while piece := response.read1(65536):
-                body += piece
-                if len(body) > MOST_BYTES:
-                    raise NoMetadata(f"{path}: more than {MOST_BYTES} bytes")
-                sock.settimeout(self._remaining())
-            if response.length:  # read1 takes the end of a connection for the end of the answer
-                raise NoMetadata(f"{path}: the answer breaks off after {len(body)} bytes")
-            return bytes(body)
+    def _address(self) -> Address:
+        parts, tls = urlsplit(f"//{self.host}"), self.tls
+        host = parts.hostname or ""
+        if tls is None:
+            return Address(host, parts.port or 80)
+        return Address(host, parts.port or 443, is_secure=True, tls=lambda: tls)
 
     def _remaining(self) -> float:
         """Return the seconds to the deadline. Raises NoMetadata if it has passed."""

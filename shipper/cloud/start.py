@@ -10,7 +10,6 @@ from log_shipper.shipper.cloud.providers import PROVIDERS, Provider
 from log_shipper.shipper.cloud.search import MakeService
 from log_shipper.shipper.cloud.service import NoMetadata, Service
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.tls_sockets import TlsSocket
 from log_shipper.shipper.tls_texts import trust
 
 
@@ -44,7 +43,6 @@ def _context(tls: CloudTlsConfig) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     else:
         context = ssl.create_default_context()
-    context.sslsocket_class = TlsSocket
     if tls.verification_mode == "none":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -1,9 +1,12 @@
 """Where an API server is, and by which credentials the agent asks it."""
 
+import ssl
 from dataclasses import dataclass, field
 
 from log_shipper.config.yaml.files import read_text
+from log_shipper.runtime.http import Address
 from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.tls_texts import client_context
 
 
 class NoAccess(ShipperError):
@@ -21,8 +24,8 @@ class Pem:
         return bool(self.file or self.text)
 
     def read(self) -> str:
-        """Return the text. Raises OSError."""
-        return self.text or read_text(self.file)
+        """Return the text, which may be empty. Raises OSError."""
+        return self.text or (read_text(self.file) if self.file else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,17 @@ class Access:
     namespace: str = ""
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.is_secure else 'http'}://{host}:{self.port}{self.base}"
+        return str(self.address)
+
+    @property
+    def address(self) -> Address:
+        return Address(self.host, self.port, self.base, self.is_secure, self.tls, self.server_name)
+
+    def tls(self) -> ssl.SSLContext:
+        """Return what a connection trusts and shows, by the files of the moment: they are renewed while the agent runs.
+        Raises OSError, of which ssl.SSLError is one."""
+        pems = (self.authorities, self.certificate, self.key) if self.certificate else (self.authorities,)
+        return client_context(*(pem.read() for pem in pems), verifies=self.verifies)
 
     def bearer(self) -> str:
         """Return the token; the file is read each time, because the kubelet replaces it before it expires. Raises

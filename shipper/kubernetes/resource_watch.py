@@ -160,10 +160,6 @@ class ResourceWatch(Generic[Kept]):
             self._recovered()
         return 0.0 if not is_watch or self._clock.monotonic() - began >= SHORTEST_WATCH else self._next_pause()
 
-    def close(self) -> None:
-        """Close the connection. Called by the thread that calls `step`."""
-        self._client.close()
-
     def _list(self) -> None:
         """List all objects, from the server's memory at first, which costs it little, unless they are many; later, when
         what that has may be too old, from the store."""

@@ -4,8 +4,9 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -101,7 +102,7 @@ class ClusterWatcher:
         self.nodes: Objects[Node] = Objects(clock, keep, changed)
         self._clock = clock
         self._stopping = threading.Event()
-        self._clients: list[Client] = []
+        self._clients: dict[str, list[Client]] = {}  # those of the thread of each watch
         self._threads: list[threading.Thread] = []
         self.watches: dict[str, AnyWatch] = {}
         self._add_watches(scope)
@@ -115,11 +116,11 @@ class ClusterWatcher:
         use = "labels, annotations and owners of pods"
         pods = Resource("pods", use, scope.namespace, are_many=scope.whole_cluster)
         read = pod_of
+        others = []
         if scope.with_cron_jobs:
-            asking = Client(self.access, self._clock, FOR_ONE_OBJECT)
-            self._clients.append(asking)
-            read = CronJobs(asking, self._clock).read
-        self._add(pods, Copying(self.pods, read, selecting("spec.nodeName")))
+            others = [Client(self.access, self._clock, FOR_ONE_OBJECT)]
+            read = CronJobs(others[0], self._clock).read
+        self._add(pods, Copying(self.pods, read, selecting("spec.nodeName")), others)
         if scope.with_namespaces:
             select = (lambda client: f"metadata.name={scope.namespace}") if scope.namespace else everything
             namespaces = Resource("namespaces", "labels of namespaces")
@@ -127,9 +128,9 @@ class ClusterWatcher:
         if scope.with_nodes:
             self._add(Resource("nodes", "labels of nodes"), Copying(self.nodes, node_of, selecting("metadata.name")))
 
-    def _add(self, resource: Resource, copying: Copying[Any]) -> None:
+    def _add(self, resource: Resource, copying: Copying[Any], others: Sequence[Client] = ()) -> None:
         client = Client(self.access, self._clock)
-        self._clients.append(client)
+        self._clients[resource.plural] = [client, *others]
         self.watches[resource.plural] = ResourceWatch(resource, client, copying, self._clock)
 
     @property
@@ -155,23 +156,22 @@ class ClusterWatcher:
 
     def start(self) -> None:
         for plural, watch in self.watches.items():
-            thread = threading.Thread(target=self._run, args=(watch,), name=f"kubernetes-{plural}", daemon=True)
+            thread = threading.Thread(
+                target=self._run, args=(watch, self._clients[plural]), name=f"kubernetes-{plural}", daemon=True
+            )
             self._threads.append(thread)
             thread.start()
 
     def close(self, wait: float = LONGEST_JOIN) -> None:
         """End the threads; they are waited for that many seconds."""
         self._stopping.set()
-        for client in self._clients:
+        for client in chain(*self._clients.values()):
             client.interrupt()
         deadline = self._clock.monotonic() + wait
         for thread in self._threads:
             thread.join(max(deadline - self._clock.monotonic(), 0.0))
-        if not self.threads_alive:
-            for client in self._clients:
-                client.close()
 
-    def _run(self, watch: AnyWatch) -> None:
+    def _run(self, watch: AnyWatch, clients: Iterable[Client]) -> None:
         while not self._stopping.is_set():
             try:
                 pause = watch.step()
@@ -179,4 +179,5 @@ class ClusterWatcher:
                 logger.exception("kubernetes: a watch failed unexpectedly; tried again in a minute")
                 pause = PAUSE_AFTER_DEFECT
             self._stopping.wait(pause)
-        watch.close()
+        for client in clients:
+            client.close()

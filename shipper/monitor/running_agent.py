@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from log_shipper.runtime.monitor.client import Address, NotHttp, Place, Refused, UnixSocket
+from log_shipper.runtime.http import Address, Place, UnixSocket
+from log_shipper.runtime.monitor.client import NotHttp, Refused
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.agent_socket import ADVICE_FOR_LENGTH, socket_path
 

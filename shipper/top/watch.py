@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from log_shipper.runtime.monitor.client import Place, get
+from log_shipper.runtime.http import Place
+from log_shipper.runtime.monitor.client import get
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import errors_in_words, not_ours
 from log_shipper.shipper.top.document import Document, parse

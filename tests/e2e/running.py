@@ -17,7 +17,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from demo.broker import Broker
-from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import Refused, get
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds that a slow machine may take for what takes one here

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from demo.broker import Broker
-from log_shipper.runtime.monitor.client import UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import get
 from tests.capabilities import UNPRIVILEGED
 from tests.e2e.running import Agent, Topic, await_true, stopped
 from tests.promtool import Phase, expect_alerts, needs_promtool

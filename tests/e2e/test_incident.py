@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from demo.broker import Broker
-from log_shipper.runtime.monitor.client import UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import get
 from tests.e2e.running import REPOSITORY, Agent, Topic, await_true, stopped
 from tests.promtool import Phase, expect_alerts, needs_promtool
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from demo.broker import Broker
-from log_shipper.runtime.monitor.client import Refused, UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import Refused, get
 from tests.e2e.running import Agent, Topic, await_true, stopped
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow("stops the broker twice")]

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from log_shipper.runtime.monitor.client import UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import get
 from log_shipper.shipper.event import Doc
 from tests.docker_api import DockerApi
 from tests.e2e.files.local import LocalAgent

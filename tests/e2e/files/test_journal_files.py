@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.runtime.monitor.client import UnixSocket, get
+from log_shipper.runtime.http import UnixSocket
+from log_shipper.runtime.monitor.client import get
 from tests import journal_files
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import await_true

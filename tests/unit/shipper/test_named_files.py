@@ -29,7 +29,6 @@ from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.kubernetes.access import Access, Pem
 from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
-from log_shipper.shipper.kubernetes.tls import tls_context
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.identity.fingerprint import name_of_file
 from tests.certificates import CertificateDirectory
@@ -40,7 +39,7 @@ Use = Callable[[Path, CertificateDirectory], object]
 
 def kubernetes(**files: Path) -> object:
     pems = {name: Pem(file=str(path)) for name, path in files.items()}
-    return tls_context(Access("127.0.0.1", 6443, "test", **pems))  # type: ignore[arg-type]  # names of a table
+    return Access("127.0.0.1", 6443, "test", **pems).tls()  # type: ignore[arg-type]  # names of a table
 
 
 def kafka(**options: object) -> str:

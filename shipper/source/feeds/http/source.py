@@ -16,7 +16,7 @@ from dataclasses import replace
 from http import HTTPStatus
 
 from log_shipper.config.shipper.feeds.http import HttpInputConfig
-from log_shipper.runtime.monitor import sockets
+from log_shipper.runtime import sockets
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import EVENT_OVERHEAD, Batch, Messages, Source
 from log_shipper.shipper.pipeline.acks import Ledger

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.runtime.monitor.client import Address, NotHttp, Refused, UnixSocket, get, opened, place_of
+from log_shipper.runtime.http import Address, UnixSocket
+from log_shipper.runtime.monitor.client import NotHttp, Refused, get, opened, place_of
 from tests.status_documents import serving
 
 
@@ -30,7 +31,6 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 
 def test_an_address_is_written_as_a_url() -> None:
     assert str(Address("::1", 5066, "/x")) == "http://[::1]:5066/x"
-    assert Address("h", 1, "/x").below("/status") == "/x/status"
 
 
 def test_the_answer_of_a_unix_socket_is_read(tmp_path: Path) -> None:
@@ -50,17 +50,9 @@ def test_an_error_has_the_words_of_the_server(tmp_path: Path) -> None:
 def test_a_stream_is_read_line_by_line(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "s", lambda path: (200, iter([b"one\nt", b"wo\n"]))),
-        opened(UnixSocket(tmp_path / "s"), "/", 5) as response,
+        opened(UnixSocket(tmp_path / "s"), "/", 5) as connection,
     ):
-        assert list(iter(response.readline, b"")) == [b"one\n", b"two\n"]
-
-
-def test_a_stream_that_breaks_off_ends(tmp_path: Path) -> None:
-    with (
-        serving(tmp_path / "s", lambda path: (200, iter([b"one\n", b""]))),
-        opened(UnixSocket(tmp_path / "s"), "/", 5) as response,
-    ):
-        assert list(iter(response.readline, b"")) == [b"one\n"]
+        assert list(connection.lines(100, 5)) == [b"one", b"two"]
 
 
 def test_an_answer_that_breaks_off_is_an_error_of_the_system(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from log_shipper.runtime.monitor.client import Address
+from log_shipper.runtime.http import Address
 from log_shipper.shipper.cli import commands as cli
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.cli.tap import NO_MATCH, Format, Viewer, stream
@@ -222,9 +222,9 @@ def test_a_connection_that_is_reset_is_made_again() -> None:
     thread.start()
     gaps: list[str] = []
     lines = stream(Address("127.0.0.1", listener.getsockname()[1]), "/tap", lambda: gaps.append("gap"))
-    assert (next(lines), gaps) == (b"one\n", [])
+    assert (next(lines), gaps) == (b"one", [])
     read.set()
-    assert (next(lines), gaps) == (b"two\n", ["gap"])
+    assert (next(lines), gaps) == (b"two", ["gap"])
     read.set()
     thread.join()
     with pytest.raises(StartError, match="the shipper has ended or restarts, and tap ends with it"):

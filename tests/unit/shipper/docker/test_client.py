@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.runtime.monitor.client import Address, UnixSocket
+from log_shipper.runtime.http import Address, UnixSocket
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.docker import client
 from log_shipper.shipper.docker.client import DockerClient, DockerError

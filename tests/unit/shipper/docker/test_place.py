@@ -1,17 +1,16 @@
 """From the options to where Docker is."""
 
 import ssl
-from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
 
 from log_shipper.config.shipper.docker import DockerTlsConfig
 from log_shipper.config.text.secrets import Secret
-from log_shipper.runtime.monitor.client import Address, UnixSocket
+from log_shipper.runtime.http import Address, UnixSocket
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.docker.client import DockerClient, DockerError
-from log_shipper.shipper.docker.place import TlsAddress, place_of
+from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
 from tests.certificates import CertificateDirectory
 
@@ -29,9 +28,9 @@ def options(files: CertificateDirectory, passphrase: str = "") -> DockerTlsConfi
 def test_tls_trusts_the_named_authority_alone(tmp_path: Path) -> None:
     place = place_of("tcp://h:2376", options(CertificateDirectory(tmp_path)))
     assert str(place) == "https://h:2376"
-    assert isinstance(place, TlsAddress)
-    assert isinstance(place.connection(5), HTTPSConnection)
-    context = place.context()
+    assert isinstance(place, Address)
+    assert place.is_secure
+    context = place.tls()
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert len(context.get_ca_certs()) == 1
 

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from log_shipper.runtime.monitor.client import UnixSocket
+from log_shipper.runtime.http import UnixSocket
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.docker.client import DockerClient
 from log_shipper.shipper.docker.containers import DockerContainer

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.runtime.monitor.client import Address, Place, get
+from log_shipper.runtime.http import Address, Place
+from log_shipper.runtime.monitor.client import get
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.runtime.monitor.client import Place
+from log_shipper.runtime.http import Place
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import socket_of
 from log_shipper.shipper.top.document import Document, parse

@@ -1,7 +1,6 @@
 """Builds the inputs of a configuration: at the start, and again at each reload."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from log_shipper.config.shipper.feeds.base import AnyInput as AnyConfig
 from log_shipper.config.shipper.feeds.base import FeedConfig
@@ -93,9 +92,7 @@ class InputFactory:
     ) -> AnyInput:
         """`metadata`: members of its events, for one that was discovered."""
         context = self._context
-        make: Any = FeedInput if isinstance(config, FeedConfig) else Input
-        made: AnyInput = make(
-            config,
+        parts = (
             context.agent,
             merged(metadata or {}, static_fields(config, root)),
             message_limit(config, root),
@@ -105,9 +102,9 @@ class InputFactory:
             context.metrics,
             self._stage,
             self._counts.setdefault(config.id, InputCounts()),
-            comes_and_goes=metadata is not None,
+            metadata is not None,
         )
-        return made
+        return FeedInput(config, *parts) if isinstance(config, FeedConfig) else Input(config, *parts)
 
 
 def comparison_key(value: object) -> object:

@@ -48,16 +48,16 @@ def mirror() -> str:
     pytest.skip(f"apt of this machine knows no mirror of Debian {SUITE}")
 
 
-def base_system() -> Path:
+def base_system(suite: str, included: str) -> Path:
     """Return an archive of a new system, not older than a week: debootstrap takes one or two minutes."""
-    archive = cache_directory().absolute() / "debian" / f"{SUITE}-{INCLUDED.replace(',', '-')}.tar"
+    archive = cache_directory().absolute() / "debian" / f"{suite}-{included.replace(',', '-')}.tar"
     if archive.exists() and time.time() - archive.stat().st_mtime < A_WEEK:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
     tree = archive.with_suffix(".tree")
     shutil.rmtree(tree, ignore_errors=True)
-    options = ["--variant=minbase", f"--include={INCLUDED}"]
-    done = subprocess.run(["debootstrap", *options, SUITE, tree, mirror()], capture_output=True, text=True, check=False)
+    options = ["--variant=minbase", f"--include={included}"]
+    done = subprocess.run(["debootstrap", *options, suite, tree, mirror()], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     partial = archive.with_suffix(".partial")
     subprocess.run(["tar", "-C", tree, "--numeric-owner", "-cf", partial, "."], check=True)
@@ -69,10 +69,10 @@ def base_system() -> Path:
 class System:
     """A system in a directory that does not run; `run` starts single programs in it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, suite: str = SUITE, included: str = INCLUDED) -> None:
         self.root = root
         root.mkdir()
-        subprocess.run(["tar", "-C", root, "--numeric-owner", "-xf", base_system()], check=True)
+        subprocess.run(["tar", "-C", root, "--numeric-owner", "-xf", base_system(suite, included)], check=True)
 
     def path(self, inside: str) -> Path:
         return self.root / inside.lstrip("/")

@@ -19,7 +19,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "base": (),
     "sink": ("sink",),
     "search": ("search",),
-    "dev": ("sink", "search", "jre", "aws-msk-iam", "dev"),
+    "jre": ("jre",),
+    "dev": ("sink", "search", "aws-msk-iam", "dev"),
 }
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE)
 AGAIN = "run script/lock"
@@ -81,9 +82,22 @@ def needs(package: str) -> list[str]:
 
 
 def test_the_locks_agree() -> None:
-    base, sink, search, dev = map(locked, EXTRAS)
-    assert base.items() <= sink.items() & search.items(), AGAIN
+    base, sink, search, jre, dev = map(locked, EXTRAS)
+    assert base.items() <= sink.items() & search.items() & jre.items(), AGAIN
     assert sink.items() | search.items() <= dev.items(), AGAIN
+
+
+def test_the_lowest_versions_are_those_that_pyproject_takes() -> None:
+    lines = (ROOT / "requirements" / "lowest.txt").read_text().splitlines()
+    lowest = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+    extras = project()["optional-dependencies"]
+    needed = map(Requirement, [*project()["dependencies"], *extras["sink"], *extras["search"]])
+    bounds = {canonicalize_name(item.name): at_least(item) for item in needed}
+    assert lowest == bounds
+
+
+def at_least(requirement: Requirement) -> str:
+    return next(part.version for part in requirement.specifier if part.operator == ">=")
 
 
 def vulnerable(report: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
@@ -42,7 +43,7 @@ def test_the_archive_has_every_library_that_the_sink_imports() -> None:
 
 def test_every_library_of_the_archive_is_installed_with_the_sink() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pins = {pin.partition("==")[0] for pin in [*project["dependencies"], *project["optional-dependencies"]["sink"]]}
+    pins = {Requirement(pin).name for pin in [*project["dependencies"], *project["optional-dependencies"]["sink"]]}
     assert {*LIBRARIES.values(), *archive.OF_THE_DRIVER} <= pins
 
 

@@ -2,6 +2,8 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from log_shipper.spark_sink.platform import versions
 from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.jars import JarSet, reasons, session_options, spark_set
@@ -83,5 +85,5 @@ def test_the_cache_is_where_the_environment_has_it_else_in_the_checkout() -> Non
 
 def test_the_python_pins_agree_with_the_java_versions() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pins = dict(pin.split("==") for pin in project["optional-dependencies"]["sink"])
-    assert versions.DELTA.rpartition(":")[2] == pins["delta-spark"]
+    requirements = {item.name: item for item in map(Requirement, project["optional-dependencies"]["sink"])}
+    assert requirements["delta-spark"].specifier.contains(versions.DELTA.rpartition(":")[2])

@@ -19,7 +19,7 @@ from log_shipper.spark_sink.platform.jars import spark_home
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
 BESIDE = {"pyspark", "py4j"}  # Spark brings them
-OF_A_NEWER_PYTHON = {"_sha2"}
+OF_ANOTHER_PYTHON = {"_sha2", "_sha256"}
 SEARCH = {"duckdb", "orjson"}  # of `spark-sink search`, which reads tables without a cluster
 SIGNER = {"aws_msk_iam_sasl_signer", "botocore"}  # an extra of its own
 
@@ -33,7 +33,7 @@ def imported() -> set[str]:
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 names.add(str(node.module).partition(".")[0])
-    return names - sys.stdlib_module_names - OF_A_NEWER_PYTHON - {"log_shipper"}
+    return names - sys.stdlib_module_names - OF_ANOTHER_PYTHON - {"log_shipper"}
 
 
 def test_the_archive_has_every_library_that_the_sink_imports() -> None:

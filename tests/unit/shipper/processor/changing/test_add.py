@@ -53,7 +53,7 @@ class Wall:
 
     def __call__(self, moment: float) -> time.struct_time:
         named = {"tm_gmtoff": self.seconds, "tm_zone": self.name}
-        return time.struct_time((*time.gmtime(moment)[:9], self.name, self.seconds), named)
+        return time.struct_time(time.gmtime(moment)[:9], named)
 
 
 def timezones(locale: AddLocale, of: Batch) -> list[str]:

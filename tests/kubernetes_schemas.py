@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+
+from tests.json_schemas import refusals
 
 _CACHE = Path(os.environ.get("SHIPPER_CACHE", Path(__file__).parents[1] / ".cache"))
 RELEASES = ("1.29", "1.37")  # the first one that has native sidecars without being asked, and the newest
@@ -22,8 +23,7 @@ def mistakes(document: dict[str, Any], release: str) -> list[str]:
     """Return what Kubernetes of that release would refuse in a manifest."""
     schemas = _schemas(release)
     reference = {"$ref": f"#/$defs/{_name_of(document, release)}", "$defs": schemas["$defs"]}
-    errors = jsonschema.Draft202012Validator(reference).iter_errors(document)
-    return [f"{document['kind']} {error.json_path}: {error.message}" for error in errors]
+    return [f"{document['kind']} {refusal}" for refusal in refusals(reference, document)]
 
 
 @cache

@@ -4,18 +4,17 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
 from log_shipper.config.json_schema import schema
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.shipper.parsers import PARSERS
 from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.yaml.schema import NamedItems, options
+from tests import json_schemas
 from tests.unit.config.conftest import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"
 SCHEMA = schema(ShipperConfig, "shipper.yml")
-VALIDATOR = Draft202012Validator(SCHEMA)
 WHOLE = """\
 shipper.inputs:
   - {type: filestream, id: app, paths: [/var/log/app.log], fields.env: prod}
@@ -24,7 +23,7 @@ output.console.pretty: false
 
 
 def refusals(text: str) -> list[str]:
-    return [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(text))]
+    return json_schemas.refusals(SCHEMA, yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(

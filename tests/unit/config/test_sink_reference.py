@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
 from log_shipper import config
 from log_shipper.config.export import MASK, export, masked
@@ -14,6 +13,7 @@ from log_shipper.config.reference import sink_page, table
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import parse_span, readable_span
 from log_shipper.config.yaml.load import load
+from tests import json_schemas
 from tests.unit.config.conftest import Lab
 
 DOCS = Path(config.__file__).parents[1] / "docs"
@@ -22,7 +22,7 @@ WHOLE = "kafka: {hosts: [a:1], topics: [logs]}\ntable.path: /data/logs\ncheckpoi
 
 
 def refusals(text: str) -> list[str]:
-    return [error.message for error in Draft202012Validator(SCHEMA).iter_errors(yaml.safe_load(text))]
+    return json_schemas.refusals(SCHEMA, yaml.safe_load(text))
 
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:

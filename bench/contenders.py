@@ -153,6 +153,8 @@ sinks:
     acknowledgements: {{enabled: true}}
 """
 
+SHIPPER_PROGRAM = (sys.executable, "-m", "log_shipper.shipper")
+
 RIVALS = (
     Rival("rsyslog", ("rsyslogd",), "-v", ("-n", "-iNONE", "-f"), "rsyslog.conf", RSYSLOG, "*/rsyslog/omkafka.so"),
     Rival("Filebeat", ("filebeat",), "version", ("run", "-c"), "filebeat.yml", FILEBEAT),
@@ -164,7 +166,7 @@ RIVALS = (
 
 def shipper(job: ShippingJob) -> list[str]:
     config = _write(job, "shipper.yml", SHIPPER)
-    return [sys.executable, "-m", "log_shipper.shipper", "run", "-c", config]
+    return [*SHIPPER_PROGRAM, "run", "-c", config]
 
 
 def shipper_once(job: ShippingJob) -> list[str]:
@@ -189,10 +191,13 @@ def kcat(job: ShippingJob) -> list[str]:
 
 
 def of_checkout(directory: Path) -> list[Contender]:
-    """Return the shipper of another checkout, run with this one's packages."""
+    """Return the shipper of another checkout, run in the environment that its script/bootstrap has made."""
+    program = directory / ".venv" / "bin" / "shipper"
+    if not program.exists():
+        raise SystemExit(f"--beside: {program} does not exist; run {directory / 'script' / 'bootstrap'}")
 
     def there(command: Callable[[ShippingJob], list[str]]) -> Callable[[ShippingJob], list[str]]:
-        return lambda job: ["sh", "-c", 'cd "$0" && exec "$@"', str(directory), *command(job)]
+        return lambda job: [str(program), *command(job)[len(SHIPPER_PROGRAM) :]]
 
     return [
         Contender(f"{directory.name} --once", there(shipper_once), exits=True, follows=False),

@@ -55,13 +55,6 @@ def whole_parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
     add_search(parsers, commands.search)
     _add_repair(parsers)
-    migrate = _add(
-        parsers,
-        "migrate",
-        commands.migrate,
-        "move the rows of a table of an earlier release to one of the present form",
-    )
-    _add_dry_run(migrate)
     test = parsers.add_parser("test", help="check the configuration").add_subparsers(required=True, metavar="WHAT")
     _add(test, "config", commands.check_config, "check the configuration; nothing is connected to")
     export = parsers.add_parser("export", help="print what is in effect").add_subparsers(required=True, metavar="WHAT")

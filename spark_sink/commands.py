@@ -76,15 +76,6 @@ def repair(options: argparse.Namespace) -> int:
     return _with_spark(options, work)
 
 
-def migrate(options: argparse.Namespace) -> int:
-    def work(config: SinkConfig) -> int:
-        from log_shipper.spark_sink.maintenance import migrate
-
-        return migrate.run(config, options.dry_run)
-
-    return _with_spark(options, work)
-
-
 def check_config(options: argparse.Namespace) -> int:
     config = config_of(options)
     for line in (*(f"warning: {warning}" for warning in config.warnings), *config.notes):

@@ -16,7 +16,6 @@ was tested with, and a class or method that is missing all the same is reported 
 Errors that Delta raises pass through; the caller knows what it was doing and translates them.
 """
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -27,7 +26,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
 from log_shipper.spark_sink.platform import versions
@@ -126,11 +124,6 @@ class Snapshot:
     @_translated
     def committed(self) -> datetime:
         return datetime.fromtimestamp(int(self.java.timestamp()) / 1000, UTC)
-
-    @property
-    @_translated
-    def schema(self) -> StructType:
-        return StructType.fromJson(json.loads(self.java.schema().json()))
 
     @property
     @_translated

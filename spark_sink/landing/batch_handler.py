@@ -83,7 +83,7 @@ class BatchHandler:
         self._land(batch, self.checkpoint.ends(batch), name)
 
     def _land(self, batch: int, ends: Offsets, name: CommitName) -> None:
-        starts = self._starts(batch, ends)
+        starts = dict(self.writer.marks.ends)
         self._note_new_topics({topic for topic, _ in ends})
         if self.bounds is not None:
             ends = self.bounds.cut(ends, starts)
@@ -92,14 +92,6 @@ class BatchHandler:
         self.on_landed(replace(result, batch=batch, repeated=repeated))
         if self.bounds is not None and self.bounds.reached(self.writer.marks.ends):
             self.ended.set()
-
-    def _starts(self, batch: int, ends: Offsets) -> Offsets:
-        """Return where the batch begins. The marks say that of every partition, unless a sink of version 0.1 landed
-        it."""
-        landed = self.writer.marks.ends
-        if batch > 0 and ends.keys() - landed.keys():
-            return {**self.checkpoint.ends(batch - 1), **landed}
-        return dict(landed)
 
     def _note_new_topics(self, topics: set[str]) -> None:
         """Note the ids of topics that appeared while the query runs, so that one that is re-created is recognised."""

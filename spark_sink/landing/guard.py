@@ -6,24 +6,17 @@ restored to an earlier version, or deleted, lacks rows that count as landed; and
 offsets of the old one again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.landing.marks import REPAIRING, Marks
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from log_shipper.spark_sink.storage.forms import check_form
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 
 # The way out that every lost or overtaken checkpoint has.
 RESUME = "set start: table, which resumes where the table ends"
-
-
-def check_forms(lines: Iterable[TableSnapshot]) -> None:
-    """Raise Refused for a table of lines that `spark-sink migrate` has to move first."""
-    for snapshot in lines:
-        check_form(snapshot)
 
 
 def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:

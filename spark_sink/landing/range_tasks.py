@@ -20,7 +20,6 @@ from log_shipper.spark_sink.landing.range_task import (
     run_rows,
     run_shares,
 )
-from log_shipper.spark_sink.records.schema import HEADERS_TYPE
 from log_shipper.spark_sink.rows.batches import FileSummary, RowOptions
 from log_shipper.spark_sink.storage.data_files import DataFile
 
@@ -90,10 +89,8 @@ class RangeTasks:
 
     def write_records(self, records: DataFrame) -> WrittenBatch:
         """The same for rows of the dead letter."""
-        # A table of version 0.1 gets the column when `run` starts, or with the first record that is repaired.
-        headers = "headers" if "headers" in records.columns else f"CAST(NULL AS {HEADERS_TYPE}) AS headers"
         place = ("topic", "partition", "kafka_offset", "unix_millis(kafka_ts) AS milliseconds")
-        rows = records.selectExpr(*place, "key", "value", headers)
+        rows = records.selectExpr(*place, "key", "value", "headers")
         batch = WrittenBatch()
         for result in rows.rdd.mapPartitions(partial(run_rows, self._plan())).collect():
             batch.add(result)

@@ -1,4 +1,4 @@
-"""Marks for tables that have none: a sink of version 0.1 wrote them, or the marks were lost.
+"""Marks for tables that have none, because they were lost.
 
 The checkpoint has the offsets up to which was read; a run that stopped at given offsets landed less than that. So the
 tables count as complete up to the highest Kafka offset in them, or up to the checkpoint's where that is lower: the

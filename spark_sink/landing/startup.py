@@ -9,8 +9,6 @@ more for each query over the rows of a table: over the marks in step 1, over lin
     1   read_marks        What has landed. Without it, everything would be new. What a power cut has torn of a log is
                           deleted before it is read, here and in step 2.
     2   read_tables       One version of each table for every question: between two looks another program may commit.
-                          One of an earlier form is refused at once: `spark-sink migrate` changes what all that
-                          follows would look at.
     3   check_topics      A topic that was re-created has the offsets of the old one again: its first records would
                           count as landed, and would be lost. Before step 4, which may lower the ends that matter.
     4   lower_ends        A partition that was out of the configuration and is back is read again from its first
@@ -125,7 +123,6 @@ class Startup:
         for table in tables.all(known):
             mend_table(table.path, self.log)
         snapshots = {table.path: table.snapshot() for table in self._each(tables.known(known))}
-        guard.check_forms(snapshots.values())
         return StartupState(known, snapshots, tables.dead_letter.snapshot())
 
     def check_topics(self, state: StartupState) -> None:

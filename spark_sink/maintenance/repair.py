@@ -13,16 +13,11 @@ A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was
 import logging
 import time
 
-from pyspark.sql import SparkSession
-
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SPARK_ERRORS, translate
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.admin import Admin
-from log_shipper.spark_sink.landing import guard
-from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
-from log_shipper.spark_sink.landing.range_tasks import NewReader
 from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from log_shipper.spark_sink.maintenance.repair_from_kafka import KafkaRepair
@@ -37,7 +32,7 @@ def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool)
         with sink_session(config) as spark:
             options = client.latest(config.kafka)
             # Records that Kafka deletes while the command runs are lost either way, and must not end it.
-            writer = repair_writer(spark, config, lambda: OpenReader(options(), may_lose=True))
+            writer = open_writer(spark, config, lambda: OpenReader(options(), may_lose=True), time.time, logger.info)
             if from_kafka:
                 with Admin(options) as admin:
                     KafkaRepair(config, writer, dry_run).land(admin)
@@ -46,10 +41,3 @@ def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool)
     except SPARK_ERRORS as error:
         raise translate(str(error), f"repairing {config.table.path}") from error
     return 0
-
-
-def repair_writer(spark: SparkSession, config: SinkConfig, new_reader: NewReader) -> BatchWriter:
-    """Return what lands the records. Raises Refused where a table is of an earlier form."""
-    writer = open_writer(spark, config, new_reader, time.time, logger.info)
-    guard.check_forms(table.snapshot() for table in writer.tables.known(writer.marks))
-    return writer

@@ -23,7 +23,7 @@ from log_shipper.spark_sink.storage.tables import Table
 
 # The protocol of a table that needs no table feature: deltalake writes to those as Spark does.
 PLAIN = (1, 2)
-DATE = ("date",)
+DATE = "date"
 
 
 class NoDate(Exception):
@@ -33,9 +33,9 @@ class NoDate(Exception):
 @dataclass(frozen=True, slots=True)
 class ExpiredRows:
     """The rows from before a day; their number and that of their files as far as they are known without reading the
-    table. `columns`: `date`, or the times of which the first that a row has counts."""
+    table. `column`: what shows their age, a date or a time."""
 
-    columns: tuple[str, ...]
+    column: str
     first_kept: date
     rows: int | None = None
     files: int | None = None
@@ -43,21 +43,17 @@ class ExpiredRows:
     @property
     def condition(self) -> str:
         """The condition as Spark has it."""
-        if self.columns == DATE:
+        if self.column == DATE:
             return f"date < DATE'{self.first_kept.isoformat()}'"
-        return f"coalesce({', '.join(self.columns)}) < TIMESTAMP'{self.first_kept.isoformat()} 00:00:00Z'"
+        return f"{self.column} < TIMESTAMP'{self.first_kept.isoformat()} 00:00:00Z'"
 
     @property
     def predicate(self) -> str:
         """The condition as deltalake has it, which compares statistics only with constants of the very same type."""
-        if self.columns == DATE:
+        if self.column == DATE:
             return self.condition
         midnight = f"arrow_cast('{self.first_kept.isoformat()}T00:00:00Z', 'Timestamp(Microsecond, Some(\"UTC\"))')"
-        *others, last = self.columns
-        text = f"{last} < {midnight}"
-        for name in reversed(others):
-            text = f"{name} < {midnight} OR ({name} IS NULL AND ({text}))"
-        return text
+        return f"{self.column} < {midnight}"
 
 
 def plan(known_table: KnownTable, sizes: Sizes, now: datetime) -> ExpiredRows | None:
@@ -66,10 +62,7 @@ def plan(known_table: KnownTable, sizes: Sizes, now: datetime) -> ExpiredRows | 
         return None
     first_kept = (now - timedelta(seconds=known_table.keep)).date()
     if known_table.role == "dead letter":
-        # A sink of version 0.1 did not write `at`; a lost range has no time of Kafka's.
-        return ExpiredRows(
-            tuple(name for name in ("at", "kafka_ts") if name in known_table.table.read().columns), first_kept
-        )
+        return ExpiredRows("at", first_kept)
     if "date" not in known_table.table.read().columns:
         raise NoDate
     if not sizes.dated:

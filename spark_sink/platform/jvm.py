@@ -50,16 +50,6 @@ def default_file_system(spark: SparkSession) -> str:
     return str(java_class(spark, "org.apache.hadoop.fs.FileSystem").getDefaultUri(settings))
 
 
-def rename_directory(spark: SparkSession, source: str, target: str) -> bool:
-    """Rename a directory, in one step where the file system can. Return False where the target exists, or may not be
-    created."""
-    path = java_class(spark, "org.apache.hadoop.fs.Path")
-    old, new = path(source), path(target)
-    files = file_system(spark, old)
-    # Hadoop would move the source into a directory that exists.
-    return not files.exists(new) and bool(files.rename(old, new))
-
-
 class Garbage:
     """Releases the Java objects that Python does not use any more.
 

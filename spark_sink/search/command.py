@@ -64,12 +64,6 @@ class Command:
         self._query = query_of(self.options, datetime.now(UTC))
         self._printer = self._lines()
         tables = [open_table(location) for location in self._locations()]
-        for table in tables:
-            if table.variants:
-                _warn(
-                    f"{', '.join(table.variants)} of {table.location.path} are VARIANT columns, the form of an earlier "
-                    "release, and are left out; spark-sink migrate moves the rows into a table of today's form"
-                )
         combine(tables)
         limit = self.options.limit
         if not self.options.follow:

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from deltalake.schema import VariantType
 from pyarrow import compute, fs
 
 from log_shipper.spark_sink.search.errors import SearchError
@@ -23,8 +22,6 @@ _DAY = 86_400_000_000
 _ROUNDED = 1000
 # Features of a reader without which no row is read wrongly.
 _HARMLESS = {"v2Checkpoint", "timestampNtz", "vacuumProtocolCheck"}
-# An earlier release of the sink made `doc` and `fields` VARIANT columns.
-_OF_VARIANTS = {"variantType", "variantType-preview"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +38,11 @@ class SearchedFile:
 
 @dataclass(slots=True, eq=False)
 class SearchedTable:
-    """A table at one version. `schema`: the columns that can be read; `variants`: those that cannot,
-    because they are VARIANT."""
+    """A table at one version."""
 
     location: Location
     delta: DeltaTable
     schema: pa.Schema
-    variants: tuple[str, ...] = ()
     store: fs.FileSystem = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,13 +82,11 @@ def open_table(location: Location) -> SearchedTable:
         schema = pa.schema(delta.schema().to_arrow())
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise SearchError(f"cannot read the table {location.path}: {error}") from error
-    variants = tuple(column.name for column in delta.schema().fields if isinstance(column.type, VariantType))
-    schema = pa.schema([column for column in schema if column.name not in variants])
     for name, is_ours in (("ts", pa.types.is_timestamp), ("message", pa.types.is_string)):
         if name not in schema.names or not is_ours(schema.field(name).type):
             columns = ", ".join(schema.names)
             raise SearchError(f"{location.path} is not a table of lines, which has {name}: its columns are {columns}")
-    return SearchedTable(location, delta, schema, variants)
+    return SearchedTable(location, delta, schema)
 
 
 def combine(tables: Sequence[SearchedTable]) -> None:
@@ -155,13 +148,13 @@ def _may_contain(row: dict[str, Any], column: str, globs: Sequence[str]) -> bool
 
 def _check_readable(path: str, delta: DeltaTable) -> None:
     protocol, properties = delta.protocol(), delta.metadata().configuration
-    features = set(protocol.reader_features or ()) - _HARMLESS - _OF_VARIANTS
+    features = set(protocol.reader_features or ()) - _HARMLESS
     if properties.get("delta.columnMapping.mode", "none") == "none":
         features.discard("columnMapping")
     else:
         features.add("columnMapping")
     if features:
         raise SearchError(
-            f"the table {path} has {', '.join(sorted(features))}, which search does not read. Of a table of lines, "
-            "spark-sink migrate moves the rows into one without it; Spark reads it as it is (docs/querying.md)"
+            f"the table {path} has {', '.join(sorted(features))}, which search does not read; Spark reads it as it is "
+            "(docs/querying.md)"
         )

@@ -215,9 +215,9 @@ class CommitLog:
         if turn is not None and self.last_batch(TURNS) >= turn:
             raise Refused(
                 f"another process has written to the table {self.location.path} since this one read it: a second "
-                "spark-sink run with these tables, or spark-sink repair or migrate beside run. Only one of them may "
-                "run at a time. Stop the others, or let them end, and start this one again: no line is lost, and none "
-                "lands twice"
+                "spark-sink run with these tables, or spark-sink repair beside run. Only one of them may run at a "
+                "time. Stop the others, or let them end, and start this one again: no line is lost, and none lands "
+                "twice"
             )
 
     def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:

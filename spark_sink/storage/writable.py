@@ -43,8 +43,8 @@ def check_writable(path: str, table: DeltaTable) -> None:
     if demands := list(dict.fromkeys(_demands(table))):
         raise Refused(
             f"the table {path} has {'; '.join(demands)}: the sink cannot write to such a table. Drop what is named "
-            "(ALTER TABLE ... DROP CONSTRAINT, ALTER COLUMN ... DROP NOT NULL, DROP FEATURE); or, of a table of lines, "
-            "move the rows into one without it by spark-sink migrate; or let the sink create a table at another path"
+            "(ALTER TABLE ... DROP CONSTRAINT, ALTER COLUMN ... DROP NOT NULL, DROP FEATURE), or let the sink create a "
+            "table at another path"
         )
 
 

@@ -30,7 +30,6 @@ EACH = [
     ["maintain"],
     ["status"],
     ["repair", "--from-kafka"],
-    ["migrate"],
     ["test", "config"],
     ["export", "config"],
 ]

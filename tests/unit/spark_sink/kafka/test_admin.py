@@ -96,7 +96,6 @@ def test_other_options_are_used_from_the_next_question_on() -> None:
 
 
 def test_the_id_of_a_topic_is_written_as_kafkas_tools_write_it() -> None:
-    """The marks of earlier releases have it so."""
     assert text_of_id(Uuid(-5, 7)) == "__________sAAAAAAAAABw"
     assert text_of_id(Uuid(0, 0)) == ""
 

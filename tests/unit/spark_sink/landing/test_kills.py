@@ -10,6 +10,7 @@ from log_shipper.config.sink.bounds import Start
 from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.bounds import Bounds
+from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark
@@ -161,6 +162,24 @@ def test_a_restored_table_is_refused_and_the_repair_named(lab: LandingLab) -> No
         lab.start()
 
 
+# A column of another program's table -> why the table is refused.
+FOREIGN = {
+    "parse_json('{}') AS doc": r"the table \S+ has the table feature variantType: the sink cannot write",
+    "1 AS doc": r"the column doc of the table \S+ is int, and the configuration has string",
+}
+
+
+@pytest.mark.parametrize("column", FOREIGN)
+def test_a_table_of_another_form_is_refused_and_stays_as_it_is(lab: LandingLab, column: str) -> None:
+    columns = f"current_date() AS date, 'logs' AS topic, 0 AS partition, 0L AS kafka_offset, {column}"
+    table = Table(lab.spark, lab.config.table.path)
+    lab.spark.sql(f"CREATE TABLE {table.name} USING DELTA PARTITIONED BY (date) AS SELECT {columns}")
+    lab.config = replace(lab.config, start="table")
+    with pytest.raises(Refused, match=FOREIGN[column]):
+        lab.start()
+    assert table.version() == 0
+
+
 @pytest.mark.parametrize("moment", ["", "after rows", "before commit"])
 def test_a_run_with_bounds_leaves_the_rest_to_the_next_one(lab: LandingLab, moment: str) -> None:
     lab.bounds = Bounds({("logs", 0): 2, ("logs", 1): 1})
@@ -177,7 +196,6 @@ def test_a_run_with_bounds_leaves_the_rest_to_the_next_one(lab: LandingLab, mome
 
 
 def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..., LandingLab]) -> None:
-    """As a sink of version 0.1 left them."""
     lab.start()
     send_a_batch(lab, 0)
     lab.land()

@@ -4,7 +4,9 @@ import os
 from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.landing import marks
@@ -75,6 +77,13 @@ def test_a_file_that_is_missing_or_damaged_is_named(path: str) -> None:
         marks.load(path, 0.0)
     os.unlink(file)
     with pytest.raises(SinkError, match=file.name):
+        marks.load(path, 0.0)
+
+
+def test_a_table_that_has_no_marks_is_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "others")
+    write_deltalake(path, pa.table({"message": ["a"]}))
+    with pytest.raises(SinkError, match=f"cannot read the marks table {path}: No match for .*kind"):
         marks.load(path, 0.0)
 
 

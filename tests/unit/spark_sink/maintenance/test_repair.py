@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from log_shipper.config.sink.tables import ColumnConfig, TableConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.errors import Refused
-from log_shipper.spark_sink.maintenance.repair import repair_writer
+from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
 
@@ -43,7 +43,7 @@ def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: 
     """What the last message is."""
     out = io.StringIO()
     logs.set_up(text=False, out=out)
-    writer = repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
+    writer = open_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
     mortal = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
     DeadLetterRepair(mortal, dry_run).land(reason)
     return str(json.loads(out.getvalue().splitlines()[-1])["message"])
@@ -75,15 +75,6 @@ def test_a_text_lands_with_the_headers_that_it_was_kept_with(lab: LandingLab) ->
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("f", 40), ("f", 50), ("g", 0)]
     [row] = lab.rows().where("offset = 50").collect()
     assert (row.message, row.path, row.length) == ("f@50", "/f", 10)
-
-
-def test_a_dead_letter_of_a_version_without_headers_is_repaired_too(lab: LandingLab) -> None:
-    dead_letter = lab.spark.read.format("delta").load(lab.config.dead_letter_path)
-    without = dead_letter.drop("headers").write.format("delta").mode("overwrite").option("overwriteSchema", True)
-    without.save(lab.config.dead_letter_path)
-    not_required(lab)
-    assert repair(lab) == "3 rows landed; all 3 are out of the dead letter"
-    expect_repaired(lab)
 
 
 def test_what_is_still_bad_stays(lab: LandingLab) -> None:
@@ -199,7 +190,7 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
     for _ in range(2):
         with pytest.raises(Refused, match=r"the repair was not completed.*repair --from-kafka"):
             lab.start()
-    again = repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
+    again = open_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
     again.begin_repair()
     again.settle({})
     lab.start()

@@ -11,7 +11,7 @@ from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import between
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.staged import Unnamed
-from log_shipper.spark_sink.maintenance.repair import repair_writer
+from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
 
@@ -35,7 +35,7 @@ def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
 
 def repair(lab: LandingLab) -> BatchWriter:
     """The command, when it has read what has landed."""
-    return repair_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka))
+    return open_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
 
 
 def test_where_run_lands_a_batch_the_repair_is_refused_before_it_lands_anything(lab: LandingLab) -> None:

@@ -36,7 +36,6 @@ def test_a_set_of_other_versions_is_not_complete(tmp_path: Path) -> None:
 
 
 def test_a_set_with_jars_that_the_sink_does_not_need_any_more_is_not_complete(tmp_path: Path) -> None:
-    """Version 0.1 had Spark's Kafka connector besides."""
     wanted = spark_set(tmp_path)
     fill(replace(wanted, packages=(*wanted.packages, "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0")), "a_b-1.jar")
     assert not wanted.complete

@@ -198,17 +198,11 @@ def demand(feature: str) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def test_columns_of_an_earlier_form_are_left_out(table: Table, capsys: pytest.CaptureFixture[str]) -> None:
-    table.land(lines(1))
-    rewrite_first(table, demand("variantType"))
-    (row,) = search(table, "--json").rows
-    assert (row["message"], row.keys() & {"doc", "fields"}) == ("line 1", set())
-    assert "fields, doc of " in capsys.readouterr().err
-
-
-def test_a_feature_that_would_show_deleted_rows_is_refused(table: Table) -> None:
-    rewrite_first(table, demand("deletionVectors"))
-    with pytest.raises(SearchError, match="has deletionVectors, which search does not read"):
+@pytest.mark.parametrize("feature", ["variantType", "deletionVectors"])
+def test_a_feature_that_search_does_not_read_is_refused(table: Table, feature: str) -> None:
+    """With deletion vectors it would show deleted rows."""
+    rewrite_first(table, demand(feature))
+    with pytest.raises(SearchError, match=f"has {feature}, which search does not read"):
         search(table)
 
 

@@ -53,7 +53,7 @@ def test_a_table_that_demands_more_is_refused(
 
 
 def test_a_clustered_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=r"the table feature clustering.*spark-sink migrate"):
+    with pytest.raises(Refused, match=r"the table feature clustering.*at another path"):
         opened(spark, tmp_path / "table", PLAIN, "CLUSTER BY (n)")
 
 

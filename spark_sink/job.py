@@ -29,7 +29,7 @@ from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.bounds import Bounds
 from log_shipper.spark_sink.kafka.group import MonitoringGroup
 from log_shipper.spark_sink.kafka.offsets import Offsets, describe_partitions
-from log_shipper.spark_sink.kafka.planner_options import PlannerOptions
+from log_shipper.spark_sink.kafka.planning import PlannerOptions
 from log_shipper.spark_sink.landing import deleted_topics, guard, marks
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
@@ -42,7 +42,7 @@ from log_shipper.spark_sink.monitor.liveness import Liveness
 from log_shipper.spark_sink.monitor.progress import QUERY, BatchProgress
 from log_shipper.spark_sink.monitor.table_sizes import TableSizes
 from log_shipper.spark_sink.platform.running_tasks import RunningTasks
-from log_shipper.spark_sink.platform.stop_signals import StopSignals
+from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.service import Service
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
@@ -69,7 +69,7 @@ def run(config: SinkConfig, program: Program) -> int:
     doing = f"landing {topics.describe(config.kafka)} in {config.table.path}"
     try:
         # After the session, which takes SIGINT for itself.
-        with sink_session(config) as spark, StopSignals(stopping):
+        with sink_session(config) as spark, stop_signals(stopping):
             return Job(spark, config, stopping, program).run()
     except (Py4JNetworkError, ConnectionError) as error:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container

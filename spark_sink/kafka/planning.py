@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from log_shipper.config.sink.kafka import KafkaSource
+from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
-from log_shipper.spark_sink.kafka import topics
+from log_shipper.spark_sink.kafka import client, topics
+from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.kafka.topics import TopicDirectory
 
@@ -135,6 +137,30 @@ class Planner:
         if self._waiting_since is None:
             self._waiting_since = self.clock()
         return self.clock() - self._waiting_since < self.limits.longest_wait
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerOptions:
+    """All that a planner is made of. Can be pickled, and called in the process of the source. `planned`: where the last
+    batch ends that was planned, or the first one begins; `ids`: of the topics in the marks."""
+
+    kafka: KafkaSource
+    limits: Limits
+    may_lose: bool
+    planned: Offsets
+    ids: Mapping[str, str]
+
+    @classmethod
+    def of(cls, config: SinkConfig, planned: Offsets, ids: Mapping[str, str], ends: Offsets | None) -> "PlannerOptions":
+        """Return the options of a run. `ends`: where it ends, None without an end. Then only, a batch waits for its
+        least number of records: the remainder before an end may be smaller."""
+        least = config.min_offsets_per_trigger if ends is None else 0
+        limits = Limits(config.max_offsets_per_trigger, least, config.max_trigger_delay, ends)
+        return cls(config.kafka, limits, config.lost_offsets == "continue", planned, dict(ids))
+
+    def __call__(self) -> Planner:
+        broker = Admin(client.latest(self.kafka)).__enter__()  # open as long as the process of the source lives
+        return Planner(self.kafka, self.limits, self.may_lose, broker, dict(self.planned), dict(self.ids))
 
 
 def resume(planned: Offsets, landed: Offsets, present: Collection[Partition]) -> dict[Partition, int]:

@@ -12,7 +12,7 @@ from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.landing.marks import MARKS, Marks
 from log_shipper.spark_sink.landing.range_task import TableFiles
 from log_shipper.spark_sink.landing.staged import Staged, delete_files, read_files, spark_schema, write_table
-from log_shipper.spark_sink.records.schema import BAD_RECORDS, Column
+from log_shipper.spark_sink.records.schema import BAD_RECORDS
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage import creation
 from log_shipper.spark_sink.storage.commits import CommitLog
@@ -31,7 +31,6 @@ class SinkTables:
 
     spark: SparkSession
     config: SinkConfig
-    columns: tuple[Column, ...]  # of a table of lines
     note: Callable[[str], None]
     _logs: dict[str, CommitLog] = field(default_factory=dict)  # by path
 
@@ -108,8 +107,7 @@ class SinkTables:
 
     def rows_of(self, path: str, files: Sequence[DataFile]) -> DataFrame:
         """Return what the tasks have written for a table, which need not exist."""
-        is_bad = path == self.config.dead_letter_path
-        return read_files(self.spark, Location(path), spark_schema(BAD_RECORDS if is_bad else self.columns), files)
+        return read_files(self.spark, Location(path), spark_schema(self._layout(path).columns), files)
 
     def discard(self, path: str, files: Sequence[DataFile]) -> None:
         """Delete files that were not committed, best effort."""
@@ -130,7 +128,7 @@ class SinkTables:
         if path == self.config.dead_letter_path:
             comment = "Kafka records that are not lines, as they came"
             return Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
-        return of_lines(self.config, self.columns)
+        return of_lines(self.config)
 
     def _check_partitions(self, path: str, partitioned: list[str]) -> None:
         if partitioned not in ([], ["date"]):

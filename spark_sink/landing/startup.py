@@ -45,7 +45,7 @@ from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import NewReader, RangeTasks
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.stages import Stopwatch
-from log_shipper.spark_sink.rows.options import columns_of, row_options
+from log_shipper.spark_sink.rows.batches import RowOptions
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
@@ -100,7 +100,7 @@ class Startup:
     def run(self) -> BatchWriter:
         """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
         cannot be used."""
-        tables = SinkTables(self.spark, self.config, columns_of(self.config), self.log)
+        tables = SinkTables(self.spark, self.config, self.log)
         state = self.read_tables(tables, self.read_marks(tables.marks))
         self.check_topics(state)
         state = self.lower_ends(state)
@@ -224,7 +224,7 @@ def open_writer(
     log: Callable[[str], None],
 ) -> BatchWriter:
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
-    tables = SinkTables(spark, config, columns_of(config), log)
+    tables = SinkTables(spark, config, log)
     mend_table(tables.marks.path, log)
     known = marks.load(tables.marks.path, clock() - config.dedupe.forget_after)
     for table in tables.all(known):
@@ -242,3 +242,9 @@ def new_writer(
 ) -> BatchWriter:
     tasks = RangeTasks(tables.spark, new_reader, row_options(tables.config), tables.files())
     return BatchWriter(tables, tasks, known, orphaned, clock=clock, stopwatch=Stopwatch(progressed=progressed))
+
+
+def row_options(config: SinkConfig) -> RowOptions:
+    """Return what the tasks have to know. `by_date` is the writer's: it knows by what each table is partitioned."""
+    table = config.table
+    return RowOptions(table.template, config.columns, table.doc, by_date=False, max_tables=table.max_tables)

@@ -13,6 +13,7 @@ nothing new: Spark reports every ten seconds that an idle query is idle.
 
 import json
 import logging
+import re
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -32,16 +33,30 @@ from log_shipper.spark_sink.monitor.document import Program, document
 from log_shipper.spark_sink.monitor.health import Quiet, health
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
-from log_shipper.spark_sink.monitor.recent_problems import recent_problems
 from log_shipper.spark_sink.monitor.samples import Sampler, Samples
 
 LEAST_LIMIT = 300.0
 INTERVALS = 10
+LONGEST = 600  # characters of a warning or error that the page shows
+# Spark's errors have a class, as [CAST_INVALID_INPUT], and what follows may quote a value of a row. The page is open to
+# more people than the log.
+_SPARK_ERROR = re.compile(r"(\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\]).*", re.DOTALL)
 
 
 def silence_limit(trigger_interval: float) -> float:
     """Return the seconds without progress after which a sink counts as stalled."""
     return max(LEAST_LIMIT, INTERVALS * trigger_interval)
+
+
+def recent_problems() -> RecentMessages:
+    """Return the handler of the sink's loggers that has the warnings and errors of the page."""
+    return RecentMessages(_shown)
+
+
+def _shown(message: str) -> str:
+    """Return the message without what Spark quotes of a row, and not longer than a person reads."""
+    text = _SPARK_ERROR.sub(r"\1 (the log has the rest)", message)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,27 @@
-"""SIGTERM and SIGINT as a context manager: the first asks the job to stop, the next one ends the process."""
+"""SIGTERM and SIGINT: the first asks the job to stop, the next one ends the process."""
 
 import signal
 import threading
-from types import FrameType, TracebackType
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class StopSignals:
-    """Sets the event on the first SIGTERM or SIGINT. To be entered in the main thread, after the session was started:
-    Spark installs a handler of SIGINT."""
+@contextmanager
+def stop_signals(stopping: threading.Event) -> Iterator[None]:
+    """Set the event on the first signal. To be entered in the main thread, after the session was started: Spark
+    installs a handler of SIGINT."""
 
-    def __init__(self, stopping: threading.Event) -> None:
-        self._stopping = stopping
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._stopping.set()
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        stopping.set()
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
+
+    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,6 +1,6 @@
 """`spark-sink search`: finds lines in the tables, newest first, without Spark and Java.
 
-    tables      which data files there are, by Delta's log alone, and which may have matching rows
+    tables      which a configuration has; their data files, by Delta's log alone, and which may have matching rows
     newest      reads them, those with the newest rows first, and yields the hits in the order of their time
     reading     a piece of a data file, as Arrow's rows with the table's columns
     sealed      DuckDB, which decides which rows match; it can reach no file and no network

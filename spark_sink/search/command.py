@@ -20,12 +20,11 @@ from log_shipper.spark_sink.search.arguments import FOLLOWED, LIMIT
 from log_shipper.spark_sink.search.context import Group, Groups, Neighbours
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.follow import Commits, hits_of
-from log_shipper.spark_sink.search.locating import locations
 from log_shipper.spark_sink.search.newest import Hit, Search
 from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
 from log_shipper.spark_sink.search.query import Case, Query
 from log_shipper.spark_sink.search.sealed import Judge
-from log_shipper.spark_sink.search.tables import SearchedTable, combine, open_table
+from log_shipper.spark_sink.search.tables import SearchedTable, combine, locations, open_table
 from log_shipper.spark_sink.storage.locations import Location
 
 FOUND, NOTHING, ERROR = 0, 1, 2

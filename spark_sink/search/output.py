@@ -5,7 +5,7 @@ message of several are indented, so that none of them can pass for another hit.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TextIO
@@ -21,8 +21,6 @@ _BOLD_RED, _GREEN, _MAGENTA, _CYAN, _PLAIN = "\x1b[1;31m", "\x1b[32m", "\x1b[35m
 _JSON = ("doc", "fields")  # columns with JSON, as text
 # In valid JSON they are between its tokens, where they would break the line.
 _BREAKS = re.compile("[\0-\x1f]")
-
-Printer = Callable[[Row, bool], str]
 
 
 @dataclass(frozen=True, slots=True)

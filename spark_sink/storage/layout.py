@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import texts
 from log_shipper.config.sink.times import DAY
-from log_shipper.spark_sink.records.schema import Column
-from log_shipper.spark_sink.records.variants import sql_literal
+from log_shipper.spark_sink.records.schema import LINES, Column
 
 # The columns of which Delta keeps minimum and maximum, so that a query reads few files. Not of messages: no query asks
 # for a range of messages, and every entry of the log would contain two. The configured columns come behind these.
@@ -76,14 +75,15 @@ def days(seconds: float) -> str:
     return f"interval {math.ceil(seconds / DAY)} days"
 
 
-def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
-    """Return the layout of a table of lines. `columns`: those of the configuration included."""
+def of_lines(config: SinkConfig) -> Layout:
+    """Return the layout of a table of lines, with the columns of the configuration."""
     table = config.table
     partition_by = "" if table.partition_by == "none" else table.partition_by
-    own = {column.name for column in config.columns if column.type.upper() not in _NO_STATISTICS}
-    known = (column.name for column in columns if column.name in _STATISTICS or column.name in own)
+    own = [Column(column.name, column.type.upper(), column.comment or column.path) for column in config.columns]
+    bounded = {*_STATISTICS, *(column.name for column in own if column.type not in _NO_STATISTICS)}
+    known = (column.name for column in (*LINES, *own) if column.name in bounded)
     return Layout(
-        columns,
+        (*LINES, *own),
         table.comment or "Lines of log files, each once",
         partition_by,
         statistics=tuple(name for name in known if name != partition_by),
@@ -94,4 +94,8 @@ def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
 
 def assignments(properties: Mapping[str, str]) -> str:
     """Return the SQL between the parentheses of TBLPROPERTIES."""
-    return ", ".join(f"{sql_literal(key)} = {sql_literal(value)}" for key, value in properties.items())
+    return ", ".join(f"{_literal(key)} = {_literal(value)}" for key, value in properties.items())
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

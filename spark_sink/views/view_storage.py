@@ -21,7 +21,6 @@ from pyspark.sql import DataFrame, SparkSession
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
-from log_shipper.spark_sink.records.variants import sql_literal
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties
 from log_shipper.spark_sink.storage.tables import Table
@@ -216,7 +215,7 @@ class ViewStorage:
             "mode": view.mode,
             "stateful": "true" if catalyst.is_stateful(rows) else "false",
         }
-        return ", ".join(f"'{PROPERTY}{name}' = {sql_literal(value)}" for name, value in values.items())
+        return assignments({f"{PROPERTY}{name}": value for name, value in values.items()})
 
     def _read_existing(self) -> ExistingTable:
         detail = (

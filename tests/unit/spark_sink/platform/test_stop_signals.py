@@ -2,12 +2,12 @@ import os
 import signal
 import threading
 
-from log_shipper.spark_sink.platform.stop_signals import SIGNALS, StopSignals
+from log_shipper.spark_sink.platform.stop_signals import SIGNALS, stop_signals
 
 
 def test_the_first_signal_asks_and_the_next_would_end_the_process() -> None:
     stopping = threading.Event()
-    with StopSignals(stopping):
+    with stop_signals(stopping):
         assert not stopping.is_set()
         os.kill(os.getpid(), signal.SIGTERM)
         assert stopping.is_set()
@@ -16,6 +16,6 @@ def test_the_first_signal_asks_and_the_next_would_end_the_process() -> None:
 
 def test_what_was_there_before_is_put_back() -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
-    with StopSignals(threading.Event()):
+    with stop_signals(threading.Event()):
         assert [signal.getsignal(number) for number in SIGNALS] != before
     assert [signal.getsignal(number) for number in SIGNALS] == before

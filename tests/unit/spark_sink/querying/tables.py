@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Unnamed, write_table
+from log_shipper.spark_sink.landing.startup import row_options
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.conversion import Conversion
-from log_shipper.spark_sink.rows.options import columns_of, row_options
 from tests.unit.spark_sink.conftest import sink_config
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
@@ -75,7 +75,7 @@ class Tables:
         self.path = directory / "logs"
         self.now = now = datetime.now(UTC).replace(tzinfo=None)
         config = sink_config(directory, table=TableConfig(path=str(self.path)))
-        self._tables = SinkTables(spark, config, columns_of(config), print)
+        self._tables = SinkTables(spark, config, print)
         self._tables.prepare()
         self._conversion = Conversion(row_options(config), lambda: datetime.now(UTC))
         fresh = line("now", "00:00:00", 192, host="web-3", sent=str(now))

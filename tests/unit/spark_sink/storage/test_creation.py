@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from log_shipper.config.sink.times import DAY
 from log_shipper.spark_sink.errors import Refused, SinkError
-from log_shipper.spark_sink.records.schema import BAD_RECORDS, LINES, Column
+from log_shipper.spark_sink.records.schema import BAD_RECORDS, Column
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
@@ -46,8 +46,7 @@ def test_a_new_table_needs_no_table_feature(table: Table) -> None:
 
 def test_the_properties_of_the_configuration_are_those_of_the_table(tmp_path: Path) -> None:
     maintenance = MaintenanceConfig(vacuum=VacuumConfig(retain=30 * DAY))
-    columns = tuple(column for column in LINES if column.type != "VARIANT")
-    layout = of_lines(sink_config(tmp_path, maintenance=maintenance), columns)
+    layout = of_lines(sink_config(tmp_path, maintenance=maintenance))
     properties = prepare(Location(str(tmp_path / "lines")), layout).table.metadata().configuration
     assert properties["delta.deletedFileRetentionDuration"] == "interval 30 days"
     assert properties["delta.dataSkippingStatsColumns"].startswith("ts,host,path")

@@ -11,7 +11,6 @@ from pyarrow.dataset import field
 from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from log_shipper.config.sink.tables import ColumnConfig, ColumnType, TableConfig
 from log_shipper.config.sink.times import DAY
-from log_shipper.spark_sink.rows.options import columns_of
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import FileLayout
@@ -27,7 +26,7 @@ def own(name: str, kind: ColumnType) -> ColumnConfig:
 
 def test_what_queries_filter_by_has_statistics_and_what_is_long_has_none(tmp_path: Path) -> None:
     config = sink_config(tmp_path, columns=(own("status", "int"), own("tried", "boolean")))
-    layout = of_lines(config, columns_of(config))
+    layout = of_lines(config)
     assert layout.statistics == (
         *("ts", "host", "path", "file_id", "offset"),
         *("topic", "partition", "kafka_offset", "kafka_ts", "status"),
@@ -48,7 +47,7 @@ OWN: dict[ColumnType, object] = {
 @pytest.mark.parametrize("kind", OWN)
 def test_pyarrow_finds_a_row_by_a_column_of_any_type(tmp_path: Path, kind: ColumnType) -> None:
     config = sink_config(tmp_path, columns=(own("own", kind),))
-    layout = of_lines(config, columns_of(config))
+    layout = of_lines(config)
     log = prepare(Location(config.table.path), layout)
     row = {"message": "one", "date": OWN["date"], "own": OWN[kind]}
     commit(log.table, FileLayout(arrow_schema(layout.columns), "date", layout.statistics), [[row]])
@@ -61,7 +60,7 @@ def test_pyarrow_finds_a_row_by_a_column_of_any_type(tmp_path: Path, kind: Colum
 def test_a_table_without_partitions_has_statistics_of_the_date(tmp_path: Path) -> None:
     config = sink_config(tmp_path)
     config = replace(config, table=TableConfig(path=config.table.path, partition_by="none"))
-    layout = of_lines(config, columns_of(config))
+    layout = of_lines(config)
     assert layout.partition_by == ""
     assert "date" in layout.statistics
 
@@ -70,7 +69,7 @@ def test_a_table_can_go_back_as_long_as_its_files_stay_and_vacuum_finds_its_log_
     assert {**retention_properties(0), **retention_properties(7 * DAY)} == retention_properties(6.5 * DAY)
     config = sink_config(tmp_path)
     config = replace(config, maintenance=MaintenanceConfig(vacuum=VacuumConfig(retain=29.5 * DAY)))
-    properties = of_lines(config, columns_of(config)).all_properties
+    properties = of_lines(config).all_properties
     assert {name: properties[name] for name in retention_properties(0)} == {
         "delta.checkpointInterval": "25",
         "delta.deletedFileRetentionDuration": "interval 30 days",

@@ -21,7 +21,6 @@ from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Unnamed, write_table
-from log_shipper.spark_sink.rows.options import columns_of
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.views import Views
 from tests.fakes import ManualClock
@@ -46,7 +45,7 @@ class ViewsLab:
 
     def _opened(self) -> SinkTables:
         config = self._config()
-        tables = SinkTables(self.spark, config, columns_of(config), print)
+        tables = SinkTables(self.spark, config, print)
         tables.log(self.lines)
         return tables
 

@@ -15,7 +15,7 @@ DIRECTORY = "diskqueue"  # below path.data
 def disk_stage(config: ShipperConfig, environment: Environment, parts: QueueParts) -> DiskStage | None:
     """Return the queue on disk; None where there is none. With a section for it everything passes through it. Without
     one, it is made when something comes that cannot be read again; or if something is left in it, which is delivered
-    also if it is not enabled any more.  Raises StartError, Stopped."""
+    also if it is not enabled any more. Raises StartError, Stopped."""
     section = config.queue.disk
     directory = _directory(section, environment.data, parts.registrar.states)
     is_on = section is not None and section.enabled

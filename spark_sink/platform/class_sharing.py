@@ -48,10 +48,11 @@ class ClassArchive:
         return self.path.is_file() and made_for.is_file() and made_for.read_text() == key(java, jars)
 
     def options(self, java: JavaRuntime, jars: Iterable[Path], given: str) -> str:
-        """Return the Java option that maps the archive; empty where none fits, or where the user's options (`given`)
+        """Return the Java options that map the archive; empty where none fits, or where the user's options (`given`)
         name another one."""
         chosen = "-Xshare" in given or "SharedArchiveFile" in given
-        return "" if chosen or not self.fits(java, jars) else f"-XX:SharedArchiveFile={self.path}"
+        # Java 21 prints a warning where it leaves the archive out, as for a session with other jars.
+        return "" if chosen or not self.fits(java, jars) else f"-XX:SharedArchiveFile={self.path} -Xlog:cds=off"
 
     def make(self, java: JavaRuntime, jars: Iterable[Path], train: Sequence[str] = TRAIN) -> None:
         """Make the archive. Blocks for up to a minute. Raises SharingFailed, and keeps the existing archive then.

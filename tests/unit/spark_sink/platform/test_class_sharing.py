@@ -41,7 +41,7 @@ def test_an_archive_fits_the_java_and_the_jars_it_was_made_for(
     archive: ClassArchive, java: JavaRuntime, jars: tuple[Path, ...]
 ) -> None:
     assert archive.fits(java, jars)
-    assert archive.options(java, jars, "-Xss2m") == f"-XX:SharedArchiveFile={archive.path}"
+    assert archive.options(java, jars, "-Xss2m") == f"-XX:SharedArchiveFile={archive.path} -Xlog:cds=off"
     assert not archive.fits(java, (*jars, java.java))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from log_shipper.runtime.monitor.document import Document
-from log_shipper.runtime.monitor.pages import page, page_routes, wants_page
+from log_shipper.runtime.monitor.page import page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Handler, Request, Response
 from log_shipper.shipper.monitor import filebeat_stats, health
 from log_shipper.shipper.monitor.sampler import Sampler

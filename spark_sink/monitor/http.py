@@ -25,7 +25,7 @@ from typing import Any, Self
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from log_shipper.runtime.logs.recent import RecentMessages
-from log_shipper.runtime.monitor.pages import page, page_routes, wants_page
+from log_shipper.runtime.monitor.page import page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Handler, HttpServer, Request, Response
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.logs import LOGGERS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.runtime.monitor.pages import page, page_routes
+from log_shipper.runtime.monitor.page import page, page_routes
 from log_shipper.runtime.monitor.server import HttpServer, Request, Response
 from tests.browser.devtools import PROGRAM, Tab, chromium
 from tests.browser.documents import shipper_incident

@@ -44,7 +44,9 @@ def run(system: System, script: str) -> str:
     """Return what a shell in /project printed; it must succeed."""
     settings = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.endswith("_proxy")}
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", **SEEDS, **settings}
-    command = system.command("sh", "-c", f"cd /project && {script}")
+    # With this machine's /dev: a terminal needs more of it than debootstrap makes.
+    inside = 'mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" sh -c "$1"'
+    command = ["unshare", "--mount", "sh", "-c", inside, str(system.root), f"cd /project && {script}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
     return done.stdout + done.stderr

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from log_shipper.runtime.monitor.exchange import SECURITY_HEADERS
-from log_shipper.runtime.monitor.pages import FILES, FOLDER, PAGE, page, page_routes, wants_page
+from log_shipper.runtime.monitor.page import FILES, FOLDER, PAGE, page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Request
 
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -31,7 +31,7 @@ def test_the_page_is_html() -> None:
 
 
 def test_every_file_of_the_page_is_served_with_its_type() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == {PAGE, *FILES}
+    assert {path.name for path in FOLDER.glob("*.*")} == {PAGE, *FILES, "__init__.py"}
     for path, handler in page_routes().items():
         answer = handler(request(path=path))
         assert (answer.status, answer.content_type) == (200, FILES[path.removeprefix("/")])

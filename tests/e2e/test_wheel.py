@@ -107,3 +107,17 @@ def test_the_sink_runs_beside_modules_of_any_name(
     assert done.returncode == 0, done.stderr
     search = run(python, place, "spark-sink", "search", "--table", "lines", "--limit", "20")
     assert len(search.stdout.splitlines()) == 10, search.stdout + search.stderr
+
+
+def test_a_checkout_on_the_path_is_enough_where_nothing_is_installed(tmp_path: Path) -> None:
+    statement = "from log_shipper.spark_sink.platform import versions; print(versions.__file__)"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-S", "-c", statement],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(found.stdout.strip()) == ROOT / "spark_sink" / "platform" / "versions.py"

@@ -63,7 +63,15 @@ class Store:
     """The open registry. Used by one thread at a time. `states`: all entries, as they are on disk; `write` changes
     them."""
 
-    def __init__(self, directory: Path, files: Files, lock: Lock, loaded: Loaded, checkpoint_after: int) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        files: Files,
+        lock: Lock,
+        loaded: Loaded,
+        checkpoint_after: int,
+        before_recreating: Callable[[], None],
+    ) -> None:
         self.directory = directory
         self.states = loaded.states
         self.is_new = not loaded.group  # nothing was ever written
@@ -81,14 +89,21 @@ class Store:
         self._recent: File | None = None  # since the last group
         self._recent_group = 0
         self.saves = Saves()
-        self.before_recreating: Callable[[], None] = _do_nothing  # creates the parents of a directory that was removed
+        self._before_recreating = before_recreating
 
     @classmethod
-    def open(cls, directory: Path, files: Files, checkpoint_after: int = 1000) -> Self:
+    def open(
+        cls,
+        directory: Path,
+        files: Files,
+        checkpoint_after: int = 1000,
+        before_recreating: Callable[[], None] = _do_nothing,
+    ) -> Self:
         """Lock the directory, load the registry, and cut off a torn tail.
 
-        A checkpoint is written when the log has more than `checkpoint_after` entries, and more than there are live
-        ones. Raises RegistryLocked, RegistryCorrupt, RegistryForeignVersion, OSError.
+        `before_recreating` creates the parents of a directory that was removed. A checkpoint is written when the log
+        has more than `checkpoint_after` entries, and more than there are live ones. Raises RegistryLocked,
+        RegistryCorrupt, RegistryForeignVersion, OSError.
         """
         with ExitStack() as undo:
             lock = files.lock(directory)
@@ -96,7 +111,7 @@ class Store:
             for name in (LOCK, CHECKPOINT, LOG, RECENT):
                 files.give_mode(directory / name)
             loaded = load(directory, *(files.read(directory / name) for name in (CHECKPOINT, LOG, RECENT)))
-            store = cls(directory, files, lock, loaded, checkpoint_after)
+            store = cls(directory, files, lock, loaded, checkpoint_after, before_recreating)
             store._open_log(loaded)
             if loaded.recent:
                 with suppress(OSError):  # a full disk does not keep the agent from starting: the next group has it
@@ -186,7 +201,7 @@ class Store:
 
     def _recreate_directory(self) -> None:
         with translated():
-            self.before_recreating()
+            self._before_recreating()
         try:
             lock = self._files.lock(self.directory)
         except RegistryLocked as error:

@@ -158,8 +158,8 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
         directory.make()
         agent = directory.agent(config.name)
         first_start = directory.first_start(clock.time())
-        store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
-    store.before_recreating = directory.make
+        files = DiskFiles(int(config.registry.file_permissions, 8))
+        store = Store.open(data / config.registry.path, files, before_recreating=directory.make)
     return agent, first_start, store
 
 

@@ -488,9 +488,10 @@ def test_a_crash_while_it_is_made_again_leaves_all_of_it_or_nothing() -> None:
 
 
 def test_what_belongs_beside_the_directory_is_made_again_first() -> None:
-    disk, store = settled()
+    disk, _ = settled()
     made: list[bytes | None] = []
-    store.before_recreating = lambda: made.append(disk.read(LOG))
+    disk = disk.killed()
+    store = Store.open(HERE, disk, before_recreating=lambda: made.append(disk.read(LOG)))
     store.append([MOVED])
     assert made == []
     disk.remove()

@@ -66,4 +66,4 @@ def test_on_the_signal_of_the_watchdog_the_log_has_the_place(lonely: Agent, mana
     lonely.process.send_signal(signal.SIGABRT)
     assert lonely.wait() == -signal.SIGABRT
     assert "most recent call first" in lonely.log
-    assert "shipper/agent/app.py" in lonely.log
+    assert "shipper/agent/running.py" in lonely.log

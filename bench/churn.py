@@ -20,6 +20,7 @@ from bench.measure import Child
 from bench.pods import NODE, NodeProgress
 from bench.runs import report
 from bench.table import Sheet
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.runtime.http import UnixSocket
 from log_shipper.runtime.monitor.client import get
 
@@ -145,7 +146,7 @@ def _command(directory: Path) -> list[str]:
     config = directory / "shipper.yml"
     config.write_text(SHIPPER.format(directory=directory, node=NODE))
     config.chmod(0o600)
-    return [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(config)]
+    return [*SHIPPER_PROGRAM, "run", "-c", str(config)]
 
 
 def _await_lines(path: Path, count: int, child: Child) -> None:

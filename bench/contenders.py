@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from demo.process import SHIPPER_PROGRAM
+
 
 @dataclass(frozen=True, slots=True)
 class ShippingJob:
@@ -152,8 +154,6 @@ sinks:
     librdkafka_options: {{request.required.acks: "-1"}}
     acknowledgements: {{enabled: true}}
 """
-
-SHIPPER_PROGRAM = (sys.executable, "-m", "log_shipper.shipper")
 
 RIVALS = (
     Rival("rsyslog", ("rsyslogd",), "-v", ("-n", "-iNONE", "-f"), "rsyslog.conf", RSYSLOG, "*/rsyslog/omkafka.so"),

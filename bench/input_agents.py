@@ -4,7 +4,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.measure import cpu_seconds
+from demo.process import SHIPPER_PROGRAM
 
 PIPE = 1024**2  # bytes: an agent should not wait for whom it writes to
 PATIENCE = 120.0
@@ -115,7 +115,7 @@ def shipper(directory: Path, options: str) -> list[str]:
     config = directory / "shipper.yml"
     config.write_text(SHIPPER.format(options=options, directory=directory))
     config.chmod(0o600)
-    return [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(config)]
+    return [*SHIPPER_PROGRAM, "run", "-c", str(config)]
 
 
 def rsyslog(directory: Path, modules: str, listening: str) -> list[str]:

@@ -11,7 +11,6 @@ short-lived       300 one-line files a second that come and go, at first without
 import json
 import resource
 import shutil
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from bench.measure import Child
 from bench.runs import broker, report
 from bench.table import show
 from demo.broker import Broker
+from demo.process import SHIPPER_PROGRAM
 
 SHAPES = ("few-descriptors", "most-descriptors", "renamed", "removed", "short-lived")
 LINES = 2  # of each file
@@ -277,16 +277,7 @@ def _agent(directory: Path, output: str, descriptors: int = MOST_DESCRIPTORS) ->
     config.write_text(CONFIG.format(directory=directory, output=output))
     config.chmod(0o600)
     limit = min(descriptors, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    command = [
-        "prlimit",
-        f"--nofile={limit}:{limit}",
-        sys.executable,
-        "-m",
-        "log_shipper.shipper",
-        "run",
-        "-c",
-        str(config),
-    ]
+    command = ["prlimit", f"--nofile={limit}:{limit}", *SHIPPER_PROGRAM, "run", "-c", str(config)]
     child = Child(command, directory / "output.log")
     try:
         yield child

@@ -9,7 +9,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from bench.outage_senders import Sender, message, post, send_datagrams, send_lin
 from bench.runs import broker, report
 from bench.table import show
 from demo.ports import free_ports
+from demo.process import SHIPPER_PROGRAM
 from tests.real_journald import RealJournal
 
 TOPIC = "out"
@@ -132,9 +132,7 @@ class Outage:
         )
         config.chmod(0o600)
         with (self._directory / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(config)], stderr=log
-            )
+            process = subprocess.Popen([*SHIPPER_PROGRAM, "run", "-c", str(config)], stderr=log)
         try:
             self._await_listening(process)
             yield process

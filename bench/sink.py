@@ -13,6 +13,7 @@ from bench.data import write_lines
 from bench.runs import Runs, report
 from bench.sink_process import Landing, measure
 from bench.table import show, spread
+from demo.process import SINK_PROGRAM
 
 PARTS = ("speed", "shipped", "delay")
 BATCHES = 6  # of each run: half a million records each, as in a catch-up with the default bounds
@@ -165,7 +166,7 @@ def command(contender: LandingContender, topic: FilledTopic, directory: Path) ->
 
 
 def sink(config: Path) -> list[str]:
-    return [sys.executable, "-m", "log_shipper.spark_sink", "run", "-c", str(config)]
+    return [*SINK_PROGRAM, "run", "-c", str(config)]
 
 
 def configured(topic: FilledTopic, directory: Path, options: str) -> Path:

@@ -21,6 +21,7 @@ from pyarrow import compute
 
 from bench.runs import report
 from bench.table import show, spread
+from demo.process import SINK_PROGRAM
 from log_shipper.spark_sink.records.schema import LINES, names
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare
@@ -96,7 +97,7 @@ def measured(title: str, path: Path, rounds: int) -> str:
 
 
 def search(path: Path, arguments: list[str]) -> Timed:
-    command = [sys.executable, "-m", "log_shipper.spark_sink", "search", "--table", str(path), *arguments]
+    command = [*SINK_PROGRAM, "search", "--table", str(path), *arguments]
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None

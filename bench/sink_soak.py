@@ -28,6 +28,7 @@ from bench.sink_flat import Minute, TableFiles, findings
 from bench.sink_process import MeasuredJob, TimedBatch, running
 from bench.topics import PARTITIONS
 from demo.broker import Broker
+from demo.process import SINK_PROGRAM
 
 TOPIC = "soak"
 # Records that have landed need not stay: an hour of them is many gigabytes.
@@ -96,7 +97,7 @@ class MaintainRuns:
     """Runs `spark-sink maintain` every `every` seconds, never two at a time; `close` waits for the last one."""
 
     def __init__(self, config: Path, every: float) -> None:
-        self._command = [sys.executable, "-m", "log_shipper.spark_sink", "maintain", "-c", str(config)]
+        self._command = [*SINK_PROGRAM, "maintain", "-c", str(config)]
         self._log = config.parent / "maintain.log"
         self._every = every
         self._due = time.monotonic() + every

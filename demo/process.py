@@ -10,9 +10,14 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+# The programs of this checkout, as commands without arguments.
+SHIPPER_PROGRAM = (sys.executable, "-m", "log_shipper.shipper")
+SINK_PROGRAM = (sys.executable, "-m", "log_shipper.spark_sink")
 
 
 def spawn(

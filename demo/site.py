@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from demo.process import SHIPPER_PROGRAM, SINK_PROGRAM
+
 TOPIC = "logs"
 PARTITIONS = 4
 PACKAGE_LOG = Path("/var/log/dpkg.log")
@@ -106,14 +108,14 @@ class Site:
         self.sink_config.write_text(SINK.format(**values))
 
     def shipper_command(self) -> list[str]:
-        return [*_python("shipper"), "run", "-c", str(self.shipper_config), "--path.data", str(self.data)]
+        return [*SHIPPER_PROGRAM, "run", "-c", str(self.shipper_config), "--path.data", str(self.data)]
 
     def sink_command(self) -> list[str]:
-        return [*_python("spark_sink"), "run", "-c", str(self.sink_config)]
+        return [*SINK_PROGRAM, "run", "-c", str(self.sink_config)]
 
     def writer_command(self, rate: float, rotations: int, every: float) -> list[str]:
         numbers = ["--rate", str(rate), "--rotations", str(rotations), "--every", str(every)]
-        return [*_python("demo.writer"), str(self.app_log), *numbers]
+        return [sys.executable, "-m", "demo.writer", str(self.app_log), *numbers]
 
     def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
         """Return variables that keep the temporary files of Spark and Java in the folder, to be removed with it."""
@@ -124,7 +126,3 @@ class Site:
 
 def has_package_log() -> bool:
     return os.access(PACKAGE_LOG, os.R_OK)
-
-
-def _python(module: str) -> list[str]:
-    return [sys.executable, "-m", module]

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 import orjson
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from demo.process import SHIPPER_PROGRAM
 from tests.e2e.running import PATIENCE, REPOSITORY, await_true
 
 PARTITIONS = 6
@@ -41,7 +41,7 @@ class Relay:
     def start(self, *arguments: str, without_input: bool = False) -> None:
         """`without_input`: only `other_inputs` are read, until `reload`."""
         file = self._configure([] if without_input else [self._input()])
-        command = [sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(file), *arguments]
+        command = [*SHIPPER_PROGRAM, "run", "-c", str(file), *arguments]
         with self._stderr.open("ab") as stderr:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from demo.broker import Broker
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.runtime.http import UnixSocket
 from log_shipper.runtime.monitor.client import Refused, get
 
@@ -198,7 +198,7 @@ class Agent:
             file.write("".join(f"{line}\n" for line in lines))
 
     def start(self, *arguments: str, before: tuple[str, ...] = ()) -> None:
-        command = [*before, sys.executable, "-m", "log_shipper.shipper", "run", "-c", str(self._file), *arguments]
+        command = [*before, *SHIPPER_PROGRAM, "run", "-c", str(self._file), *arguments]
         with self._stderr.open("ab") as stderr:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
 
@@ -209,7 +209,7 @@ class Agent:
 
     def check_output(self) -> int:
         """Run `shipper test output`; return the exit code. What it prints is in `log`."""
-        command = [sys.executable, "-m", "log_shipper.shipper", "test", "output", "-c", str(self._file)]
+        command = [*SHIPPER_PROGRAM, "test", "output", "-c", str(self._file)]
         with self._stderr.open("ab") as stderr:
             return subprocess.run(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr, check=False).returncode
 

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,6 +14,7 @@ from confluent_kafka import Producer
 from deltalake import DeltaTable
 
 from demo.broker import Broker
+from demo.process import SINK_PROGRAM
 from tests.e2e.running import await_true
 from tests.java import QUICK
 
@@ -55,15 +55,7 @@ class SinkProcess:
         )
 
     def start(self, *options: str) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "log_shipper.spark_sink",
-            "run",
-            "-c",
-            str(self.directory / "sink.yml"),
-            *options,
-        ]
+        command = [*SINK_PROGRAM, "run", "-c", str(self.directory / "sink.yml"), *options]
         environment = os.environ | QUICK | self.environment
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
@@ -208,15 +200,7 @@ class SinkLab(SinkProcess):
 
 
 def spark_sink(lab: SinkLab, command: str, *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = [
-        sys.executable,
-        "-m",
-        "log_shipper.spark_sink",
-        command,
-        "-c",
-        str(lab.directory / "sink.yml"),
-        *options,
-    ]
+    arguments = [*SINK_PROGRAM, command, "-c", str(lab.directory / "sink.yml"), *options]
     return subprocess.run(arguments, capture_output=True, text=True, env=os.environ | QUICK, timeout=PATIENCE)
 
 

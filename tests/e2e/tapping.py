@@ -1,10 +1,10 @@
 """`shipper tap` beside an agent."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Self
 
+from demo.process import SHIPPER_PROGRAM
 from tests.e2e.running import REPOSITORY
 
 
@@ -20,7 +20,7 @@ class Tapped:
         self._arguments = arguments
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "log_shipper.shipper", "tap", *self._arguments]
+        command = [*SHIPPER_PROGRAM, "tap", *self._arguments]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=REPOSITORY, stdout=pipe, stderr=pipe, text=True)
         assert self.process.stderr is not None

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,6 +11,7 @@ import psutil
 import pytest
 
 from demo.broker import Broker
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.registry.load import read
 from log_shipper.shipper.pipeline.publisher import RETRY_INTERVAL
 from tests.e2e.running import REPOSITORY, Topic, await_true, expect_soon, frozen
@@ -30,15 +30,7 @@ def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[Top
 
 
 def dead_letter(agent: TopicsAgent, *arguments: str, code: int = 0) -> str:
-    command = [
-        sys.executable,
-        "-m",
-        "log_shipper.shipper",
-        "dead-letter",
-        *arguments,
-        "-c",
-        str(agent.data.parent / "shipper.yml"),
-    ]
+    command = [*SHIPPER_PROGRAM, "dead-letter", *arguments, "-c", str(agent.data.parent / "shipper.yml")]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout + done.stderr
@@ -160,7 +152,7 @@ def test_a_topic_for_letters_needs_the_brokers_of_output_kafka(tmp_path: Path) -
         f"shipper.inputs: [{{type: filestream, id: a, paths: [{tmp_path}/*.log]}}]\n"
         "output.console: {}\ndead_letter.kafka.topic: letters\n"
     )
-    command = [sys.executable, "-m", "log_shipper.shipper", "test", "config", "-c", str(config)]
+    command = [*SHIPPER_PROGRAM, "test", "config", "-c", str(config)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "dead_letter.kafka: needs output.kafka" in done.stderr + done.stdout

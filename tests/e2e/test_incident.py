@@ -7,7 +7,6 @@ The broker is down, a file is truncated before it was read, a topic does not exi
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from demo.broker import Broker
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.runtime.http import UnixSocket
 from log_shipper.runtime.monitor.client import get
 from tests.e2e.running import REPOSITORY, Agent, Topic, await_true, stopped
@@ -65,15 +65,7 @@ class OnDuty:
         return get(self._socket, "/metrics").decode()
 
     def top(self) -> str:
-        command = [
-            sys.executable,
-            "-m",
-            "log_shipper.shipper",
-            "top",
-            "--once",
-            "-c",
-            str(self._agent.data.parent / "shipper.yml"),
-        ]
+        command = [*SHIPPER_PROGRAM, "top", "--once", "-c", str(self._agent.data.parent / "shipper.yml")]
         ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         return ended.stdout

@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from demo.process import SHIPPER_PROGRAM
 from tests.e2e.running import REPOSITORY, await_true
 
 CONFIG = """\
@@ -38,7 +38,7 @@ class Host:
 
     def _arguments(self, *arguments: str) -> list[str]:
         options = ["-c", str(self.root / "shipper.yml"), "--path.data", str(self.root / "data")]
-        return [sys.executable, "-m", "log_shipper.shipper", *arguments, *options]
+        return [*SHIPPER_PROGRAM, *arguments, *options]
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

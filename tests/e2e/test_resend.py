@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # public, but imported there without `as`
 
 from demo.broker import Broker
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.shipper.letters.letter_box import LetterBox
 from tests.e2e.rights import forbidden
 from tests.e2e.running import PATIENCE, REPOSITORY, Topic, await_true, frozen, unless_kafka_lost_an_end
@@ -47,17 +48,7 @@ def make_letters(agent: TopicsAgent, number: int) -> list[str]:
 def resend(agent: TopicsAgent, *arguments: str, before: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
     """The process is killed at the end, if it is still there."""
     config = agent.data.parent / "shipper.yml"
-    command = [
-        *before,
-        sys.executable,
-        "-m",
-        "log_shipper.shipper",
-        "dead-letter",
-        "resend",
-        *arguments,
-        "-c",
-        str(config),
-    ]
+    command = [*before, *SHIPPER_PROGRAM, "dead-letter", "resend", *arguments, "-c", str(config)]
     with subprocess.Popen(
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -4,12 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 
 import pytest
 from deltalake import DeltaTable
 
+from demo.process import SINK_PROGRAM
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE, SinkLab
 from tests.java import QUICK
@@ -23,15 +23,7 @@ pytestmark = [
 
 
 def start_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "log_shipper.spark_sink",
-        "repair",
-        "-c",
-        str(lab.directory / "sink.yml"),
-        "--from-kafka",
-    ]
+    command = [*SINK_PROGRAM, "repair", "-c", str(lab.directory / "sink.yml"), "--from-kafka"]
     environment = os.environ | QUICK
     return subprocess.Popen(
         [*command, *options], stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from deltalake import DeltaTable
 
 from demo.broker import Broker
 from demo.ports import free_ports
+from demo.process import SINK_PROGRAM
 from tests.e2e.running import await_true
 from tests.e2e.sinking import BAD, PATIENCE, SinkLab, spark_sink, status
 from tests.java import QUICK
@@ -99,15 +99,7 @@ def test_it_starts_by_itself_after_a_power_cut(lab: SinkLab) -> None:
 @pytest.mark.slow("three JVMs at once; maintenance/test_maintain.py runs beside a stream, too")
 def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     options = ["-E", "maintenance.optimize.closed_after=0", "-E", "maintenance.vacuum.mode=full"]
-    command = [
-        sys.executable,
-        "-m",
-        "log_shipper.spark_sink",
-        "maintain",
-        "-c",
-        str(lab.directory / "sink.yml"),
-        *options,
-    ]
+    command = [*SINK_PROGRAM, "maintain", "-c", str(lab.directory / "sink.yml"), *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | QUICK) as maintaining:
         while maintaining.poll() is None:
             lab.send_lines(50)

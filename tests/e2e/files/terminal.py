@@ -5,7 +5,6 @@ import os
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from types import TracebackType
@@ -13,6 +12,7 @@ from typing import Self
 
 import pyte
 
+from demo.process import SHIPPER_PROGRAM
 from tests.e2e.running import REPOSITORY
 
 PATIENCE = 20.0
@@ -26,7 +26,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._master, slave = os.openpty()
         self._set_size(width, height)
-        command = [sys.executable, "-m", "log_shipper.shipper", *arguments]
+        command = [*SHIPPER_PROGRAM, *arguments]
         settings = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environ}
         self.process = subprocess.Popen(
             command,

@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from demo.process import SHIPPER_PROGRAM
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import PATIENCE, REPOSITORY
 
@@ -33,7 +33,7 @@ def loading(directory: Path, *arguments: str) -> "subprocess.Popen[str]":
     (directory / "sitecustomize.py").write_text(HELD)
     path = os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
     process = subprocess.Popen(
-        [sys.executable, "-m", "log_shipper.shipper", *arguments],
+        [*SHIPPER_PROGRAM, *arguments],
         cwd=REPOSITORY,
         env=os.environ | {"PYTHONPATH": path},
         stdin=subprocess.PIPE,

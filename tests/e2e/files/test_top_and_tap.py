@@ -3,11 +3,11 @@
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from demo.process import SHIPPER_PROGRAM
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.files.terminal import Terminal
 from tests.e2e.running import REPOSITORY, await_true
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow("each test starts processes")
 
 
 def shipper(*arguments: str, timeout: float = 30.0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "log_shipper.shipper", *arguments]
+    command = [*SHIPPER_PROGRAM, *arguments]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False)
 
 

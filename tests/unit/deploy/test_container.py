@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.errors import ConfigError
@@ -90,7 +90,7 @@ def test_paths_and_limits_come_from_the_environment() -> None:
 def test_events_have_the_fields_of_their_pod_where_the_manifest_gives_them(
     environ: dict[str, str], fields: str
 ) -> None:
-    command = [sys.executable, "-m", "log_shipper.shipper", "test", "pipeline", "-c", str(CONTAINER / "shipper.yml")]
+    command = [*SHIPPER_PROGRAM, "test", "pipeline", "-c", str(CONTAINER / "shipper.yml")]
     done = subprocess.run(
         command,
         cwd=CONTAINER.parents[1],

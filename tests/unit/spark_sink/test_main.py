@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from demo.process import SINK_PROGRAM
 from log_shipper import config
 from log_shipper.config.sink.tables import BUILT_IN
 from log_shipper.spark_sink import commands
@@ -179,7 +180,7 @@ def test_the_configuration_knows_the_columns_of_every_table() -> None:
 
 def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback(file: Path) -> None:
     file.write_text(f"{SMALL}table.comment: {'x' * 300_000}\n")
-    program = [sys.executable, "-m", "log_shipper.spark_sink", "export", "config", "-c", str(file)]
+    program = [*SINK_PROGRAM, "export", "config", "-c", str(file)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as exporting:
         assert exporting.stdout is not None
         assert exporting.stderr is not None

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import pytest
 
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.shipper.event import Rejection
 from log_shipper.shipper.output.console import PIECE, PIPE_WAIT, ConsoleOutput
 from log_shipper.shipper.output.format_codec import FormatCodec
@@ -213,16 +214,7 @@ def stuck(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     inputs = [{"type": "filestream", "id": "a", "paths": [str(tmp_path / "app.log")]}]
     config.write_text(json.dumps({"shipper.inputs": inputs, "output.console": {}, "shipper.shutdown_timeout": "200ms"}))
     config.chmod(0o600)
-    command = [
-        sys.executable,
-        "-m",
-        "log_shipper.shipper",
-        "run",
-        "-c",
-        str(config),
-        "--path.data",
-        str(tmp_path / "data"),
-    ]
+    command = [*SHIPPER_PROGRAM, "run", "-c", str(config), "--path.data", str(tmp_path / "data")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         deadline = time.monotonic() + LONG

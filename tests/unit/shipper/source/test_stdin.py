@@ -6,13 +6,13 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from demo.process import SHIPPER_PROGRAM
 from log_shipper.config.shipper.model import InputConfig, ParserConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.store import Store
@@ -207,16 +207,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     config = tmp_path / "shipper.yml"
     config.write_text("shipper.inputs: [{type: stdin}]\noutput.console: {}\nshipper.shutdown_timeout: 200ms\n")
     config.chmod(0o600)
-    command = [
-        sys.executable,
-        "-m",
-        "log_shipper.shipper",
-        "run",
-        "-c",
-        str(config),
-        "--path.data",
-        str(tmp_path / "data"),
-    ]
+    command = [*SHIPPER_PROGRAM, "run", "-c", str(config), "--path.data", str(tmp_path / "data")]
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: str, before: tuple[str, ...] = (), stdin: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":

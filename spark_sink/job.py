@@ -22,7 +22,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.runtime.systemd import Notifier
-from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from log_shipper.spark_sink.kafka import bounds, client, planned_source, planning, start, topics
 from log_shipper.spark_sink.kafka.admin import Admin
@@ -48,6 +47,7 @@ from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.paths import check_shared
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table
+from log_shipper.spark_sink.storage.tables import NO_BATCH
 from log_shipper.spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka.bounds import Bounds
 from log_shipper.spark_sink.kafka.offset_ranges import between
@@ -19,6 +18,7 @@ from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.staged import CommitName, Unnamed
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 
 
 class Stopped(Exception):

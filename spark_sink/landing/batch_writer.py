@@ -21,7 +21,6 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import Partition
@@ -37,6 +36,7 @@ from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.rows.batches import FileSummary
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ offsets of the old one again.
 
 from collections.abc import Mapping, Sequence
 
-from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.landing.marks import REPAIRING, Marks
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
+from log_shipper.spark_sink.storage.spark_tables import Table, TableSnapshot
+from log_shipper.spark_sink.storage.tables import NO_BATCH
 
 # The way out that every lost or overtaken checkpoint has.
 RESUME = "set start: table, which resumes where the table ends"

@@ -29,7 +29,7 @@ from log_shipper.spark_sink.landing.repeats import note_rows
 from log_shipper.spark_sink.records.local_rows import local_rows
 from log_shipper.spark_sink.records.schema import Column as Field
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
+from log_shipper.spark_sink.storage.spark_tables import Table, TableSnapshot
 
 _ENDS = (Field("of_topic", "STRING", ""), Field("number", "INT", ""), Field("end", "BIGINT", ""))
 FEW_TOPICS = 50  # with more, a condition names only the lowest end of all

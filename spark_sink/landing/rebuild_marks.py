@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing.marks import File, Marks
 from log_shipper.spark_sink.landing.repeats import note_rows
-from log_shipper.spark_sink.storage.tables import TableSnapshot
+from log_shipper.spark_sink.storage.spark_tables import TableSnapshot
 
 
 def rebuild(

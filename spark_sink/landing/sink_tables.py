@@ -19,7 +19,7 @@ from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 _UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal

@@ -18,12 +18,12 @@ from pyarrow import dataset
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from log_shipper.spark_sink.delta import TxnId
 from log_shipper.spark_sink.landing.places import Places
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import TxnId
 
 
 class Unnamed(Enum):

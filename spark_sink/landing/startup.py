@@ -35,7 +35,6 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
@@ -48,7 +47,8 @@ from log_shipper.spark_sink.landing.stages import Stopwatch
 from log_shipper.spark_sink.rows.batches import RowOptions
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
-from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
+from log_shipper.spark_sink.storage.spark_tables import Table, TableSnapshot
+from log_shipper.spark_sink.storage.tables import NO_BATCH
 
 Item = TypeVar("Item")
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from log_shipper.spark_sink.delta import DataFiles, Transaction
 from log_shipper.spark_sink.landing import marks
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 Role = Literal["lines", "dead letter", "view", "marks"]
 

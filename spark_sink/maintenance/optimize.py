@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.maintenance import OptimizeConfig
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 DELTA_TARGET = 1024**3  # spark.databricks.delta.optimize.maxFileSize as Delta has it
 LIMITS = ("spark.databricks.delta.optimize.minFileSize", "spark.databricks.delta.optimize.maxFileSize")

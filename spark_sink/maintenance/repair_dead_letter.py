@@ -15,7 +15,7 @@ from log_shipper.spark_sink.landing.places import PLACE
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
 from log_shipper.spark_sink.landing.repeats import note_rows
 from log_shipper.spark_sink.landing.staged import Unnamed
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 logger = logging.getLogger(__name__)
 

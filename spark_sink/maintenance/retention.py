@@ -19,7 +19,7 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.sizes import Sizes
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 # The protocol of a table that needs no table feature: deltalake writes to those as Spark does.
 PLAIN = (1, 2)

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 DATE = "date"
 # A commit takes 14 ms with up to 1,000 files in a table, 0.1 s with this many, 0.3 s with 100,000.

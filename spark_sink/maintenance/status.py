@@ -27,7 +27,7 @@ from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
 from log_shipper.spark_sink.maintenance.sizes import read_sizes
 from log_shipper.spark_sink.maintenance.streams import streams
 from log_shipper.spark_sink.spark_session import sink_session
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 SMALL = 32 * 1024**2
 REASONS = 10

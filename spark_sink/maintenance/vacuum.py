@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 # Delta lists a directory, however small, in this many tasks: Spark's default is 10,000, which takes minutes.
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"

@@ -14,11 +14,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from log_shipper.spark_sink.platform.jvm import file_system, hadoop_path, java_class
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
+from log_shipper.spark_sink.storage.tables import NO_BATCH
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,12 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction
 from pyarrow import fs
 
-from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.data_files import DataFile
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
 from log_shipper.spark_sink.storage.table_size import TableSize, count, size_of
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 from log_shipper.spark_sink.storage.writable import check_writable
 
 logger = logging.getLogger(__name__)

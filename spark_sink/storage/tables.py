@@ -1,85 +1,161 @@
-"""A Delta table, as far as the sink reads it. `layout` creates it, `landing.staged` writes to it."""
+"""A table as the sink reads it: by deltalake, whose engine knows partitions, statistics and deletion vectors.
 
-from collections.abc import Sequence
+No Java takes part. `layout` says what a table looks like, `creation` makes it, and `commits` writes to it.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError
 
-from log_shipper.spark_sink.delta import DeltaLog, Snapshot
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.storage.locations import Location
+
+NO_BATCH = -1  # below every batch number
+NO_TABLE = -1  # below every version
+
+
+@dataclass(frozen=True, slots=True)
+class TxnId:
+    """The name of a batch's commit in a table's log: Delta's txnAppId is the query's id, and its txnVersion is the
+    number of the batch, which rises."""
+
+    query_id: str
+    batch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table at a path; a directory of any file system that Spark's Hadoop client knows. It need not exist."""
+    """A table at a location. It need not exist."""
 
-    spark: SparkSession
-    path: str
+    location: Location
 
     @property
-    def log(self) -> DeltaLog:
-        return DeltaLog(self.spark, self.path)
+    def path(self) -> str:
+        return self.location.path
 
     def snapshot(self) -> "TableSnapshot":
-        """Return the newest version. Lists the directory of the table's log: take one for all questions."""
-        return TableSnapshot(self, self.log.snapshot())
+        """Return the newest version. Reads the log: take one for all questions. Raises SinkError."""
+        with reading(self.path):
+            return TableSnapshot(self, self.location.open())
 
     def exists(self) -> bool:
         return self.snapshot().exists
 
     def version(self) -> int:
-        """Return the version of the newest commit, below 0 without a table."""
+        """Return the version of the newest commit, NO_TABLE without a table."""
         return self.snapshot().version
-
-    def last_batch(self, query_id: str) -> int:
-        """Return the highest batch that this query has committed, NO_BATCH without one."""
-        return self.snapshot().last_batch(query_id)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the table in SQL."""
-        return "delta.`" + self.path.replace("`", "``") + "`"
-
-    def read(self) -> DataFrame:
-        return self.spark.read.format("delta").load(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """A table as it was when its log was read: every answer is of the same version."""
+    """One version of a table; `delta` is None where there is none. Every method may raise SinkError."""
 
     table: Table
-    delta: Snapshot
+    delta: DeltaTable | None
+
+    @property
+    def path(self) -> str:
+        return self.table.path
 
     @property
     def exists(self) -> bool:
-        return self.delta.exists
+        return self.delta is not None
 
     @property
     def version(self) -> int:
-        """Return the version of the newest commit; every commit is one more. Below 0 without a table."""
-        return self.delta.version
+        """The version of the newest commit; every commit is one more. NO_TABLE without a table."""
+        return NO_TABLE if self.delta is None else self.delta.version()
 
     @property
     def is_empty(self) -> bool:
-        """True if there is no data file; False, too, where only a replay of Delta's log could tell."""
-        return self.delta.file_count == 0
+        """True if there is no data file."""
+        return self.delta is None or not self.delta.file_uris()
+
+    @property
+    def columns(self) -> list[str]:
+        return [] if self.delta is None else [field.name for field in self.delta.schema().fields]
+
+    @property
+    def partition_columns(self) -> list[str]:
+        return [] if self.delta is None else list(self.delta.metadata().partition_columns)
 
     def last_batch(self, query_id: str) -> int:
         """Return the highest batch that this query has committed, NO_BATCH without one."""
-        return self.delta.last_batch(query_id)
+        batch = None if self.delta is None else self.delta.transaction_version(query_id)
+        return NO_BATCH if batch is None else batch
 
-    def has_rows_of(self, topics: Sequence[str]) -> bool:
+    def files(self) -> pa.Table:
+        """Return the data files with their bounds, as deltalake names the columns (path, size_bytes, num_records,
+        min.ts, partition.date ...). The table must exist."""
+        assert self.delta is not None
+        with reading(self.path):
+            return pa.table(self.delta.get_add_actions(flatten=True))
+
+    def select(self, query: str) -> pa.Table:
+        """Return the answer to a SQL query (DataFusion's) over the rows of the table, which must exist, and is called
+        `stored` there. Columns whose names are words of SQL need quotes: "offset"."""
+        with reading(self.path):
+            return self._reader(query).read_all()
+
+    def stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Yield the same in batches, as they are read."""
+        with reading(self.path):
+            yield from self._reader(query)
+
+    def _reader(self, query: str) -> pa.RecordBatchReader:
+        assert self.delta is not None
+        answer = QueryBuilder().register("stored", self.delta).execute(query)
+        rows = pa.RecordBatchReader.from_stream(answer)
+        # The engine's own kinds of texts are such as few of Arrow's functions take.
+        return rows.cast(pa.schema([field.with_type(_plain(field.type)) for field in rows.schema]))
+
+    def has_rows_of(self, topics: Iterable[str]) -> bool:
         """True if a row came from one of the topics. Reads no more files than their statistics require."""
-        if not self.exists or self.is_empty:
+        names = ", ".join(map(literal, topics))
+        if self.is_empty or not names:
             return False
-        return not self.table.read().where(F.col("topic").isin(*topics)).limit(1).isEmpty()
+        return bool(self.select(f"SELECT 1 FROM stored WHERE topic IN ({names}) LIMIT 1").num_rows)
 
     def restored_since(self, version: int) -> int | None:
         """Return the version of a RESTORE after this one, None without one."""
         newer = self.version - version
-        if newer <= 0:
+        if self.delta is None or newer <= 0:
             return None
-        history = self.table.spark.sql(f"DESCRIBE HISTORY {self.table.name} LIMIT {newer}")
-        restore = history.where("operation = 'RESTORE'").select("version").first()
-        return None if restore is None else int(restore.version)
+        with reading(self.path):
+            commits = self.delta.history(newer)
+        return next((int(commit["version"]) for commit in commits if commit.get("operation") == "RESTORE"), None)
+
+
+def literal(text: str) -> str:
+    """Return the text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Raise SinkError for what deltalake and Arrow raise where a table cannot be read."""
+    try:
+        yield
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise SinkError(f"cannot read the table {path}: {error}") from error
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+    return kind

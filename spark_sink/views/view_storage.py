@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.delta import NO_BATCH
 from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.tables import NO_BATCH
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import ViewEntry
 

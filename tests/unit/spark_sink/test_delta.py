@@ -6,8 +6,9 @@ import pytest
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.delta import NEEDED, NO_BATCH, DeltaLog, Snapshot, check_version, installed_version
+from log_shipper.spark_sink.delta import NEEDED, DeltaLog, Snapshot, check_version, installed_version
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.storage.tables import NO_BATCH
 
 pytestmark = pytest.mark.spark
 

@@ -10,7 +10,8 @@ import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
 
-from log_shipper.spark_sink.delta import NO_BATCH, DataFiles, DeltaLog, Transaction, TxnId, forget_logs
+from log_shipper.spark_sink.delta import DataFiles, DeltaLog, Transaction, forget_logs
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 
 pytestmark = pytest.mark.spark
 

@@ -24,7 +24,7 @@ from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 Headers = dict[str, str]

@@ -10,7 +10,7 @@ from log_shipper.config.sink.bounds import Start
 from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.bounds import Bounds
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark

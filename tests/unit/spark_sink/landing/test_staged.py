@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.landing.staged import Staged, Unnamed, write_table
 from log_shipper.spark_sink.records.schema import Column
@@ -18,6 +17,7 @@ from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 
 pytestmark = pytest.mark.spark
 

@@ -17,7 +17,7 @@ from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LINES = pa.schema([("date", pa.date32()), ("message", pa.string())])

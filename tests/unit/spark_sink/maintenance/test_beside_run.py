@@ -18,7 +18,7 @@ from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
 from log_shipper.spark_sink.landing.range_tasks import RangeTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.rows.batches import KafkaRecords
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.landing.landing_lab import NOON, KafkaStand, Killed, LandingLab, StandReader
 from tests.unit.spark_sink.maintenance.tables import age, data_files
 

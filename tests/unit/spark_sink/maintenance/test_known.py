@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.maintenance.known import KnownTable, table_name
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 NOWHERE = Table(cast(Any, None), "/lake/logs")

@@ -22,7 +22,7 @@ from log_shipper.spark_sink.errors import SPARK_ERRORS
 from log_shipper.spark_sink.maintenance.known import known_tables
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.maintenance.sizes import MANY_FILES
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (
     NOW,

@@ -9,7 +9,7 @@ from log_shipper.spark_sink.maintenance import retention
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.maintain import retried
 from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.maintenance.tables import NOW, append_files, data_files, make_lines
 
 pytestmark = pytest.mark.spark

@@ -5,7 +5,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.maintenance.tables import append_files, make_lines
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from log_shipper.spark_sink.maintenance.status_report import (
     text,
 )
 from log_shipper.spark_sink.maintenance.streams import StreamStatus
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 NO_SPARK: SparkSession = None  # type: ignore[assignment]  # a path alone

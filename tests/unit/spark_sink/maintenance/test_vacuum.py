@@ -17,7 +17,7 @@ from log_shipper.spark_sink.maintenance.vacuum import (
 )
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import Table
+from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
 pytestmark = pytest.mark.spark

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from log_shipper.spark_sink.delta import TxnId
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.commits import CommitLog
@@ -14,6 +13,7 @@ from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import TxnId
 
 COLUMNS = (
     Column("ts", "TIMESTAMP", "when"),

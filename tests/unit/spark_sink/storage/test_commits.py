@@ -16,12 +16,12 @@ from deltalake import DeltaTable, Field
 from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 
-from log_shipper.spark_sink.delta import NO_BATCH, TxnId
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.monitor.table_sizes import TableSizes
 from log_shipper.spark_sink.storage.commits import TRIES, CommitLog, last_turn
 from log_shipper.spark_sink.storage.data_files import DataFile
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
 SECOND_JOB = "a second job runs with the same checkpoint"

@@ -15,9 +15,10 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.delta import DeltaLog, TxnId
+from log_shipper.spark_sink.delta import DeltaLog
 from log_shipper.spark_sink.maintenance import optimize
-from log_shipper.spark_sink.storage.tables import Table as SparkTable
+from log_shipper.spark_sink.storage.spark_tables import Table as SparkTable
+from log_shipper.spark_sink.storage.tables import TxnId
 from tests.unit.spark_sink.storage.commit_lab import SCHEMA, Table, lines
 
 pytestmark = pytest.mark.spark

@@ -27,9 +27,10 @@ from typing import Any, ParamSpec, TypeVar
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.platform import versions
 from log_shipper.spark_sink.platform.jvm import java_class, scala_list, scala_none
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,12 +10,6 @@ Kafka's client reports is in `kafka.failures`.
 import re
 from collections.abc import Iterable
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
-from pyspark.errors import PySparkException
-
-# A call into the JVM raises the first for errors that PySpark knows, the second for all others.
-SPARK_ERRORS = (PySparkException, Py4JError)
-
 
 class SinkError(Exception):
     """The job cannot continue."""

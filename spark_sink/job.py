@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.runtime.systemd import Notifier
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka import bounds, client, planned_source, planning, start, topics
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.bounds import Bounds
@@ -41,6 +41,7 @@ from log_shipper.spark_sink.monitor.liveness import Liveness
 from log_shipper.spark_sink.monitor.progress import QUERY, BatchProgress
 from log_shipper.spark_sink.monitor.table_sizes import TableSizes
 from log_shipper.spark_sink.platform.running_tasks import RunningTasks
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.service import Service
 from log_shipper.spark_sink.spark_session import sink_session

@@ -7,9 +7,10 @@ from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.delta import check_version
-from log_shipper.spark_sink.errors import SPARK_ERRORS, translate
+from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.platform import executors
 from log_shipper.spark_sink.platform.session import open_session
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.paths import check_plain
 
 

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import DAY
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.logs import trace
 from log_shipper.spark_sink.maintenance import optimize
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
@@ -29,6 +29,7 @@ from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, readable_bytes
 from log_shipper.spark_sink.maintenance.status_report import many_files
 from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from log_shipper.spark_sink.maintenance.table_steps import TableSteps
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.power_cuts import mend_table, sync_commits
 

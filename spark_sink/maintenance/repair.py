@@ -14,13 +14,14 @@ import logging
 import time
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.errors import SPARK_ERRORS, translate
+from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
 from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from log_shipper.spark_sink.maintenance.repair_from_kafka import KafkaRepair
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.spark_session import sink_session
 
 logger = logging.getLogger(__name__)

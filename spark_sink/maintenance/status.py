@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import latest
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
@@ -26,6 +26,7 @@ from log_shipper.spark_sink.maintenance import status_report
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
 from log_shipper.spark_sink.maintenance.sizes import read_sizes
 from log_shipper.spark_sink.maintenance.streams import streams
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.spark_tables import Table
 

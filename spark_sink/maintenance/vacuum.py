@@ -24,7 +24,8 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, Refused, SinkError
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.spark_tables import Table
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, root_cause
+from log_shipper.spark_sink.errors import SinkError, root_cause
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 
 OURS = ("log_shipper.config", "log_shipper.runtime", "log_shipper.spark_sink")
 # What tasks import beside Spark's own: module and distribution.

@@ -14,8 +14,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.platform.jvm import file_system, hadoop_path, java_class
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
 from log_shipper.spark_sink.storage.tables import NO_BATCH

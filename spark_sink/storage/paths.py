@@ -13,8 +13,9 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, enumerated, translate
+from log_shipper.spark_sink.errors import SinkError, enumerated, translate
 from log_shipper.spark_sink.platform.jvm import default_file_system
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.locations import Location
 
 

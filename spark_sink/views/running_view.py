@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS, SinkError, root_cause, translate
+from log_shipper.spark_sink.errors import SinkError, root_cause, translate
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.view_storage import ViewStorage

@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
-from log_shipper.spark_sink.errors import SPARK_ERRORS
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
 from log_shipper.spark_sink.landing.range_tasks import RangeTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.landing.landing_lab import NOON, KafkaStand, Killed, LandingLab, StandReader

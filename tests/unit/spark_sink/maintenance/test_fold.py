@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.errors import SPARK_ERRORS
 from log_shipper.spark_sink.maintenance import fold
 from log_shipper.spark_sink.maintenance.maintain import CONFLICT, retried
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.maintenance.tables import (
     append_marks,

@@ -18,10 +18,10 @@ from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink import logs
-from log_shipper.spark_sink.errors import SPARK_ERRORS
 from log_shipper.spark_sink.maintenance.known import known_tables
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.maintenance.sizes import MANY_FILES
+from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.spark_tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (

@@ -46,7 +46,7 @@ from log_shipper.spark_sink.storage.data_files import DataFile
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
 from log_shipper.spark_sink.storage.table_size import TableSize, count, size_of
-from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
+from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId, read_commits
 from log_shipper.spark_sink.storage.writable import check_writable
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class CommitLog:
             newer = self.version - before
             # On S3 the own commit is looked at, too: Delta's Java may overwrite there what others committed.
             is_known = newer <= 0 or (newer == 1 and self._own == self.version and not self.location.is_s3)
-            commits = [] if is_known else self.table.history(newer)
+            commits = [] if is_known else self._commits_since(before)
         except _ERRORS as error:
             raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
         if any(commit["version"] != self._own for commit in commits):
@@ -239,8 +239,11 @@ class CommitLog:
 
     def _version_of(self, commit_id: str, before: int) -> int | None:
         """Return the version after `before` that has this id."""
-        commits = self.table.history(self.version - before)
+        commits = self._commits_since(before)
         return next((int(commit["version"]) for commit in commits if commit.get(COMMIT_ID) == commit_id), None)
+
+    def _commits_since(self, version: int) -> list[dict[str, Any]]:
+        return list(read_commits(self._files, range(version + 1, self.version + 1)))
 
     def _examine(self) -> None:
         """Check the table where it is not as it was. Raises Refused."""

@@ -3,13 +3,16 @@
 No Java takes part. `layout` says what a table looks like, `creation` makes it, and `commits` writes to it.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
+from pyarrow import fs
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.locations import Location
@@ -122,12 +125,27 @@ class TableSnapshot:
 
     def restored_since(self, version: int) -> int | None:
         """Return the version of a RESTORE after this one, None without one."""
-        newer = self.version - version
-        if self.delta is None or newer <= 0:
-            return None
         with reading(self.path):
-            commits = self.delta.history(newer)
-        return next((int(commit["version"]) for commit in commits if commit.get("operation") == "RESTORE"), None)
+            commits = read_commits(self.table.location.files(), range(version + 1, self.version + 1))
+            return next((int(commit["version"]) for commit in commits if commit.get("operation") == "RESTORE"), None)
+
+
+def read_commits(files: fs.FileSystem, versions: range) -> Iterator[dict[str, Any]]:
+    """Yield what the log says of each version (its `commitInfo`), with its number as `version`; nothing of one that the
+    log has no more. `files`: those of the table's directory. May raise OSError.
+
+    Not by deltalake's `history`: that lists what is newest in the log, and numbers it from the version that was read.
+    Where another process has committed meanwhile, all numbers are too low."""
+    for version in versions:
+        try:
+            with files.open_input_stream(f"_delta_log/{version:020}.json") as stream:
+                actions = map(json.loads, bytes(stream.read()).splitlines())
+                yield {
+                    **next((action["commitInfo"] for action in actions if "commitInfo" in action), {}),
+                    "version": version,
+                }
+        except FileNotFoundError:
+            continue
 
 
 def literal(text: str) -> str:

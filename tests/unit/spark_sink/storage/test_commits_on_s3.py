@@ -1,9 +1,12 @@
 """Commits where Delta's Java may overwrite those of others."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.storage.commits import CommitLog
@@ -58,3 +61,21 @@ def test_spark_beside_it_is_refused_on_s3_alone(bucket: Table) -> None:
     with pytest.raises(Refused, match=r"a program of Spark \(OPTIMIZE, version 3\) wrote to the table"):
         bucket.land(2, 3)
     assert bucket.land(2, 3, log=beside) == 4
+
+
+class Overtaken(DeltaTable):
+    """Each time that this process has read the log, another one commits."""
+
+    other: Callable[[], object] = str
+
+    def update_incremental(self) -> None:
+        super().update_incremental()
+        self.other()
+
+
+def test_a_commit_while_the_log_is_read_is_not_taken_for_an_overwritten_one(bucket: Table) -> None:
+    table = Overtaken(bucket.path)
+    log = CommitLog(bucket.log.location, table)
+    bucket.land(1, 2, log=log)
+    table.other = partial(bucket.land, 2, 3, log=bucket.second_process())
+    assert log.refresh() == 2

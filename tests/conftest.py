@@ -20,6 +20,7 @@ from log_shipper.spark_sink.platform.session import open_session
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab
+from tests.object_store import ObjectStore
 from tests.short_reads import LogOnDisk
 from tests.tiers import (  # noqa: F401 - pytest finds its hooks and fixtures here
     pytest_addoption,
@@ -99,6 +100,13 @@ def creating_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker
 def _require_jars() -> None:
     if not broker_set().complete and "CI" not in os.environ:
         pytest.skip("the jars of the Kafka broker are not in the cache: run script/bootstrap")
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    """S3 for all tests of the session, each of which creates its own bucket."""
+    with ObjectStore() as store:
+        yield store
 
 
 @pytest.fixture(scope="session")

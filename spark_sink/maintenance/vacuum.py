@@ -52,13 +52,13 @@ class Deleted:
 
 def clock_ahead(location: Location, now: Callable[[], float] = time.time) -> float:
     """Return by how many seconds this host's clock is ahead of the file system's; 0 where they agree to a minute, or
-    the file system's is ahead. Writes a small file and deletes it. Raises SinkError where it may not."""
+    the file system's is ahead. Writes an empty file and deletes it. Raises SinkError where it may not."""
     name = f"_spark_sink_clock_{uuid4().hex}"  # a name that begins with _ is no data file to anyone
     try:
         files = location.files()
         before = now()
-        with files.open_output_stream(name) as probe:
-            probe.write(b"-")
+        with files.open_output_stream(name):
+            pass
         modified = files.get_file_info(name).mtime_ns
         files.delete_file(name)
     except (OSError, pa.ArrowException) as error:

@@ -50,7 +50,7 @@ class SearchedTable:
     store: fs.FileSystem = field(init=False)
 
     def __post_init__(self) -> None:
-        self.store = self.location.files()
+        self.store = self.location.files(self.delta)
 
     def files(self, query: Query) -> Iterator[SearchedFile]:
         """Yield the files that may have a row for the query, by its times, hosts and paths."""

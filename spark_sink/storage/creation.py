@@ -52,7 +52,7 @@ def _create(location: Location, layout: Layout) -> DeltaTable:
     if location.fsync and location.directory is not None:
         make_directory(location.directory)  # it survives a power cut; what is in it does with the first append
     return DeltaTable.create(
-        location.uri,
+        location.path,
         Schema([_field(column) for column in layout.columns]),
         mode="ignore",  # another process may create it at the same time
         partition_by=[layout.partition_by] if layout.partition_by else [],

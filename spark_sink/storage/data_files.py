@@ -63,7 +63,6 @@ class DataFileWriter:
 
     def __init__(self, location: Location, layout: FileLayout) -> None:
         self._layout = layout
-        self._location = location
         self._store = location.files()
         self._open: dict[date | None, _OpenFile] = {}
 
@@ -71,7 +70,7 @@ class DataFileWriter:
         """Write rows with the columns of the layout, in its order. Some stay in memory until `close`."""
         for day, part in self._parts(rows):
             if day not in self._open:
-                self._open[day] = _OpenFile(self._location, self._store, self._layout, day)
+                self._open[day] = _OpenFile(self._store, self._layout, day)
             self._open[day].write(part)
 
     def close(self) -> list[DataFile]:
@@ -112,7 +111,7 @@ class DataFileWriter:
 class _OpenFile:
     """One file, and the rows that await its next row group."""
 
-    def __init__(self, location: Location, store: fs.FileSystem, layout: FileLayout, day: date | None) -> None:
+    def __init__(self, store: fs.FileSystem, layout: FileLayout, day: date | None) -> None:
         self._store = store
         self._layout = layout
         self._pending: list[pa.Table] = []
@@ -120,8 +119,7 @@ class _OpenFile:
         directory = ""
         if layout.partition:
             directory = f"{layout.partition}={NO_DATE if day is None else day.isoformat()}"
-            if location.has_directories:
-                store.create_dir(directory)
+            store.create_dir(directory)
         self._partition = {layout.partition: None if day is None else day.isoformat()} if layout.partition else {}
         self._path = "/".join(filter(None, (directory, f"part-{uuid4()}.zstd.parquet")))
         self._sink = store.open_output_stream(self._path)

@@ -1,6 +1,7 @@
 """The place of a table, for pyarrow, which writes its data files, and for deltalake, which commits them.
 
-A location is a value: it can be sent to the tasks that write.
+Both reach a store by deltalake's own client of it, so there is one set of options and of credentials. A location is a
+value: it can be sent to the tasks that write.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,26 +12,15 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
+from deltalake.fs import DeltaStorageHandler
 from pyarrow import dataset, fs
 
-# What Hadoop calls a scheme -> what the others call it.
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
-# Stores without directories: to create one would be an object of its own.
-_OBJECT_STORES = {"s3", "gs", "gcs", "az", "abfs", "abfss"}
 MAX_OPEN = 1000
-# deltalake's name of an option -> pyarrow's, for S3.
-_S3_OPTIONS = {
-    "aws_access_key_id": "access_key",
-    "aws_secret_access_key": "secret_key",
-    "aws_session_token": "session_token",
-    "aws_region": "region",
-    "aws_endpoint": "endpoint_override",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The directory of a table: a path, or the URI of an object store as Spark has it (s3a://bucket/lines).
+    """The directory of a table: a path, or a URI (s3://bucket/lines, or s3a:// as Spark has it).
 
     `options`: deltalake's storage options (aws_region, aws_endpoint ...); what is not among them comes from the
     environment, as in every program of the store's vendor. `fsync`: whether commits on a local file system survive a
@@ -40,12 +30,6 @@ class Location:
     path: str
     options: Mapping[str, str] = field(default_factory=dict)
     fsync: bool = True
-
-    @property
-    def uri(self) -> str:
-        """The path as deltalake takes it."""
-        scheme, colon, rest = self.path.partition(":")
-        return f"{_SCHEMES[scheme]}:{rest}" if colon and scheme in _SCHEMES else self.path
 
     @property
     def directory(self) -> Path | None:
@@ -60,22 +44,21 @@ class Location:
         return dict(self.options)
 
     @property
-    def has_directories(self) -> bool:
-        return urlsplit(self.uri).scheme not in _OBJECT_STORES
-
-    @property
     def is_s3(self) -> bool:
-        return urlsplit(self.uri).scheme == "s3"
+        return urlsplit(self.path).scheme in ("s3", "s3a")
 
-    def files(self) -> fs.FileSystem:
-        """Return the file system whose root is this directory. It may have to ask the store where the bucket is."""
-        store, path = self._store()
-        return fs.SubTreeFileSystem(path, store)
+    def files(self, table: DeltaTable | None = None) -> fs.FileSystem:
+        """Return the file system whose root is this directory. It knows the sizes of this table's data files, which an
+        object store would be asked for one by one. There, its streams take parquet files, and not `write(b"...")`."""
+        if (directory := self.directory) is not None:
+            return fs.SubTreeFileSystem(str(directory), fs.LocalFileSystem())
+        sizes = {} if table is None else dict(_data_files(table))
+        return fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options, sizes))
 
     def open(self) -> DeltaTable | None:
         """Return the table at its newest version, None where there is none. Reads the list of all data files."""
         try:
-            return DeltaTable(self.uri, storage_options=self.storage_options)
+            return DeltaTable(self.path, storage_options=self.storage_options)
         except TableNotFoundError:
             return None
 
@@ -85,24 +68,15 @@ class Location:
 
         Not by `to_pyarrow_dataset`: for a file without bounds of a column, that returns no row to a filter on it.
         """
-        paths = [unquote(path) for path in pa.table(table.get_add_actions()).column("path").to_pylist()]
-        schema, files = pa.schema(table.schema().to_arrow()), self.files()
+        paths = [path for path, _ in _data_files(table)]
+        schema, files = pa.schema(table.schema().to_arrow()), self.files(table)
         for first in range(0, len(paths), most):
             some = paths[first : first + most]
             yield dataset.dataset(some, schema=schema, filesystem=files, format="parquet")
 
-    def _store(self) -> tuple[fs.FileSystem, str]:
-        parts = urlsplit(self.uri)
-        if parts.scheme == "":
-            return fs.LocalFileSystem(), self.path
-        if parts.scheme == "s3" and self.options:
-            return fs.S3FileSystem(**self._s3_settings()), f"{parts.netloc}{parts.path}".rstrip("/")
-        store, path = fs.FileSystem.from_uri(self.uri)
-        return store, path
 
-    def _s3_settings(self) -> dict[str, str]:
-        named = {name.lower(): value for name, value in self.options.items()}
-        settings = {theirs: named[ours] for ours, theirs in _S3_OPTIONS.items() if ours in named}
-        if named.get("aws_allow_http", "").lower() == "true":
-            settings["scheme"] = "http"
-        return settings
+def _data_files(table: DeltaTable) -> Iterator[tuple[str, int]]:
+    """Yield the paths of the data files, from the table's directory, and their sizes."""
+    actions = pa.table(table.get_add_actions())
+    for path, size in zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True):
+        yield unquote(path), size

@@ -48,9 +48,9 @@ def lines(*offsets: int, day: date | None = DAY, host: str | None = "web-1") -> 
 class Table:
     """One table, as a process of the sink has it."""
 
-    def __init__(self, path: Path, properties: Mapping[str, str] | None = None) -> None:
-        self.path = path
-        self.location = Location(str(path))
+    def __init__(self, place: Path | Location, properties: Mapping[str, str] | None = None) -> None:
+        self.location = place if isinstance(place, Location) else Location(str(place))
+        self.path = Path(self.location.path)
         self.files = FileLayout(SCHEMA, "date", STATISTICS, ("message",))
         self.layout = Layout(COLUMNS, "Lines", partition_by="date", statistics=STATISTICS, properties=properties or {})
         self.log = prepare(self.location, self.layout)

@@ -347,7 +347,7 @@ class UncountableLocation(Location):
     error: Exception = field(kw_only=True)
 
     def open(self) -> DeltaTable | None:
-        table = Uncountable(self.uri)
+        table = Uncountable(self.path)
         table.error = self.error
         return table
 

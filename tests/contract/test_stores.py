@@ -1,0 +1,166 @@
+"""What the sink demands of each place of a table: of a disk, and of a bucket of S3."""
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import dataset, fs
+
+from log_shipper.spark_sink.maintenance.vacuum import clock_ahead
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table as StoredTable
+from log_shipper.spark_sink.storage.tables import TableSnapshot, TxnId
+from tests.object_store import Fault, ObjectStore
+from tests.unit.spark_sink.storage.commit_lab import Table, lines
+
+WRITERS = 2
+BATCHES = 20
+
+
+@pytest.fixture(params=["disk", "s3"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
+    if request.param == "disk":
+        return Location(f"{tmp_path}/lines")
+    return bucket_of(request.getfixturevalue("object_store"))
+
+
+@pytest.fixture
+def bucket(object_store: ObjectStore) -> Table:
+    return Table(bucket_of(object_store))
+
+
+def bucket_of(store: ObjectStore) -> Location:
+    return Location(f"{store.create_bucket()}/lines", store.options)
+
+
+def files_below(location: Location) -> list[str]:
+    files = location.files().get_file_info(fs.FileSelector("", recursive=True))
+    return [info.path for info in files if info.type == fs.FileType.File]
+
+
+def test_a_data_file_is_complete_when_its_writer_is_closed(location: Location) -> None:
+    table = Table(location)
+    (file,) = table.write(lines(1, 2))
+    files = location.files()
+    assert files.get_file_info(file.path).size == file.size
+    rows = dataset.dataset([file.path], schema=table.files.stored, filesystem=files).to_table()
+    assert rows.column("offset").to_pylist() == [1, 2]
+
+
+def test_files_that_are_not_committed_can_be_deleted(location: Location) -> None:
+    table = Table(location)
+    before = files_below(location)
+    for file in table.write(lines(1)):
+        location.files().delete_file(file.path)
+    assert files_below(location) == before
+
+
+def test_an_error_leaves_no_data_file(location: Location) -> None:
+    table = Table(location)
+    before = files_below(location)
+    with pytest.raises(pa.ArrowInvalid):
+        table.write(lines(1), lines(2).rename_columns(["a", "date", "c", "d", "e", "f"]))
+    assert files_below(location) == before
+
+
+def test_directories_are_found_by_their_files(location: Location) -> None:
+    Table(location)
+    above = Location(location.path.rpartition("/")[0], location.options).files()
+    assert [info.base_name for info in above.get_file_info(fs.FileSelector(""))] == ["lines"]
+    assert above.get_file_info("lines/_delta_log").type == fs.FileType.Directory
+    assert above.get_file_info("lines/missing").type == fs.FileType.NotFound
+    assert above.get_file_info(fs.FileSelector("missing", allow_not_found=True)) == []
+
+
+def test_the_clock_of_a_place_is_compared(location: Location) -> None:
+    Table(location)
+    assert clock_ahead(location) == 0
+    assert clock_ahead(location, lambda: 4e9) > 0
+
+
+def test_rows_are_read_as_they_were_committed(location: Location) -> None:
+    table = Table(location)
+    for batch in range(3):
+        table.land(batch, batch, 10 + batch)
+    snapshot = StoredTable(location).snapshot()
+    read = snapshot.select('SELECT "offset" FROM stored ORDER BY "offset"')
+    assert read.column("offset").to_pylist() == [0, 1, 2, 10, 11, 12]
+    assert offsets_by_arrow(location, snapshot) == [0, 1, 2, 10, 11, 12]
+
+
+def offsets_by_arrow(location: Location, snapshot: TableSnapshot) -> list[int]:
+    assert snapshot.delta is not None
+    return sorted(
+        offset
+        for part in location.parts(snapshot.delta)
+        for offset in part.to_table(columns=["offset"]).column("offset").to_pylist()
+    )
+
+
+def test_a_checkpoint_of_the_log_shortens_it(location: Location) -> None:
+    table = Table(location, {"delta.checkpointInterval": "3"})
+    for batch in range(7):
+        table.land(batch, batch)
+    assert f"_delta_log/{6:020}.checkpoint.parquet" in files_below(location)
+    assert table.offsets() == list(range(7))
+
+
+def land_batches(location: Location, query_id: str) -> list[int]:
+    """Commit some batches, and return their versions. Runs in a process of its own."""
+    table = Table(location)
+    return [
+        table.log.append(table.write(lines(batch, host=query_id)), TxnId(query_id, batch)) for batch in range(BATCHES)
+    ]
+
+
+def test_of_two_processes_no_commit_overwrites_another(location: Location) -> None:
+    table = Table(location)
+    with ProcessPoolExecutor(WRITERS, get_context("spawn")) as processes:
+        writers = [processes.submit(land_batches, location, f"q{number}") for number in range(WRITERS)]
+        versions = [version for writer in writers for version in writer.result()]
+    assert sorted(versions) == list(range(1, WRITERS * BATCHES + 1))
+    assert table.offsets() == sorted(list(range(BATCHES)) * WRITERS)
+
+
+def test_s3a_is_the_name_of_the_same_place(bucket: Table) -> None:
+    bucket.land(0, 1)
+    table = Table(Location(bucket.location.path.replace("s3:", "s3a:"), bucket.location.options))
+    assert table.offsets() == [1]
+    assert table.land(1, 2) == 2
+
+
+COMMIT = r"_delta_log/[0-9]*\.json$"
+
+
+@pytest.mark.parametrize("fault", ["unavailable", "dropped", "answer lost"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("PUT", COMMIT, id="commit"),
+        pytest.param("GET", "_delta_log", id="log"),
+        pytest.param("POST", "uploads=", id="begin of a file"),
+        pytest.param("PUT", "partNumber", id="part of a file"),
+        pytest.param("POST", "uploadId", id="end of a file"),
+    ],
+)
+def test_a_batch_lands_once_whatever_fails(
+    object_store: ObjectStore, bucket: Table, fault: Fault, method: str, path: str
+) -> None:
+    bucket.land(0, 1)
+    object_store.fail(fault, method, path)
+    assert bucket.land(1, 2) == 2
+    assert bucket.land(2, 3) == 3
+    assert bucket.offsets() == [1, 2, 3]
+
+
+def test_known_sizes_are_not_asked_for(object_store: ObjectStore, bucket: Table) -> None:
+    for batch in range(3):
+        bucket.land(batch, batch)
+    snapshot = StoredTable(bucket.location).snapshot()
+    object_store.requests()
+    assert offsets_by_arrow(bucket.location, snapshot) == [0, 1, 2]
+    requests = object_store.requests()
+    assert [request for request in requests if request.startswith("HEAD")] == []
+    assert len(requests) <= 2 * 3  # of each file its footer, then a column

@@ -1,0 +1,91 @@
+"""The process of a bucket in memory: moto's server of S3, which fails as a test wants it to. `object_store` starts it.
+
+Beside S3 it answers two requests: PUT /_faults sets the faults, a list of {"method", "path" (a regular expression),
+"fault", "times"}, and GET /_requests returns what was requested since, as "PUT /bucket/name".
+"""
+
+import json
+import re
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable
+from threading import Lock
+from typing import Any
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+Environment = dict[str, Any]
+Start = Callable[..., Any]
+HANGS = 5.0  # seconds
+
+
+class FaultyStore:
+    """A WSGI application before that of moto."""
+
+    def __init__(self, store: Callable[[Environment, Start], Iterable[bytes]]) -> None:
+        self._store = store
+        self._faults: list[dict[str, Any]] = []
+        self._requests: list[str] = []
+        self._lock = Lock()
+        self._writing = Lock()  # moto looks whether an object exists, and writes it, in two steps
+
+    def __call__(self, environ: Environment, start: Start) -> Iterable[bytes]:
+        method, path = environ["REQUEST_METHOD"], environ["REQUEST_URI"]
+        if path in ("/_faults", "/_requests"):
+            start("200 OK", [("Content-Type", "application/json")])
+            return [json.dumps(self._ask(path, environ)).encode()]
+        fault = self._next_fault(method, path)
+        if fault == "unavailable":
+            start("503 Slow Down", [])
+            return []
+        if fault == "hangs":
+            time.sleep(HANGS)
+        if fault in ("dropped", "hangs"):
+            raise self._cut(environ)
+        if fault == "unconditional":  # as a store does that does not know the header
+            environ.pop("HTTP_IF_NONE_MATCH", None)
+        with self._writing:
+            answer = list(self._store(environ, start))
+        if fault == "answer lost":
+            raise self._cut(environ)
+        return answer
+
+    def _ask(self, path: str, environ: Environment) -> list[str]:
+        with self._lock:
+            if path == "/_faults":
+                self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+            requests, self._requests = self._requests, []
+            return requests
+
+    def _next_fault(self, method: str, path: str) -> str:
+        with self._lock:
+            self._requests.append(f"{method} {path}")
+            for fault in self._faults:
+                if fault["times"] and fault["method"] == method and re.search(fault["path"], path):
+                    fault["times"] -= 1
+                    return str(fault["fault"])
+        return ""
+
+    def _cut(self, environ: Environment) -> ConnectionResetError:
+        """Close the connection, and return the error that tells the server so."""
+        environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+        return ConnectionResetError()
+
+
+class QuietHandler(MotoRequestHandler):
+    def log(self, type: str, message: str, *args: Any) -> None:
+        return
+
+
+def main() -> None:
+    application = FaultyStore(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=QuietHandler)
+    sys.stdout.write(f"{server.port}\n")
+    sys.stdout.flush()
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

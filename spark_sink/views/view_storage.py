@@ -23,8 +23,8 @@ from log_shipper.spark_sink.errors import Refused, SinkError, translate
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties
-from log_shipper.spark_sink.storage.spark_tables import Table
-from log_shipper.spark_sink.storage.tables import NO_BATCH
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import ViewEntry
 
@@ -60,8 +60,8 @@ class ViewStorage:
         return cls(
             spark,
             entry,
-            lines=Table(spark, view.source or config.table.path),
-            table=Table(spark, config.view_path(view)),
+            lines=Table(Location(view.source or config.table.path)),
+            table=Table(Location(config.view_path(view))),
             checkpoint=Checkpoint(spark, f"{config.view_checkpoints}/{view.name}"),
             retain=config.maintenance.vacuum.retain,
         )
@@ -74,7 +74,8 @@ class ViewStorage:
         """
         if self.entry.view.start == "earliest" or self.checkpoint.last_planned() != NO_BATCH:
             return None
-        return self._created_at(self._read_existing()) if self.table.exists() else self.lines.version()
+        written = self.table.snapshot()
+        return _created_at(self._describe(written)) if written.exists else self.lines.version()
 
     def prepare(self, rows: DataFrame) -> str | None:
         """Create the table, or check that it is the one for these rows. Returns a sentence about what was changed.
@@ -82,12 +83,13 @@ class ViewStorage:
         Raises Refused, with the ways out.
         """
         try:
-            if not self.table.exists():
+            written = self.table.snapshot()
+            if not written.exists:
                 self._check_new()
                 self._create(rows)
                 return None
-            existing = self._read_existing()
-            self._check_known(existing)
+            existing = self._describe(written)
+            self._check_known(existing, written)
             return self._adapt(existing, rows)
         except SPARK_ERRORS as error:
             raise translate(str(error), f"cannot prepare {self._what}") from error
@@ -118,13 +120,13 @@ class ViewStorage:
                 f"view is re-created from {self._lines_to_read}"
             )
 
-    def _check_known(self, existing: ExistingTable) -> None:
+    def _check_known(self, existing: ExistingTable, written: TableSnapshot) -> None:
         if PROPERTY + "sql" not in existing.properties:
             raise Refused(f"the path of {self._what} has a table that no view created. Name another views.path")
-        query_id, written = self.checkpoint.query_id(), self.table.log.snapshot()
+        query_id = self.checkpoint.query_id()
         batch = NO_BATCH if query_id is None else written.last_batch(query_id)
         if batch == NO_BATCH:
-            if written.has_batches:
+            if not written.is_empty:
                 raise Refused(
                     f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is missing or new: they would "
                     "come a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, "
@@ -139,7 +141,7 @@ class ViewStorage:
         self._check_restored(existing)
 
     def _check_restored(self, existing: ExistingTable) -> None:
-        since = max(self._created_at(existing), self._read_to() - LOOK_BACK)
+        since = max(_created_at(existing), self._read_to() - LOOK_BACK)
         if restored := self.lines.snapshot().restored_since(since):
             raise Refused(
                 f"the table {self.lines.path} was restored to an earlier version (by its version {restored}). "
@@ -193,8 +195,8 @@ class ViewStorage:
             raise Refused(f"{self.entry.option('sql')} {how}, and columns with it: {changes}. {self.ways_out}")
         if added:
             columns = catalyst.columns(rows.select(*(f"`{name}`" for name in added)))
-            self.spark.sql(f"ALTER TABLE {self.table.name} ADD COLUMNS ({columns})")
-        self.spark.sql(f"ALTER TABLE {self.table.name} SET TBLPROPERTIES ({self._properties(rows)})")
+            self.spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({columns})")
+        self.spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({self._properties(rows)})")
         more = f", with the new columns {', '.join(added)}" if added else ""
         return f"the sql of the view {self.entry.view.name} {how}: its next rows are computed by it{more}"
 
@@ -205,7 +207,7 @@ class ViewStorage:
         # Without the optimized write each batch leaves a file for each partition of the shuffle.
         delta = assignments({**retention_properties(self.retain), "delta.autoOptimize.optimizeWrite": "true"})
         self.spark.sql(
-            f"CREATE TABLE {self.table.name} ({catalyst.columns(rows)}) USING DELTA {partitioning} "
+            f"CREATE TABLE {self._name} ({catalyst.columns(rows)}) USING DELTA {partitioning} "
             f"TBLPROPERTIES ({self._properties(rows)}, {made_at}, {delta})"
         )
 
@@ -218,15 +220,23 @@ class ViewStorage:
         }
         return assignments({f"{PROPERTY}{name}": value for name, value in values.items()})
 
-    def _read_existing(self) -> ExistingTable:
-        detail = (
-            self.spark.sql(f"DESCRIBE DETAIL {self.table.name}").select("properties", "partitionColumns").collect()[0]
+    def _describe(self, written: TableSnapshot) -> ExistingTable:
+        assert written.delta is not None
+        types = self.spark.read.format("delta").load(self.table.path).schema
+        return ExistingTable(
+            written.delta.metadata().configuration,
+            tuple(written.partition_columns),
+            {field.name.lower(): field.dataType.simpleString() for field in types},
         )
-        types = {field.name.lower(): field.dataType.simpleString() for field in self.table.read().schema}
-        return ExistingTable(detail.properties, tuple(detail.partitionColumns), types)
 
-    def _created_at(self, existing: ExistingTable) -> int:
-        return int(existing.properties.get(PROPERTY + "from", NO_BATCH))
+    @property
+    def _name(self) -> str:
+        """The name of the view's table in SQL."""
+        return "delta.`" + self.table.path.replace("`", "``") + "`"
+
+
+def _created_at(existing: ExistingTable) -> int:
+    return int(existing.properties.get(PROPERTY + "from", NO_BATCH))
 
 
 def _plain(sql: str) -> str:

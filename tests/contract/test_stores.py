@@ -164,3 +164,12 @@ def test_known_sizes_are_not_asked_for(object_store: ObjectStore, bucket: Table)
     requests = object_store.requests()
     assert [request for request in requests if request.startswith("HEAD")] == []
     assert len(requests) <= 2 * 3  # of each file its footer, then a column
+
+
+def test_a_commit_takes_as_many_requests_however_long_the_log_is(object_store: ObjectStore, bucket: Table) -> None:
+    counts = []
+    for batch in range(12):
+        object_store.requests()
+        bucket.land(batch, batch)
+        counts.append(len(object_store.requests()))
+    assert len(set(counts[2:])) == 1, counts

@@ -35,6 +35,7 @@ from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.monitor.document import Program
 from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
 from log_shipper.spark_sink.monitor.liveness import Liveness
@@ -91,7 +92,7 @@ class Job:
         self._config = config
         self._stopping = stopping
         self._program = program
-        self._checkpoint = Checkpoint(spark, config.checkpoint.path)
+        self._checkpoint = Checkpoint(config.checkpoint.path)
         self._client = client.latest(config.kafka)
         self._progress = BatchProgress()
         self._views = Views(spark, config)
@@ -161,7 +162,9 @@ class Job:
             return OpenReader(self._client(), may_lose)
 
         progressed = self._progress.metrics.progressed
-        startup = Startup(self._spark, self._config, self._checkpoint, kafka, new_reader, time.time, logger.info)
+        startup = Startup(
+            SparkTasks(self._spark), self._config, self._checkpoint, kafka, new_reader, time.time, logger.info
+        )
         writer = replace(startup, progressed=progressed).run()
         limits = bounds.resolve(self._config, admin, partitions)
         if limits is not None:

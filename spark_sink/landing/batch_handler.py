@@ -9,16 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from pyspark.sql import DataFrame
-
 from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka.bounds import Bounds
 from log_shipper.spark_sink.kafka.offset_ranges import between
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
-from log_shipper.spark_sink.landing.staged import CommitName, Unnamed
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
+from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, Unnamed
 
 
 class Stopped(Exception):
@@ -54,7 +51,7 @@ class BatchHandler:
         # The one batch that an earlier run may have begun.
         self._resumed = planned if planned > self.checkpoint.last_committed() else NO_BATCH
 
-    def __call__(self, nothing: DataFrame, batch: int) -> None:
+    def __call__(self, nothing: object, batch: int) -> None:
         """Land a batch. The source of the query has no rows: only the number counts."""
         self.idle.clear()
         try:

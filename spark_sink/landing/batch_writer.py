@@ -29,14 +29,14 @@ from log_shipper.spark_sink.landing.guard import check_unknown, check_version
 from log_shipper.spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
-from log_shipper.spark_sink.landing.repeats import Search, exact, file_of, mark_of, summarize, suspects
+from log_shipper.spark_sink.landing.repeats import SUMMARIZED, Search, exact, file_of, mark_of, summarize, suspects
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
-from log_shipper.spark_sink.landing.staged import CommitName, Staged, Unnamed
+from log_shipper.spark_sink.landing.staged import Staged
 from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.rows.batches import FileSummary
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
-from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
+from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, Unnamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class BatchWriter:
     """Lands batches. `land` may be called again with the same batch: its rows land once. Used by one thread only."""
 
     tables: SinkTables
-    tasks: RangeTasks
+    ranges: RangeTasks
     marks: Marks
     orphaned: OrphanedRows
     clock: Callable[[], float] = time.time
@@ -88,7 +88,7 @@ class BatchWriter:
         `ends`: where the batch ends in each partition; `name`: of its commits.
         """
         with self.stopwatch.measure("tasks"):
-            written = self.tasks.write(ranges)
+            written = self.ranges.write(ranges)
         return self.commit(written, ends, name)
 
     def commit(self, written: WrittenBatch, ends: Mapping[Partition, int], name: CommitName) -> BatchResult:
@@ -127,12 +127,12 @@ class BatchWriter:
     def discard(self, written: WrittenBatch) -> None:
         """Delete what the tasks have written to be counted, best effort."""
         for path, lines in written.lines.items():
-            self.tables.discard(path, lines.files)
-        self.tables.discard(self.tables.dead_letter.path, written.bad)
+            self.tables.staged(path, lines.files).discard()
+        self.tables.staged(self.tables.dead_letter.path, written.bad).discard()
 
     def has_landed(self, name: TxnId) -> bool:
         """True if the batch's last write was done."""
-        return self.tables.marks.last_batch(name.query_id) >= name.batch
+        return self.tables.marks.snapshot().last_batch(name.query_id) >= name.batch
 
     def begin_at(self, starts: Mapping[Partition, int]) -> None:
         """Save where the first batch of a new checkpoint begins, before it is planned: the same batch must begin there
@@ -175,7 +175,7 @@ class BatchWriter:
             if asked:
                 staged = self._remove_repeats(staged, asked, now)
         with self.stopwatch.measure("commit"):
-            version = staged.commit(self._name_of_commit(staged, name)) if staged.files else None
+            version = self._committed(staged, name) if staged.files else None
         return TableResult(
             path,
             rows=staged.count,
@@ -190,49 +190,52 @@ class BatchWriter:
         """Raise Refused where another program has restored or re-created the table since our last commit: later checks
         look for a RESTORE only behind this commit."""
         known = self.marks.versions.get(staged.path)
-        if known is not None and known not in (staged.log.refresh(), REPAIRING):
+        if known is not None and known not in (self.tables.log(staged.path).refresh(), REPAIRING):
             check_version(self.tables.table(staged.path).snapshot(), known)
 
     def _remove_orphaned(self, staged: Staged, lines: BatchLines) -> tuple[Staged, list[FileSummary]]:
         """Return the rows that no killed run of the batch has committed, and the files that they came from."""
-        if not self.orphaned.rows:
+        if not len(self.orphaned.places):
             return staged, exact(staged, lines.summaries.values())
-        staged = staged.without(self.orphaned.among(staged.rows(self.tables.spark)))
-        return staged, summarize(staged.rows(self.tables.spark)) if staged.files else []
+        staged = staged.without(self.orphaned.places, self.ranges.tasks)
+        return staged, summarize(staged.rows(SUMMARIZED)) if staged.files else []
+
+    def _committed(self, staged: Staged, name: CommitName) -> int:
+        return self.tables.commit(staged, self._name_of_commit(staged, name))
 
     def _name_of_commit(self, staged: Staged, name: CommitName) -> CommitName:
         """Return the name; NAME_IS_USED where a killed run of the same batch has landed a part of it in the table, with
         other bounds or another configuration."""
         if (
             isinstance(name, TxnId)
-            and staged.path in self.orphaned.rows
-            and staged.log.last_batch(name.query_id) == name.batch
+            and staged.path in self.orphaned.tables
+            and self.tables.log(staged.path).last_batch(name.query_id) == name.batch
         ):
             return Unnamed.NAME_IS_USED
         return name
 
     def _remove_repeats(self, staged: Staged, asked: list[FileSummary], now: float) -> Staged:
         """Return the rows that are new."""
-        day = datetime.fromtimestamp(now - self.tables.config.dedupe.forget_after, UTC) + timedelta(days=1)
-        rows = staged.rows(self.tables.spark)
-        search = Search(asked, self.marks.of(staged.path), day.date())
-        return staged.without(search.repeats(rows, self.tables.table(staged.path).read()))
+        today = datetime.fromtimestamp(now, UTC)
+        forgotten = today - timedelta(seconds=self.tables.config.dedupe.forget_after) + timedelta(days=1)
+        search = Search(asked, self.marks.of(staged.path), forgotten.date(), today.date())
+        repeats = search.repeats(staged, self.tables.newest(staged.path))
+        return staged.without(repeats, self.ranges.tasks)
 
     def _commit_bad_records(self, written: WrittenBatch, name: CommitName) -> int:
         """Commit bad records and lost ranges. Returns the number of bad records."""
         files = list(written.bad)
         if written.lost:
             files += self.tables.stage_bad(lost_rows(written.lost, self.clock())).files
-        staged = self.tables.staged_bad(files)
-        if files and self.orphaned.rows:
-            staged = staged.without(self.orphaned.among(staged.rows(self.tables.spark)))
+        staged = self.tables.staged(self.tables.dead_letter.path, files)
+        staged = staged.without(self.orphaned.places, self.ranges.tasks)
         if staged.files:
-            staged.commit(self._name_of_commit(staged, name))
+            self._committed(staged, name)
         return staged.count if not written.lost else self._count_bad(staged)
 
     def _count_bad(self, staged: Staged) -> int:
         """Return how many of the rows are records, not ranges that were lost."""
-        return staged.rows(self.tables.spark).where("last_offset IS NULL").count() if staged.files else 0
+        return staged.rows(["last_offset"]).column(0).null_count if staged.files else 0
 
     def _save_results(self, landed: list[TableResult], ends: Mapping[Partition, int], name: CommitName) -> None:
         versions = {result.path: result.version for result in landed if result.version is not None}
@@ -257,7 +260,7 @@ class BatchWriter:
             self.tables.log(path).sync(versions[path])  # before the marks rely on it
         rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
         turn = self.marks.next_turn
-        self.tables.stage_marks(rows).commit(name, turn)
+        self.tables.commit(self.tables.stage_marks(rows), name, turn)
         self.orphaned.files.clear()
         self.marks.new_topics.clear()
         self.marks.appends = turn

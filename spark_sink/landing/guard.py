@@ -12,8 +12,7 @@ from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.landing.marks import REPAIRING, Marks
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from log_shipper.spark_sink.storage.spark_tables import Table, TableSnapshot
-from log_shipper.spark_sink.storage.tables import NO_BATCH
+from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
 # The way out that every lost or overtaken checkpoint has.
 RESUME = "set start: table, which resumes where the table ends"
@@ -53,7 +52,7 @@ def _check_new(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: 
     for snapshot in tables:
         if snapshot.has_rows_of(topics):
             raise Refused(
-                f"the table {snapshot.table.path} has rows of {enumerated(topics)} already, but the checkpoint "
+                f"the table {snapshot.path} has rows of {enumerated(topics)} already, but the checkpoint "
                 f"{checkpoint.path} is missing or new: starting would land them a second time. Either bring the "
                 f"checkpoint back (a backup, or the path it had before); or {RESUME}"
             )
@@ -65,7 +64,7 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], query_
         landed = snapshot.last_batch(query_id)
         if landed > planned:
             raise Refused(
-                f"the table {snapshot.table.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows "
+                f"the table {snapshot.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows "
                 f"no batch after {planned}: it was set back, and the names of what it would land have been used. "
                 f"Either bring back the whole checkpoint; or move that one away and {RESUME}"
             )
@@ -75,7 +74,7 @@ def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks
     """Raise Refused where the tables of lines were deleted together with the marks, which would have told of it."""
     if checkpoint.last_committed() == NO_BATCH or any(snapshot.exists for snapshot in tables):
         return
-    paths = ", ".join(snapshot.table.path for snapshot in tables)
+    paths = ", ".join(snapshot.path for snapshot in tables)
     raise Refused(
         f"the table {paths} and the marks table {marks.path} are missing, but the checkpoint {checkpoint.path} resumes "
         "behind the batches that landed in them: those rows would be missing. Either bring both tables back (a backup, "
@@ -150,6 +149,6 @@ def check_version(snapshot: TableSnapshot, version: int) -> None:
     else:
         return
     raise Refused(
-        f"the table {snapshot.table.path} {what}, so rows that count as landed are missing. Run spark-sink repair "
+        f"the table {snapshot.path} {what}, so rows that count as landed are missing. Run spark-sink repair "
         "--from-kafka, which lands again what the table lacks and Kafka still has"
     )

@@ -4,34 +4,23 @@ A process that is killed between the rows of a batch and its marks orphans them.
 place in Kafka, at or behind the ends in the marks, and does not write them again: with a checkpoint that still has that
 batch, and with a new one that resumes from the marks. The same holds for the rows of a partition that is read again.
 
-Nearly always there are none, and the bounds of the files show it: Spark, whose first query takes seconds, is only asked
-where a file may have such rows.
+Nearly always there are none, and the bounds of the files show it: rows are read where a file may have such rows.
 
 Kafka's time is a part of the place: a topic that was re-created has the same offsets again, and those of the old one
 may lie behind its end.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeAlias
 
-import pyarrow as pa
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing.marks import File, Marks
-from log_shipper.spark_sink.landing.places import PLACE
-from log_shipper.spark_sink.landing.repeats import note_rows
-from log_shipper.spark_sink.records.local_rows import local_rows
-from log_shipper.spark_sink.records.schema import Column as Field
-from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.spark_tables import Table, TableSnapshot
+from log_shipper.spark_sink.landing.places import PLACE_SQL, Places
+from log_shipper.spark_sink.landing.rebuild_marks import note_rows
+from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
-_ENDS = (Field("of_topic", "STRING", ""), Field("number", "INT", ""), Field("end", "BIGINT", ""))
 FEW_TOPICS = 50  # with more, a condition names only the lowest end of all
 
 EndsByTopic: TypeAlias = Mapping[str, Mapping[int, int]]
@@ -42,41 +31,29 @@ _BOUNDS = ("min.topic", "max.topic", "min.partition", "max.partition", "max.kafk
 
 @dataclass(slots=True)
 class OrphanedRows:
-    """The places of orphaned rows, by path of their table. `last`: the last offset of one in each partition. `files`:
+    """The places of orphaned rows, whatever table they are in: the configuration may have changed, and name another one
+    for them now. `tables`: the paths of those that have any. `last`: the last offset of one in each partition. `files`:
     those whose marks in memory are new because of orphaned rows, and are not saved yet."""
 
-    rows: dict[str, DataFrame] = field(default_factory=dict)
+    places: Places = field(default_factory=Places.of)
+    tables: set[str] = field(default_factory=set)
     last: dict[Partition, int] = field(default_factory=dict)
     files: list[tuple[str, File]] = field(default_factory=list)
 
-    def among(self, rows: DataFrame) -> DataFrame:
-        """Return the places of those rows that are in any table: the configuration may have changed, and name another
-        table for them now."""
-        if not self.rows:
-            return rows.select(*PLACE).limit(0)
-        # Under other names, because both sides may come from one table. A lost range has no time.
-        others = union(list(self.rows.values())).toDF(*(f"orphaned_{name}" for name in PLACE))
-        same = [rows[name].eqNullSafe(others[f"orphaned_{name}"]) for name in PLACE]
-        return rows.join(others, same, "leftsemi").select(*PLACE)
-
     def forget_passed(self, ends: Mapping[Partition, int]) -> None:
         """Forget all orphaned rows when every partition has been read beyond the last one."""
-        if self.rows and all(ends.get(partition, 0) > last for partition, last in self.last.items()):
-            for rows in self.rows.values():
-                rows.unpersist()
-            self.rows.clear()
+        if self.tables and all(ends.get(partition, 0) > last for partition, last in self.last.items()):
+            self.places = Places.of()
+            self.tables.clear()
 
-    def add(self, table: Table, orphans: DataFrame) -> bool:
-        """Add these rows of a table. Returns True if there are any."""
-        rows = orphans.select(*PLACE).persist()
-        ends = rows.groupBy("topic", "partition").agg(F.max("kafka_offset").alias("last")).collect()
-        if not ends:
-            rows.unpersist()
+    def add(self, path: str, places: Places) -> bool:
+        """Add the places of rows of a table. Returns True if there are any."""
+        if not len(places):
             return False
-        self.rows[table.path] = rows
-        for row in ends:
-            partition = (row.topic, row.partition)
-            self.last[partition] = max(self.last.get(partition, 0), row.last)
+        self.places += places
+        self.tables.add(path)
+        for partition, last in places.last().items():
+            self.last[partition] = max(self.last.get(partition, 0), last)
         return True
 
 
@@ -86,21 +63,17 @@ def find(
     """Return the rows behind the marks' ends, and those of every partition of the topics that has no end yet. Notes
     their files in the marks, as of `seconds` of the epoch."""
     orphaned, ends = OrphanedRows(), _ends_by_topic(marks.ends, topics)
+    behind = _behind(ends)
     for snapshot in lines:
-        table = snapshot.table
-        if _may_have_rows_behind(snapshot, ends) and orphaned.add(table, _behind(table.read(), ends)):
-            orphaned.files += note_rows(marks, table.path, _behind(table.read(), ends), seconds)
-    if _may_have_rows_behind(dead_letter, ends):
-        orphaned.add(dead_letter.table, _behind(dead_letter.table.read(), ends))
+        if may_have_rows_behind(snapshot, ends) and orphaned.add(snapshot.path, _places(snapshot, behind)):
+            orphaned.files += note_rows(marks, snapshot, behind, seconds)
+    if may_have_rows_behind(dead_letter, ends):
+        orphaned.add(dead_letter.path, _places(dead_letter, behind))
     return orphaned
 
 
-def union(parts: Sequence[DataFrame]) -> DataFrame:
-    """Return the rows of all parts, at least one, by a plan that is as deep as few of them would make it."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return union(parts[:middle]).union(union(parts[middle:]))
+def _places(snapshot: TableSnapshot, source: str) -> Places:
+    return Places.of(snapshot.stream(f"SELECT {PLACE_SQL} {source}"))
 
 
 def _ends_by_topic(ends: Mapping[Partition, int], topics: Iterable[str]) -> EndsByTopic:
@@ -110,22 +83,12 @@ def _ends_by_topic(ends: Mapping[Partition, int], topics: Iterable[str]) -> Ends
     return by_topic
 
 
-def _may_have_rows_behind(snapshot: TableSnapshot, ends: EndsByTopic) -> bool:
-    if not snapshot.exists or snapshot.is_empty:
-        return False
-    try:
-        table = Location(snapshot.table.path).open()
-    except DeltaError:  # Spark will do, or say why not
-        return True
-    return table is None or may_have_rows_behind(table, ends)
-
-
-def may_have_rows_behind(table: DeltaTable, ends: EndsByTopic) -> bool:
+def may_have_rows_behind(snapshot: TableSnapshot, ends: EndsByTopic) -> bool:
     """Return False if the bounds of all data files show that no row is at or behind an end, or in another partition of
     these topics."""
-    files = pa.table(table.get_add_actions(flatten=True))
-    if not files.num_rows:
+    if snapshot.is_empty:
         return False
+    files = snapshot.files()
     if any(name not in files.column_names or files[name].null_count for name in _BOUNDS):
         return True
     *partitions, offset = _BOUNDS
@@ -144,30 +107,32 @@ def _is_behind(
     )
 
 
-def _behind(rows: DataFrame, ends: EndsByTopic) -> DataFrame:
-    """Return the rows at and behind the ends, and those of other partitions of these topics. The ends are joined: as a
-    condition for each they would be a plan that grows with the partitions."""
-    values = [(topic, number, end) for topic, partitions in ends.items() for number, end in partitions.items()]
-    known = F.broadcast(local_rows(rows.sparkSession, _ENDS, values))
-    same = (rows["topic"] == known["of_topic"]) & (rows["partition"] == known["number"])
-    beyond = F.col("kafka_offset") >= F.coalesce("end", F.lit(0))
-    joined = rows.where(_may_be_behind(ends)).join(known, same, "left").where(beyond)
-    return joined.select(*(rows[name] for name in rows.columns))
+def _behind(ends: EndsByTopic) -> str:
+    """Return FROM and WHERE of a query for the rows at and behind the ends, and for those of other partitions of these
+    topics. The ends are joined: as a condition for each they would be a plan that grows with the partitions."""
+    known = [(topic, number, end) for topic, partitions in ends.items() for number, end in partitions.items()]
+    values = ", ".join(f"({literal(topic)}, {number}, {end})" for topic, number, end in known or [("", -1, 0)])
+    return (
+        f"FROM stored LEFT JOIN (VALUES {values}) AS known(of_topic, number, beyond) "
+        "ON stored.topic = known.of_topic AND stored.partition = known.number "
+        f"WHERE ({_may_be_behind(ends)}) AND kafka_offset >= coalesce(known.beyond, 0)"
+    )
 
 
-def _may_be_behind(ends: EndsByTopic) -> Column:
+def _may_be_behind(ends: EndsByTopic) -> str:
     """Return a condition that holds for all rows behind the ends, in a form that file statistics can answer."""
+    if not ends:
+        return "false"
     if len(ends) > FEW_TOPICS:
         firsts, seconds = zip(*map(_lowest, ends.values()), strict=True)
-        return F.col("topic").isin(list(ends)) & _beyond(min(firsts), min(seconds))
-    condition = F.lit(False)
-    for topic, partitions in ends.items():
-        condition |= (F.col("topic") == topic) & _beyond(*_lowest(partitions))
-    return condition
+        return f"topic IN ({', '.join(map(literal, ends))}) AND {_beyond(min(firsts), min(seconds))}"
+    return " OR ".join(
+        f"topic = {literal(topic)} AND {_beyond(*_lowest(partitions))}" for topic, partitions in ends.items()
+    )
 
 
-def _beyond(end: int, unknown: int) -> Column:
-    return (F.col("kafka_offset") >= end) | (F.col("partition") >= unknown)
+def _beyond(end: int, unknown: int) -> str:
+    return f"(kafka_offset >= {end} OR partition >= {unknown})"
 
 
 def _lowest(partitions: Mapping[int, int]) -> tuple[int, int]:

@@ -1,51 +1,61 @@
-"""Places of records in Kafka, which the driver has found out and the tasks leave out.
+"""Places of records in Kafka, by which rows are left out.
 
 A place is topic, partition, offset, and Kafka's time of the record: a topic that was re-created has the same offsets
 again. A lost range has no time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyarrow import compute
+
+from log_shipper.spark_sink.kafka.offsets import Partition
 
 PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")
-_BLOCK = 63  # offsets in one number, a bit each, without its sign: a million in a row are few numbers
-
-# Topic, partition, microseconds of the epoch, number of the block.
-_Key = tuple[str, int, int | None, int]
+PLACE_SQL = ", ".join(PLACE)
+_NO_TIME = -(2**63)  # joins do not take NULL for equal to NULL
+_SCHEMA = pa.schema(
+    [("topic", pa.string()), ("partition", pa.int32()), ("kafka_offset", pa.int64()), ("kafka_ts", pa.int64())]
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A set of places. Can be sent to a task."""
+    """A set of places, some 40 bytes for each. Can be sent to a task. `rows`: time in microseconds of the epoch."""
 
-    bits: dict[_Key, int]
+    rows: pa.Table
 
     @classmethod
-    def collected(cls, rows: DataFrame) -> "Places":
-        """Return the places of the rows, which have the columns of PLACE."""
-        blocks = rows.groupBy(
-            "topic",
-            "partition",
-            F.expr("unix_micros(kafka_ts) AS micros"),
-            F.expr(f"kafka_offset DIV {_BLOCK} AS block"),
-        ).agg(F.expr(f"bit_or(shiftleft(1L, CAST(kafka_offset % {_BLOCK} AS INT))) AS bits"))
-        return cls({(row.topic, row.partition, row.micros, row.block): row.bits for row in blocks.collect()})
+    def of(cls, parts: Iterable[pa.Table | pa.RecordBatch] = ()) -> "Places":
+        """Return the places of rows, which have at least the columns of PLACE."""
+        return cls(pa.concat_tables([_SCHEMA.empty_table(), *map(_places, parts)]))
 
-    def __bool__(self) -> bool:
-        return bool(self.bits)
+    def __add__(self, other: "Places") -> "Places":
+        return Places(pa.concat_tables([self.rows, other.rows]))
 
-    def remove_from(self, rows: pa.Table) -> pa.Table:
-        """Return the rows at other places."""
-        return rows.filter(pa.array(self._others(rows), pa.bool_()))
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
 
-    def _others(self, rows: pa.Table) -> Iterator[bool]:
-        topics, partitions, offsets = (rows.column(name).to_pylist() for name in PLACE[:3])
-        times = rows.column("kafka_ts").cast(pa.int64()).to_pylist()
-        known = self.bits.get
-        for topic, partition, offset, micros in zip(topics, partitions, offsets, times, strict=True):
-            block, place = divmod(offset, _BLOCK)
-            yield not known((topic, partition, micros, block), 0) >> place & 1
+    def among(self, rows: pa.Table) -> pa.Table:
+        """Return the rows at these places, in their order."""
+        return rows.take(self._joined(rows, "left semi"))
+
+    def others(self, rows: pa.Table) -> pa.Table:
+        """Return the rows at other places, in their order."""
+        return rows.take(self._joined(rows, "left anti")) if len(self) else rows
+
+    def last(self) -> dict[Partition, int]:
+        """Return the last offset in each partition."""
+        last = self.rows.group_by(["topic", "partition"]).aggregate([("kafka_offset", "max")])
+        return {(row["topic"], row["partition"]): row["kafka_offset_max"] for row in last.to_pylist()}
+
+    def _joined(self, rows: pa.Table, how: str) -> pa.Array:
+        """Return the numbers of the rows that a join with these places leaves."""
+        numbered = _places(rows).append_column("row", pa.arange(0, rows.num_rows))
+        return numbered.join(self.rows, list(PLACE), join_type=how).column("row").combine_chunks().sort()
+
+
+def _places(rows: pa.Table | pa.RecordBatch) -> pa.Table:
+    times = compute.fill_null(rows.column("kafka_ts").cast(pa.int64()), _NO_TIME)
+    return pa.table([*(rows.column(name) for name in PLACE[:3]), times], schema=_SCHEMA)

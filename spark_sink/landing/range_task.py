@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import groupby, islice
 from typing import Protocol
-
-from pyspark.sql import Row
 
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
@@ -19,11 +16,9 @@ from log_shipper.spark_sink.landing import bad_records
 from log_shipper.spark_sink.landing.bad_records import BadByCause, BadRecords
 from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions
 from log_shipper.spark_sink.rows.conversion import Conversion
-from log_shipper.spark_sink.rows.place_headers import Headers
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
 
-RUN = 5000  # rows that are converted together
 File = tuple[str | None, str]  # host, file id
 
 
@@ -86,35 +81,10 @@ class TaskResult:
     causes: BadByCause = field(default_factory=dict)
 
 
-def run_shares(plan: TaskPlan, shares: Iterable[Sequence[OffsetRange]]) -> Iterator[TaskResult]:
-    """Run a task: Spark gives it its shares, which is one."""
+def run_share(plan: TaskPlan, share: Sequence[OffsetRange]) -> TaskResult:
+    """Run a task."""
     reader = plan.open_reader()
-    for share in shares:
-        yield convert(plan, (records for wanted in share for records in reader.read(wanted)), reader)
-
-
-def run_rows(plan: TaskPlan, rows: Iterable[Row]) -> Iterator[TaskResult]:
-    """Run a task over rows of the dead letter: topic, partition, kafka_offset, milliseconds, key, value, headers."""
-    yield convert(plan, runs_of(rows))
-
-
-def runs_of(rows: Iterable[Row]) -> Iterator[KafkaRecords]:
-    """Yield the rows as records, those of one partition that follow each other together."""
-    for (topic, partition), group in groupby(rows, key=lambda row: (row.topic, row.partition)):
-        while run := list(islice(group, RUN)):
-            yield KafkaRecords(
-                topic,
-                partition,
-                [row.kafka_offset for row in run],
-                [row.milliseconds for row in run],
-                [row.key and bytes(row.key) for row in run],
-                [row.value if row.value is None else bytes(row.value) for row in run],
-                [_headers(row) for row in run],
-            )
-
-
-def _headers(row: Row) -> Headers | None:
-    return row.headers and [(name, None if content is None else bytes(content)) for name, content in row.headers]
+    return convert(plan, (records for wanted in share for records in reader.read(wanted)), reader)
 
 
 def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RecordReader | None = None) -> TaskResult:

@@ -1,10 +1,8 @@
-"""Has a batch's ranges written by tasks of Spark, and puts together what they have written."""
+"""Has a batch's ranges written by tasks, and puts together what they have written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-
-from pyspark.sql import DataFrame, SparkSession
 
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, shares
@@ -16,11 +14,12 @@ from log_shipper.spark_sink.landing.range_task import (
     TableFiles,
     TaskPlan,
     TaskResult,
+    convert,
     merge,
-    run_rows,
-    run_shares,
+    run_share,
 )
-from log_shipper.spark_sink.rows.batches import FileSummary, RowOptions
+from log_shipper.spark_sink.landing.tasks import Tasks
+from log_shipper.spark_sink.rows.batches import FileSummary, KafkaRecords, RowOptions
 from log_shipper.spark_sink.storage.data_files import DataFile
 
 NewReader = Callable[[], Callable[[], RecordReader]]
@@ -69,31 +68,24 @@ class WrittenBatch:
 
 @dataclass(frozen=True, slots=True)
 class RangeTasks:
-    """Runs tasks in a session of Spark, on all its cores. `new_reader` is called for each batch, and what it returns in
-    the process of each task."""
+    """What writes the rows of a batch. `new_reader` is called for each batch, and what it returns in each task."""
 
-    spark: SparkSession
+    tasks: Tasks
     new_reader: NewReader
     rows: RowOptions
     tables: TableFiles
 
     def write(self, ranges: Sequence[OffsetRange]) -> WrittenBatch:
-        """Return what was written of the records in these ranges. Raises Spark's error, with that of the task."""
-        context, batch = self.spark.sparkContext, WrittenBatch()
-        parts = parts_of(ranges, context.defaultParallelism)
-        if parts:
-            tasks = context.parallelize(parts, len(parts)).mapPartitions(partial(run_shares, self._plan()))
-            for result in tasks.collect():
-                batch.add(result)
+        """Return what was written of the records in these ranges. Raises the error of a task."""
+        batch = WrittenBatch()
+        for result in self.tasks.run(partial(run_share, self._plan()), parts_of(ranges, self.tasks.cores)):
+            batch.add(result)
         return batch
 
-    def write_records(self, records: DataFrame) -> WrittenBatch:
-        """The same for rows of the dead letter."""
-        place = ("topic", "partition", "kafka_offset", "unix_millis(kafka_ts) AS milliseconds")
-        rows = records.selectExpr(*place, "key", "value", "headers")
+    def write_records(self, records: Iterable[KafkaRecords]) -> WrittenBatch:
+        """The same for records that this process has."""
         batch = WrittenBatch()
-        for result in rows.rdd.mapPartitions(partial(run_rows, self._plan())).collect():
-            batch.add(result)
+        batch.add(convert(self._plan(), records))
         return batch
 
     def _plan(self) -> TaskPlan:

@@ -8,12 +8,9 @@ have to do: a bad record of a batch that was killed could be missing below them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pyspark.sql import functions as F
-
 from log_shipper.spark_sink.kafka.offsets import Partition
-from log_shipper.spark_sink.landing.marks import File, Marks
-from log_shipper.spark_sink.landing.repeats import note_rows
-from log_shipper.spark_sink.storage.spark_tables import TableSnapshot
+from log_shipper.spark_sink.landing.marks import File, Mark, Marks
+from log_shipper.spark_sink.storage.tables import TableSnapshot
 
 
 def rebuild(
@@ -24,10 +21,24 @@ def rebuild(
     files: list[tuple[str, File]] = []
     for snapshot in lines:
         if snapshot.exists:
-            table = snapshot.table
-            files += note_rows(marks, table.path, table.read(), seconds)
-            marks.versions[table.path] = snapshot.version
+            files += note_rows(marks, snapshot, "FROM stored WHERE true", seconds)
+            marks.versions[snapshot.path] = snapshot.version
     marks.ends.update(ends)
+    return files
+
+
+def note_rows(marks: Marks, snapshot: TableSnapshot, source: str, seconds: float) -> list[tuple[str, File]]:
+    """Note rows of a table in its marks, as of `seconds` of the epoch. Returns their files, with the table. `source`:
+    FROM and WHERE of a query for the rows."""
+    found = snapshot.select(
+        f'SELECT host, file_id, max("offset") AS last, min(date) AS first_date, max(date) AS last_date {source} '
+        'AND file_id IS NOT NULL AND "offset" IS NOT NULL GROUP BY host, file_id'
+    )
+    files: list[tuple[str, File]] = []
+    for row in found.to_pylist():
+        file = (row["host"], row["file_id"])
+        marks.note_file(snapshot.path, file, Mark(row["last"], row["first_date"], row["last_date"], seconds))
+        files.append((snapshot.path, file))
     return files
 
 
@@ -36,10 +47,9 @@ def ends_of(tables: Sequence[TableSnapshot]) -> dict[Partition, int]:
     ends: dict[Partition, int] = {}
     for snapshot in tables:
         if snapshot.exists:
-            rows = snapshot.table.read().groupBy("topic", "partition").agg(F.max("kafka_offset").alias("last"))
-            for row in rows.collect():
-                partition = (row.topic, row.partition)
-                ends[partition] = max(ends.get(partition, 0), row.last + 1)
+            rows = snapshot.select("SELECT topic, partition, max(kafka_offset) FROM stored GROUP BY topic, partition")
+            for topic, number, last in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                ends[topic, number] = max(ends.get((topic, number), 0), last + 1)
     return ends
 
 

@@ -17,23 +17,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from pyarrow import dataset
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyarrow import compute, dataset
 
-from log_shipper.spark_sink.landing.marks import File, Mark, Marks
-from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.marks import File, Mark
+from log_shipper.spark_sink.landing.places import PLACE, Places
 from log_shipper.spark_sink.landing.staged import Staged
-from log_shipper.spark_sink.records.local_rows import local_rows
-from log_shipper.spark_sink.records.schema import Column as Field
 from log_shipper.spark_sink.rows.batches import FileSummary
+from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
 LINE_NAME = ("host", "file_id", "offset")
+SUMMARIZED = (*LINE_NAME, "date")
 # The most ids that a condition on the table's files names; with more, the join alone finds the rows.
-FEW = 200
-
-
-_WATCHED = (Field("host", "STRING", ""), Field("file_id", "STRING", ""), Field("mark", "BIGINT", ""))
+FEW = 2000
+# The longest of equal rows; of equally long ones always the same, or a batch that runs again would choose another.
+_LONGEST_FIRST = [
+    *((name, "ascending") for name in LINE_NAME),
+    ("length", "descending"),
+    *((name, "ascending") for name in PLACE),
+]
+_NO_HOST = "\0"  # joins do not take NULL for equal to NULL, and no host has this name
 
 
 def mark_of(summary: FileSummary, seconds: float) -> Mark:
@@ -41,23 +44,22 @@ def mark_of(summary: FileSummary, seconds: float) -> Mark:
     return Mark(summary.highest, summary.first, summary.last, seconds)
 
 
-def summarize(rows: DataFrame) -> list[FileSummary]:
-    """Return a summary of each file. Rows that belong to no file are left out."""
-    summaries = (
-        rows.where("file_id IS NOT NULL")
-        .groupBy("host", "file_id")
-        .agg(
-            F.count(F.lit(1)).alias("rows"),
-            F.count("offset").alias("placed"),
-            F.count_distinct("offset").alias("distinct"),
-            F.min("offset").alias("lowest"),
-            F.max("offset").alias("highest"),
-            F.min("date").alias("first"),
-            F.max("date").alias("last"),
-        )
-        .collect()
+def summarize(rows: pa.Table) -> list[FileSummary]:
+    """Return a summary of each file. `rows`: with the columns of SUMMARIZED; those of no file are left out."""
+    rows = rows.filter(compute.is_valid(rows["file_id"]))
+    summaries = rows.group_by(["host", "file_id"]).aggregate(
+        [
+            ("file_id", "count"),
+            ("offset", "count"),
+            ("offset", "count_distinct"),
+            ("offset", "min"),
+            ("offset", "max"),
+            ("date", "min"),
+            ("date", "max"),
+        ]
     )
-    return [FileSummary(*row) for row in summaries if row.placed]
+    found = (FileSummary(*row.values()) for row in summaries.to_pylist())
+    return [summary for summary in found if summary.placed]
 
 
 def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]:
@@ -67,23 +69,12 @@ def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]
     doubtful = {summary.file_id for summary in known if summary.distinct < summary.placed}
     if not doubtful:
         return known
-    store = staged.log.location.files()
-    names = ["host", "file_id", "offset"]
-    files = dataset.dataset([file.path for file in staged.files], filesystem=store, format="parquet")
-    rows = files.to_table(columns=names, filter=dataset.field("file_id").isin(list(doubtful)))
-    counted = rows.group_by(names[:2]).aggregate([("offset", "count_distinct")])
+    rows = staged.rows(LINE_NAME, dataset.field("file_id").isin(list(doubtful)))
+    counted = rows.group_by(["host", "file_id"]).aggregate([("offset", "count_distinct")])
     distinct = {(row["host"], row["file_id"]): row["offset_count_distinct"] for row in counted.to_pylist()}
     return [
         summary._replace(distinct=distinct.get((summary.host, summary.file_id), summary.distinct)) for summary in known
     ]
-
-
-def note_rows(marks: Marks, table: str, rows: DataFrame, seconds: float) -> list[tuple[str, File]]:
-    """Note rows of the table in its marks, as of `seconds` of the epoch. Returns their files, with the table."""
-    files = summarize(rows)
-    for summary in files:
-        marks.note_file(table, file_of(summary), mark_of(summary, seconds))
-    return [(table, file_of(summary)) for summary in files]
 
 
 def file_of(summary: FileSummary) -> File:
@@ -108,48 +99,70 @@ class Search:
     suspects: Sequence[FileSummary]
     marks: Mapping[File, Mark]
     forgotten: date  # marks of rows that landed before this day may have been dropped
+    today: date
 
-    def repeats(self, rows: DataFrame, table: DataFrame) -> DataFrame:
-        """Return the PLACE of the rows that have to be left out. `table`: the rows that have landed."""
-        values = [
-            (*file_of(suspect), mark.offset if (mark := self.marks.get(file_of(suspect))) else None)
-            for suspect in self.suspects
-        ]
-        watched = F.broadcast(local_rows(rows.sparkSession, _WATCHED, values))
-        keys = rows.select(*LINE_NAME, "length", *PLACE).where("offset IS NOT NULL")
-        joined = keys.join(watched, _same_file(keys, watched)).select(*(keys[name] for name in keys.columns), "mark")
-        ranked = joined.selectExpr("*", _RANK).localCheckpoint()  # read twice below
-        doubles = ranked.where("rank > 1").select(*PLACE)
-        asked = ranked.where("rank = 1 AND (mark IS NULL OR offset <= mark)")
-        return doubles.unionByName(self._in_table(asked, table))
+    def repeats(self, staged: Staged, stored: TableSnapshot) -> Places:
+        """Return the places of the staged rows that have to be left out. `stored`: what has landed."""
+        of_suspects = dataset.field("file_id").isin(self._ids()) & dataset.field("offset").is_valid()
+        sent = _named(staged.rows([*LINE_NAME, "length", *PLACE], of_suspects))
+        sent = sent.join(self._watched(), ["host", "file_id"], join_type="inner").sort_by(_LONGEST_FIRST)
+        sent = sent.append_column("row", pa.arange(0, sent.num_rows))
+        first = sent.group_by(list(LINE_NAME), use_threads=False).aggregate([("row", "min")])["row_min"]
+        is_first = compute.is_in(sent["row"], value_set=first)
+        doubles, lines = sent.filter(compute.invert(is_first)), sent.filter(is_first)
+        is_new = compute.fill_null(compute.greater(lines["offset"], lines["mark"]), False)
+        return Places.of([doubles, self._landed(lines.filter(compute.invert(is_new)), stored)])
 
-    def _in_table(self, asked: DataFrame, table: DataFrame) -> DataFrame:
-        """Return the rows that are in the table with at least their length."""
-        existing = table.where(self._where()).select(*LINE_NAME, "length")
-        longest = existing.groupBy(*LINE_NAME).agg(F.max("length").alias("length"))
-        same = _same_file(asked, longest) & (asked["offset"] == longest["offset"])
-        enough = F.coalesce(longest["length"], F.lit(0)) >= F.coalesce(asked["length"], F.lit(0))
-        return asked.join(longest, same & enough, "leftsemi").select(*PLACE)
+    def _landed(self, asked: pa.Table, stored: TableSnapshot) -> pa.Table:
+        """Return those of the rows that are in the table with at least their length."""
+        if not asked.num_rows or not stored.exists:
+            return asked.slice(0, 0)
+        offsets = compute.min_max(asked["offset"]).as_py()
+        query = (
+            f'SELECT host, file_id, "offset", length AS longest FROM stored WHERE {self._where()} '
+            f'AND "offset" BETWEEN {offsets["min"]} AND {offsets["max"]}'
+        )
+        ids = self._ids()
+        found = [batch.filter(compute.is_in(batch["file_id"], value_set=ids)) for batch in stored.stream(query)]
+        if not found:
+            return asked.slice(0, 0)
+        lines = _named(pa.Table.from_batches(found)).group_by(list(LINE_NAME)).aggregate([("longest", "max")])
+        both = asked.join(lines, list(LINE_NAME), join_type="inner")
+        lengths = (compute.fill_null(both[name], 0) for name in ("longest_max", "length"))
+        return both.filter(compute.greater_equal(*lengths))
 
-    def _where(self) -> Column:
+    def _ids(self) -> pa.Array:
+        return pa.array(sorted({suspect.file_id for suspect in self.suspects}), pa.string())
+
+    def _watched(self) -> pa.Table:
+        """Return the suspects with their marks."""
+        files = list(map(file_of, self.suspects))
+        marks = [mark.offset if (mark := self.marks.get(file)) else None for file in files]
+        return _named(
+            pa.table(
+                {
+                    "host": pa.array([host for host, _ in files], pa.string()),
+                    "file_id": pa.array([file_id for _, file_id in files], pa.string()),
+                    "mark": pa.array(marks, pa.int64()),
+                }
+            )
+        )
+
+    def _where(self) -> str:
         """Return a condition on columns that the table's files have statistics or directories for."""
         marked = [mark for suspect in self.suspects if (mark := self.marks.get(file_of(suspect)))]
-        dates = F.lit(False)
+        dates = []
         if marked:
-            dates |= F.col("date").between(min(mark.first for mark in marked), max(mark.last for mark in marked))
+            first, last = min(mark.first for mark in marked), max(mark.last for mark in marked)
+            dates.append(f"date BETWEEN DATE '{first}' AND DATE '{last}'")
         if len(marked) < len(self.suspects):
             # Rows of a file without a mark have landed long ago, or with a date in the future, or never.
-            dates |= (F.col("date") <= F.lit(self.forgotten)) | (F.col("date") > F.current_date())
-        ids = sorted({suspect.file_id for suspect in self.suspects})
-        return dates & F.col("file_id").isin(ids) if len(ids) <= FEW else dates
+            dates.append(f"date <= DATE '{self.forgotten}' OR date > DATE '{self.today}'")
+        ids = self._ids().to_pylist()
+        few = f" AND file_id IN ({', '.join(map(literal, ids))})" if len(ids) <= FEW else ""
+        return f"({' OR '.join(dates)}){few}"
 
 
-# The longest of equal rows; of equally long ones always the same, or a batch that runs again would choose another.
-_RANK = (
-    "row_number() OVER (PARTITION BY host, file_id, offset "
-    f"ORDER BY length DESC NULLS LAST, {', '.join(PLACE)}) AS rank"
-)
-
-
-def _same_file(one: DataFrame, other: DataFrame) -> Column:
-    return one["host"].eqNullSafe(other["host"]) & (one["file_id"] == other["file_id"])
+def _named(rows: pa.Table) -> pa.Table:
+    """Return the rows with a host that can be joined."""
+    return rows.set_column(rows.schema.get_field_index("host"), "host", compute.fill_null(rows["host"], _NO_HOST))

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.landing.marks import MARKS, Marks
 from log_shipper.spark_sink.landing.range_task import TableFiles
-from log_shipper.spark_sink.landing.staged import Staged, delete_files, read_files, spark_schema, write_table
+from log_shipper.spark_sink.landing.staged import Staged, stage
 from log_shipper.spark_sink.records.schema import BAD_RECORDS
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage import creation
@@ -19,7 +18,7 @@ from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.tables import CommitName, Table, TableSnapshot, Unnamed
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 _UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal
@@ -29,7 +28,6 @@ _UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal
 class SinkTables:
     """Creates each table before its first row lands, and adds the columns that it lacks. `note`: logs a sentence."""
 
-    spark: SparkSession
     config: SinkConfig
     note: Callable[[str], None]
     _logs: dict[str, CommitLog] = field(default_factory=dict)  # by path
@@ -43,7 +41,10 @@ class SinkTables:
         return self.table(self.config.state_path)
 
     def table(self, path: str) -> Table:
-        return Table(self.spark, path)
+        return Table(self.location(path))
+
+    def location(self, path: str) -> Location:
+        return Location(path, fsync=self.config.fsync)
 
     def known(self, marks: Marks) -> list[Table]:
         """Return the tables of lines that the configuration or the marks name."""
@@ -75,7 +76,7 @@ class SinkTables:
         """Return the log of the table; the first time in this run, the table is created or gets what it lacks."""
         if path not in self._logs:
             layout = self._layout(path)
-            log = self._logs[path] = creation.prepare(Location(path, fsync=self.config.fsync), layout)
+            log = self._logs[path] = creation.prepare(self.location(path), layout)
             partitioned = log.table.metadata().partition_columns
             if partitioned != ([layout.partition_by] if layout.partition_by else []):
                 self._check_partitions(path, partitioned)
@@ -97,29 +98,32 @@ class SinkTables:
         return TableFiles(_file_layout(lines), self.config.dead_letter_path, _file_layout(bad), partitions)
 
     def staged(self, path: str, files: Sequence[DataFile]) -> Staged:
-        """Return rows of a table of lines that the tasks have written."""
-        return Staged(self.log(path), self.files().layout(path), tuple(files))
-
-    def staged_bad(self, files: Sequence[DataFile]) -> Staged:
-        """Return rows of the dead letter that the tasks have written."""
-        path = self.config.dead_letter_path
-        return Staged(self.log(path), _file_layout(self._layout(path)), tuple(files))
-
-    def rows_of(self, path: str, files: Sequence[DataFile]) -> DataFrame:
-        """Return what the tasks have written for a table, which need not exist."""
-        return read_files(self.spark, Location(path), spark_schema(self._layout(path).columns), files)
-
-    def discard(self, path: str, files: Sequence[DataFile]) -> None:
-        """Delete files that were not committed, best effort."""
-        delete_files(Location(path), files)
+        """Return rows of a table of lines, or of the dead letter, that were written and not committed."""
+        is_bad = path == self.config.dead_letter_path
+        layout = _file_layout(self._layout(path)) if is_bad else self.files().layout(path)
+        return Staged(self.location(path), layout, tuple(files))
 
     def stage_bad(self, rows: pa.Table) -> Staged:
-        path = self.config.dead_letter_path
-        return write_table(rows, self.log(path), _file_layout(self._layout(path)))
+        return self._stage(self.config.dead_letter_path, rows)
 
     def stage_marks(self, rows: Sequence[Mapping[str, Any]]) -> Staged:
-        layout = _file_layout(self._layout(self.config.state_path))
-        return write_table(pa.Table.from_pylist(rows, layout.schema), self.log(self.config.state_path), layout)
+        path = self.config.state_path
+        return self._stage(path, pa.Table.from_pylist(rows, _file_layout(self._layout(path)).schema))
+
+    def commit(self, staged: Staged, name: CommitName, turn: int | None = None) -> int:
+        """Commit the rows, and return the table's new version. Raises Refused where the table has the named batch, or
+        this turn, already, or a later one."""
+        return self.log(staged.path).append(staged.files, None if isinstance(name, Unnamed) else name, turn)
+
+    def newest(self, path: str) -> TableSnapshot:
+        """Return the newest version of a table that this process writes to. Raises as `CommitLog.refresh`."""
+        log = self.log(path)
+        log.refresh()
+        return TableSnapshot(Table(log.location), log.table)
+
+    def _stage(self, path: str, rows: pa.Table) -> Staged:
+        self.log(path)  # the directory of the table
+        return stage(self.location(path), _file_layout(self._layout(path)), rows)
 
     def _layout(self, path: str) -> Layout:
         retain = self.config.maintenance.vacuum.retain

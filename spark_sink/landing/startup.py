@@ -3,8 +3,7 @@
 The order of the steps is the argument for their correctness: a check has to come before any step that could overwrite
 what it looks at. The sink reads the log of each table once for all of them, in step 2 (that of the marks in step 1, and
 once before, for the number of the last append), and again only where step 8 changes the table; and on a local file
-system once more, for what a power cut has torn. Spark lists it twice
-more for each query over the rows of a table: over the marks in step 1, over lines and dead letter in step 10.
+system once more, for what a power cut has torn.
 
     1   read_marks        What has landed. Without it, everything would be new. What a power cut has torn of a log is
                           deleted before it is read, here and in step 2.
@@ -32,8 +31,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pyspark.sql import SparkSession
-
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
@@ -44,11 +41,11 @@ from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import NewReader, RangeTasks
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.stages import Stopwatch
+from log_shipper.spark_sink.landing.tasks import Tasks
 from log_shipper.spark_sink.rows.batches import RowOptions
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
-from log_shipper.spark_sink.storage.spark_tables import Table, TableSnapshot
-from log_shipper.spark_sink.storage.tables import NO_BATCH
+from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
 Item = TypeVar("Item")
 
@@ -88,7 +85,7 @@ class Startup:
     """The steps from a configuration to the writer of its batches. `progressed` is called after each part of a step
     that may take long, and at the stages of each batch."""
 
-    spark: SparkSession
+    tasks: Tasks
     config: SinkConfig
     checkpoint: Checkpoint
     kafka: KafkaTopics
@@ -100,7 +97,7 @@ class Startup:
     def run(self) -> BatchWriter:
         """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
         cannot be used."""
-        tables = SinkTables(self.spark, self.config, self.log)
+        tables = SinkTables(self.config, self.log)
         state = self.read_tables(tables, self.read_marks(tables.marks))
         self.check_topics(state)
         state = self.lower_ends(state)
@@ -111,7 +108,9 @@ class Startup:
         state = self.create_tables(tables, state)
         rebuilt = self.rebuild_marks(tables, state)
         orphaned = self.find_orphans(state, rebuilt)
-        return new_writer(tables, state.marks, orphaned, self.new_reader, self.clock, self.progressed)
+        tasks = range_tasks(self.tasks, tables, self.new_reader)
+        stopwatch = Stopwatch(progressed=self.progressed)
+        return BatchWriter(tables, tasks, state.marks, orphaned, clock=self.clock, stopwatch=stopwatch)
 
     def read_marks(self, marks_table: Table) -> Marks:
         mend_table(marks_table.path, self.log)
@@ -150,14 +149,14 @@ class Startup:
         guard.check_ends(self.checkpoint, state.marks.ends)
 
     def check_versions(self, state: StartupState) -> None:
-        guard.check_versions({snapshot.table.path: snapshot for snapshot in state.tables}, state.marks.versions)
+        guard.check_versions({snapshot.path: snapshot for snapshot in state.tables}, state.marks.versions)
 
     def create_tables(self, tables: SinkTables, state: StartupState) -> StartupState:
         """Create the tables that are missing, and add the columns that others lack."""
         tables.prepare()
 
         def now(snapshot: TableSnapshot) -> TableSnapshot:
-            changed = tables.log(snapshot.table.path).version != snapshot.version
+            changed = tables.log(snapshot.path).version != snapshot.version
             return snapshot.table.snapshot() if changed else snapshot
 
         lines = {path: now(snapshot) for path, snapshot in self._each(state.snapshots.items())}
@@ -187,9 +186,9 @@ class Startup:
         lines = self._each(state.lines)
         orphaned = orphaned_rows.find(lines, state.dead_letter, state.marks, self.kafka.names, self.clock())
         orphaned.files += rebuilt
-        if orphaned.rows:
+        if tables := sorted(orphaned.tables):
             self.log(
-                f"rows of {enumerated(orphaned.rows)} lie behind what the marks say has landed: a batch was killed, a "
+                f"rows of {enumerated(tables)} lie behind what the marks say has landed: a batch was killed, a "
                 "topic was re-created, or a partition is read again. Records at the same place in Kafka, of the same "
                 "time, do not land again"
             )
@@ -217,31 +216,23 @@ class Startup:
 
 
 def open_writer(
-    spark: SparkSession,
+    tasks: Tasks,
     config: SinkConfig,
     new_reader: NewReader,
     clock: Callable[[], float],
     log: Callable[[str], None],
 ) -> BatchWriter:
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
-    tables = SinkTables(spark, config, log)
+    tables = SinkTables(config, log)
     mend_table(tables.marks.path, log)
     known = marks.load(tables.marks.path, clock() - config.dedupe.forget_after)
     for table in tables.all(known):
         mend_table(table.path, log)
-    return new_writer(tables, known, OrphanedRows(), new_reader, clock)
+    return BatchWriter(tables, range_tasks(tasks, tables, new_reader), known, OrphanedRows(), clock=clock)
 
 
-def new_writer(
-    tables: SinkTables,
-    known: Marks,
-    orphaned: OrphanedRows,
-    new_reader: NewReader,
-    clock: Callable[[], float],
-    progressed: Callable[[], None] = lambda: None,
-) -> BatchWriter:
-    tasks = RangeTasks(tables.spark, new_reader, row_options(tables.config), tables.files())
-    return BatchWriter(tables, tasks, known, orphaned, clock=clock, stopwatch=Stopwatch(progressed=progressed))
+def range_tasks(tasks: Tasks, tables: SinkTables, new_reader: NewReader) -> RangeTasks:
+    return RangeTasks(tasks, new_reader, row_options(tables.config), tables.files())
 
 
 def row_options(config: SinkConfig) -> RowOptions:

@@ -3,11 +3,9 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
+from log_shipper.spark_sink.storage.tables import literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +104,8 @@ def pieces(starts: Offsets, ends: Offsets, most: int) -> Iterator[tuple[Offsets,
         done |= piece_ends
 
 
-def within(starts: Offsets, ends: Offsets) -> Column:
-    """Return a condition that holds for all rows of these ranges, and for others of their topics, in a form that file
-    statistics can answer: it does not grow with the partitions."""
-    offsets = F.col("kafka_offset").between(min(starts.values()), max(ends.values()) - 1)
-    return F.col("topic").isin(sorted({topic for topic, _ in starts})) & offsets
+def within(starts: Offsets, ends: Offsets) -> str:
+    """Return a condition of SQL that holds for all rows of these ranges, and for others of their topics, in a form that
+    file statistics can answer: it does not grow with the partitions."""
+    names = ", ".join(literal(topic) for topic in sorted({topic for topic, _ in starts}))
+    return f"topic IN ({names}) AND kafka_offset BETWEEN {min(starts.values())} AND {max(ends.values()) - 1}"

@@ -17,8 +17,10 @@ from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.admin import Admin
+from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
 from log_shipper.spark_sink.landing.startup import open_writer
+from log_shipper.spark_sink.landing.tasks import LocalTasks, SparkTasks, Tasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from log_shipper.spark_sink.maintenance.repair_from_kafka import KafkaRepair
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
@@ -29,16 +31,18 @@ logger = logging.getLogger(__name__)
 
 def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
     """Run the command and return its exit code. Raises SinkError."""
+    options = client.latest(config.kafka)
+
+    def new_writer(tasks: Tasks) -> BatchWriter:
+        # Records that Kafka deletes while the command runs are lost either way, and must not end it.
+        return open_writer(tasks, config, lambda: OpenReader(options(), may_lose=True), time.time, logger.info)
+
+    if not from_kafka:
+        DeadLetterRepair(new_writer(LocalTasks()), dry_run).land(reason or "")
+        return 0
     try:
-        with sink_session(config) as spark:
-            options = client.latest(config.kafka)
-            # Records that Kafka deletes while the command runs are lost either way, and must not end it.
-            writer = open_writer(spark, config, lambda: OpenReader(options(), may_lose=True), time.time, logger.info)
-            if from_kafka:
-                with Admin(options) as admin:
-                    KafkaRepair(config, writer, dry_run).land(admin)
-            else:
-                DeadLetterRepair(writer, dry_run).land(reason or "")
+        with sink_session(config) as spark, Admin(options) as admin:
+            KafkaRepair(config, new_writer(SparkTasks(spark)), dry_run).land(admin)
     except SPARK_ERRORS as error:
         raise translate(str(error), f"repairing {config.table.path}") from error
     return 0

@@ -2,27 +2,30 @@
 deleted from the dead letter."""
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
+from deltalake import PostCommitHookProperties
+from deltalake.exceptions import DeltaError
+from pyarrow import compute
 
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.landing import guard
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
-from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.places import PLACE, PLACE_SQL, Places
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
-from log_shipper.spark_sink.landing.repeats import note_rows
-from log_shipper.spark_sink.landing.staged import Unnamed
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.landing.repeats import SUMMARIZED, file_of, mark_of, summarize
+from log_shipper.spark_sink.rows.batches import KafkaRecords
+from log_shipper.spark_sink.storage.tables import TableSnapshot, Unnamed, literal
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterRepair:
-    """One run of the command."""
+    """One run of the command. It needs no Spark: the records pass through this process."""
 
     writer: BatchWriter
     dry_run: bool
@@ -31,19 +34,19 @@ class DeadLetterRepair:
         """Land the records whose reason contains the text, in any case. Raises Refused where `run` would: rows that
         land here would hide that a table lacks others."""
         tables = self.writer.tables
-        if not tables.dead_letter.exists():
-            logger.info(f"there is no dead-letter table {tables.dead_letter.path} yet: nothing to repair")
+        dead_letter = tables.dead_letter.snapshot()
+        if not dead_letter.exists:
+            logger.info(f"there is no dead-letter table {dead_letter.path} yet: nothing to repair")
             return
         guard.check_versions(
             {table.path: table.snapshot() for table in tables.all(self.writer.marks)}, self.writer.marks.versions
         )
-        bad = tables.dead_letter.read().where("last_offset IS NULL")
-        asked = bad.where(F.lower("reason").contains(reason.lower()))
-        written = self.writer.tasks.write_records(asked)
-        tables.discard(tables.dead_letter.path, written.bad)  # they are there already
+        asked = _Asked(dead_letter, reason)
+        written = self.writer.ranges.write_records(asked.records())
+        tables.staged(dead_letter.path, written.bad).discard()  # they are there already
         written.bad.clear()
-        count, all_of_them = sum(lines.rows for lines in written.lines.values()), asked.count()
-        self._log(reason, count, all_of_them)
+        count = sum(lines.rows for lines in written.lines.values())
+        self._log(reason, count, asked.count)
         if count and not self.dry_run:
             tables.prepare()
             self._move(written, count)
@@ -69,44 +72,93 @@ class DeadLetterRepair:
     def _move(self, written: WrittenBatch, count: int) -> None:
         """Land the good records, but for those that an earlier run of the command has landed, and delete them from the
         dead letter."""
-        spark, good = self.writer.tables.spark, []
-        for path, lines in written.lines.items():
-            staged = self.writer.tables.staged(path, lines.files)
-            good.append(staged.rows(spark).select(*PLACE, "date"))
-        places = reduce(DataFrame.union, good).localCheckpoint()  # the files may be written once more, and deleted
-        self.writer.orphaned = self._landed_before(places)
+        rows = [
+            self.writer.tables.staged(path, lines.files).rows([*PLACE, "date"]) for path, lines in written.lines.items()
+        ]
+        good = pa.concat_tables(rows)
+        places = Places.of([good])
+        self.writer.orphaned = self._landed_before(good, places)
         landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
-        self._forget(places)
+        self._forget(good)
         before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
         logger.info(
             f"{landed.rows:,} rows landed{before}; all {count:,} are out of the dead letter",
             extra={"landed": landed.rows, "moved": count},
         )
 
-    def _landed_before(self, good: DataFrame) -> OrphanedRows:
+    def _landed_before(self, good: pa.Table, places: Places) -> OrphanedRows:
         """Return the rows that are in a table already, and note their marks: the command may have been killed before it
         wrote them."""
-        # As text: Python has no date after the year 9999.
-        first, last = good.agg(F.min("date").cast("string"), F.max("date").cast("string")).collect()[0]
+        dates, offsets = (compute.min_max(good[name]).as_py() for name in ("date", "kafka_offset"))
+        source = (
+            f"FROM stored WHERE date BETWEEN DATE '{dates['min']}' AND DATE '{dates['max']}' "
+            f"AND kafka_offset BETWEEN {offsets['min']} AND {offsets['max']}"
+        )
         orphaned = OrphanedRows()
         for table in self.writer.tables.known(self.writer.marks):
-            if table.exists():
-                self._note_landed(table, good.select(*PLACE), (first, last), orphaned)
+            if (snapshot := table.snapshot()).exists:
+                self._note_landed(snapshot, source, places, orphaned)
         return orphaned
 
-    def _note_landed(self, table: Table, places: DataFrame, dates: tuple[str, str], orphaned: OrphanedRows) -> None:
-        first, last = (F.lit(text).cast("date") for text in dates)
-        rows = table.read().where(F.col("date").between(first, last)).join(places, list(PLACE), "leftsemi")
-        orphaned.rows[table.path] = rows.select(*PLACE)
-        orphaned.files += note_rows(self.writer.marks, table.path, rows, self.writer.clock())
+    def _note_landed(self, snapshot: TableSnapshot, source: str, places: Places, orphaned: OrphanedRows) -> None:
+        query = f'SELECT host, file_id, "offset", date, {PLACE_SQL} {source}'
+        found = [places.among(pa.Table.from_batches([batch])) for batch in snapshot.stream(query)]
+        if not orphaned.add(snapshot.path, Places.of(found)):
+            return
+        for summary in summarize(pa.concat_tables(found).select(SUMMARIZED)):
+            file, mark = file_of(summary), mark_of(summary, self.writer.clock())
+            self.writer.marks.note_file(snapshot.path, file, mark)
+            orphaned.files.append((snapshot.path, file))
 
-    def _forget(self, good: DataFrame) -> None:
+    def _forget(self, good: pa.Table) -> None:
         """Delete the records from the dead letter: they are lines now."""
-        tables = self.writer.tables
-        good.select(*PLACE).createOrReplaceTempView("repaired")
+        dead_letter = self.writer.tables.dead_letter.snapshot()
+        assert dead_letter.delta is not None
         same = " AND ".join(f"bad.{name} = repaired.{name}" for name in PLACE)
-        tables.spark.sql(
-            f"MERGE INTO {tables.dead_letter.name} AS bad USING repaired ON {same} AND bad.last_offset IS NULL "
-            "WHEN MATCHED THEN DELETE"
-        )
-        tables.spark.catalog.dropTempView("repaired")
+        hooks = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+        try:
+            dead_letter.delta.merge(
+                good.group_by(list(PLACE)).aggregate([]),
+                f"{same} AND bad.last_offset IS NULL",
+                source_alias="repaired",
+                target_alias="bad",
+                post_commithook_properties=hooks,
+            ).when_matched_delete().execute()
+        except DeltaError as error:
+            raise SinkError(
+                f"cannot delete from the dead letter {dead_letter.path} what has landed: {error}. Run the command "
+                "again: nothing lands twice"
+            ) from error
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The records whose reason contains a text, in any case; `count`: how many have been read."""
+
+    dead_letter: TableSnapshot
+    reason: str
+    count: int = 0
+
+    def records(self) -> Iterator[KafkaRecords]:
+        """Yield them, those of one partition together."""
+        contains = f"contains(lower(reason), {literal(self.reason.lower())})"
+        columns = f"{PLACE_SQL}, key, value, headers"
+        for batch in self.dead_letter.stream(f"SELECT {columns} FROM stored WHERE last_offset IS NULL AND {contains}"):
+            self.count += batch.num_rows
+            rows = pa.Table.from_batches([batch])
+            for place in rows.group_by(["topic", "partition"]).aggregate([]).to_pylist():
+                same = compute.and_(*(compute.equal(rows[name], place[name]) for name in ("topic", "partition")))
+                yield _records(place["topic"], place["partition"], rows.filter(same))
+
+
+def _records(topic: str, partition: int, rows: pa.Table) -> KafkaRecords:
+    headers = rows["headers"].to_pylist()
+    return KafkaRecords(
+        topic,
+        partition,
+        rows["kafka_offset"].to_pylist(),
+        [micros // 1000 for micros in rows["kafka_ts"].cast(pa.int64()).to_pylist()],
+        rows["key"].to_pylist(),
+        rows["value"].to_pylist(),
+        [known and [(header["key"], header["value"]) for header in known] for known in headers],
+    )

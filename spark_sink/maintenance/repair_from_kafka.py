@@ -13,11 +13,11 @@ from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.offset_ranges import between
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
-from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows, union
-from log_shipper.spark_sink.landing.places import PLACE
+from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
+from log_shipper.spark_sink.landing.places import PLACE, PLACE_SQL, Places
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
-from log_shipper.spark_sink.landing.staged import Unnamed
 from log_shipper.spark_sink.maintenance.ranges import pieces, range_to_read, within
+from log_shipper.spark_sink.storage.tables import Unnamed
 
 logger = logging.getLogger(__name__)
 
@@ -69,29 +69,25 @@ class KafkaRepair:
 
     def _piece(self, starts: Offsets, ends: Offsets) -> int:
         """Land the records of this range that no table has. Returns how many they were."""
-        place = within(starts, ends)
-        existing = [table for table in self.writer.tables.all(self.writer.marks) if table.exists()]
-        places = [table.read().where(place).select(*PLACE) for table in existing]
-        # Together: with a template each of many tables asks for what all of them have.
-        known = OrphanedRows({"": union(places).persist()} if places else {})
-        written = self.writer.tasks.write(between(starts, ends))
+        query = f"SELECT {PLACE_SQL} FROM stored WHERE {within(starts, ends)}"
+        known = OrphanedRows()
+        for table in self.writer.tables.all(self.writer.marks):
+            if (snapshot := table.snapshot()).exists:
+                known.add(snapshot.path, Places.of(snapshot.stream(query)))
+        written = self.writer.ranges.write(between(starts, ends))
         written.lost.clear()
         if self.dry_run:
-            missing = self._count_missing(written, known)
+            missing = self._count_missing(written, known.places)
             self.writer.discard(written)
-            known.forget_passed({})
             return missing
         self.writer.orphaned = known
         landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
         return landed.rows + landed.bad + landed.tombstones
 
-    def _count_missing(self, written: WrittenBatch, known: OrphanedRows) -> int:
+    def _count_missing(self, written: WrittenBatch, known: Places) -> int:
         """Return how many of the rows no table has."""
         tables = self.writer.tables
-        parts = [(path, lines.files) for path, lines in written.lines.items()]
-        count = 0
-        for path, files in (*parts, (tables.dead_letter.path, written.bad)):
-            if files:
-                rows = tables.rows_of(path, files)
-                count += rows.count() - known.among(rows).count()
-        return count
+        parts = {path: lines.files for path, lines in written.lines.items()}
+        parts[tables.dead_letter.path] = written.bad
+        rows = (tables.staged(path, files).rows(PLACE) for path, files in parts.items() if files)
+        return sum(known.others(places).num_rows for places in rows)

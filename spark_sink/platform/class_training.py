@@ -24,6 +24,7 @@ from log_shipper.spark_sink.kafka.planning import Limits, Planner
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.platform.class_sharing import class_list, class_path_file
 from log_shipper.spark_sink.platform.jvm import java_class
 from log_shipper.spark_sink.platform.session import JAVA_OPTIONS, open_session
@@ -51,7 +52,7 @@ def train(spark: SparkSession, config: SinkConfig) -> list[BatchResult]:
     batches: list[BatchResult] = []
     writer = _start(spark, config)
     writer.begin_at({PARTITION: 0})
-    checkpoint = Checkpoint(spark, config.checkpoint.path)
+    checkpoint = Checkpoint(config.checkpoint.path)
     handler = BatchHandler(checkpoint, writer, threading.Event(), batches.append, TrainingTopic())
     new_planner = partial(Planner, config.kafka, Limits(BATCH), False, TrainingTopic(), {PARTITION: 0})
     stream = planned_source.stream(spark, new_planner).writeStream.foreachBatch(handler)
@@ -66,8 +67,8 @@ def train(spark: SparkSession, config: SinkConfig) -> list[BatchResult]:
 
 def _start(spark: SparkSession, config: SinkConfig) -> BatchWriter:
     kafka = KafkaTopics(TrainingTopic().ids([TOPIC]), {PARTITION: 0})
-    checkpoint = Checkpoint(spark, config.checkpoint.path)
-    return Startup(spark, config, checkpoint, kafka, lambda: TrainingTopic, time.time, lambda _: None).run()
+    checkpoint = Checkpoint(config.checkpoint.path)
+    return Startup(SparkTasks(spark), config, checkpoint, kafka, lambda: TrainingTopic, time.time, lambda _: None).run()
 
 
 if __name__ == "__main__":

@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from pyspark.sql import SparkSession
+from pyarrow import fs
 
-from log_shipper.spark_sink.errors import SinkError, translate
-from log_shipper.spark_sink.platform.jvm import file_system, hadoop_path, java_class
-from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
 from log_shipper.spark_sink.storage.tables import NO_BATCH
@@ -24,10 +21,9 @@ from log_shipper.spark_sink.storage.tables import NO_BATCH
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A directory of any file system that Spark's Hadoop client knows. Every method raises SinkError when it cannot
-    read the directory."""
+    """A directory of any file system that a table may be on. Every method raises SinkError when it cannot read the
+    directory."""
 
-    spark: SparkSession
     path: str
 
     def query_id(self) -> str | None:
@@ -70,18 +66,15 @@ class Checkpoint:
 
     def _last(self, directory: str) -> int:
         with self._reading(directory):
-            if not self._exists(directory):
-                return NO_BATCH
-            statuses = self._file_system.listStatus(self._path(directory))
-        names = [str(status.getPath().getName()) for status in statuses]
-        return max((int(name) for name in names if name.isdigit()), default=NO_BATCH)
+            files = self._files.get_file_info(fs.FileSelector(directory, allow_not_found=True))
+        return max((int(file.base_name) for file in files if file.base_name.isdigit()), default=NO_BATCH)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:
         try:
             yield
-        except SPARK_ERRORS as error:
-            raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
+        except OSError as error:
+            raise SinkError(f"cannot read the checkpoint {self.path}: {error}") from error
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
                 f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
@@ -91,19 +84,12 @@ class Checkpoint:
             ) from error
 
     def _text(self, name: str) -> str:
-        stream = self._file_system.open(self._path(name))
-        try:
-            return str(java_class(self.spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
-        finally:
-            stream.close()
+        with self._files.open_input_stream(name) as stream:
+            return bytes(stream.read()).decode()
 
     def _exists(self, name: str) -> bool:
-        return bool(self._file_system.exists(self._path(name)))
-
-    def _path(self, name: str) -> Any:
-        return hadoop_path(self.spark, self.path, name)
+        return bool(self._files.get_file_info(name).type != fs.FileType.NotFound)
 
     @cached_property
-    def _file_system(self) -> Any:
-        """Return the file system of the directory. Cached: it is expensive to create."""
-        return file_system(self.spark, self._path("metadata"))
+    def _files(self) -> fs.FileSystem:
+        return Location(self.path).files()

@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
@@ -28,6 +29,17 @@ class TxnId:
 
     query_id: str
     batch: int
+
+
+class Unnamed(Enum):
+    """The reason why a commit does not have the name of a batch."""
+
+    NOT_A_BATCH = "the rows are not a batch of the query: a repair, or what an earlier run had read beyond its bounds"
+    NAME_IS_USED = "a killed run of the same batch has committed a part of it under the name, and this is the remainder"
+
+
+# The name of a commit in Delta's log. Of two commits with the same TxnId the second one fails.
+CommitName: TypeAlias = TxnId | Unnamed
 
 
 @dataclass(frozen=True, slots=True)

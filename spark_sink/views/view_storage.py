@@ -62,7 +62,7 @@ class ViewStorage:
             entry,
             lines=Table(Location(view.source or config.table.path)),
             table=Table(Location(config.view_path(view))),
-            checkpoint=Checkpoint(spark, f"{config.view_checkpoints}/{view.name}"),
+            checkpoint=Checkpoint(f"{config.view_checkpoints}/{view.name}"),
             retain=config.maintenance.vacuum.retain,
         )
 

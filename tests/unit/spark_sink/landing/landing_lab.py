@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from deltalake import DeltaTable
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError
@@ -21,10 +22,12 @@ from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.guard import has_begun
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 Headers = dict[str, str]
@@ -90,7 +93,7 @@ class KafkaStand:
 
 @dataclass(slots=True)
 class StandReader:
-    """Reads what is in the stand, in a process of Spark."""
+    """Reads what is in the stand."""
 
     kafka: KafkaStand
     lost: list[Lost] = field(default_factory=list)
@@ -123,8 +126,7 @@ class OpenStand:
 class LandingLab:
     """Sent lines, and the sink's run over them, batch by batch."""
 
-    def __init__(self, spark: SparkSession, directory: Path, **changes: Any) -> None:
-        self.spark = spark
+    def __init__(self, directory: Path, **changes: Any) -> None:
         self.directory = directory
         self.config: SinkConfig = sink_config(directory, **changes)
         self.kafka = KafkaStand()
@@ -174,12 +176,12 @@ class LandingLab:
         """A process starts: everything that it knows, it has read."""
         path = Path(self.config.checkpoint.path)
         mend_checkpoint(str(path), self.logged.append)
-        self.checkpoint = Checkpoint(self.spark, str(path))
+        self.checkpoint = Checkpoint(str(path))
         ids = self.kafka.ids(set(self.topics()))
         first = self.kafka.earliest(list(self.partitions()))
         kafka = KafkaTopics(ids, first)
         startup = Startup(
-            self.spark,
+            LocalTasks(),
             self.config,
             self.checkpoint,
             kafka,
@@ -189,7 +191,7 @@ class LandingLab:
             lambda: self.progressed.append(None),
         )
         writer = startup.run()
-        self.writer = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, clock=writer.clock)
+        self.writer = MortalWriter(writer.tables, writer.ranges, writer.marks, writer.orphaned, clock=writer.clock)
         self.writer.stopwatch = writer.stopwatch
         if self.checkpoint.last_planned() < 0:
             resumes = self.config.start == "table" or has_begun(self.checkpoint, self.writer.marks.ends)
@@ -220,7 +222,7 @@ class LandingLab:
         if number == committed:
             number += 1
             (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.partitions())}")
-        self.callback(self.spark.range(0), number)
+        self.callback(None, number)
         if dies == "before commit":
             raise Killed
         (path / "commits" / str(number)).write_text("v1\n{}")
@@ -236,15 +238,22 @@ class LandingLab:
 
     def lines(self, path: str | None = None) -> list[tuple[str, int]]:
         """File id and offset of each row, sorted; equal ones stand twice."""
-        rows = self.rows(path).select("file_id", "offset").collect()
-        return sorted((row.file_id, row.offset) for row in rows)
+        return sorted((row.file_id, row.offset) for row in self.rows(path))
 
-    def rows(self, path: str | None = None) -> DataFrame:
-        return Table(self.spark, path or self.config.table.path).read()
+    def rows(self, path: str | None = None, where: str = "true") -> list[SimpleNamespace]:
+        """Return the rows of a table, those of lines if no other is named, in the order of their offsets."""
+        snapshot = Table(Location(path or self.config.table.path)).snapshot()
+        query = f'SELECT * FROM stored WHERE {where} ORDER BY "offset", topic, partition, kafka_offset'
+        return [SimpleNamespace(**row) for row in snapshot.select(query).to_pylist()]
+
+    def delta(self, path: str | None = None) -> DeltaTable:
+        """Return a table as another program opens it, those of lines if no other is named."""
+        return DeltaTable(path or self.config.table.path)
 
     def reasons(self) -> Counter[str]:
-        rows = Table(self.spark, self.config.dead_letter_path).read().select("reason").collect()
-        return Counter(row.reason for row in rows)
+        return Counter(row.reason for row in self.dead())
 
-    def dead(self) -> list[Row]:
-        return Table(self.spark, self.config.dead_letter_path).read().collect()
+    def dead(self) -> list[SimpleNamespace]:
+        snapshot = Table(Location(self.config.dead_letter_path)).snapshot()
+        query = "SELECT * FROM stored ORDER BY topic, partition, kafka_offset"
+        return [SimpleNamespace(**row) for row in snapshot.select(query).to_pylist()]

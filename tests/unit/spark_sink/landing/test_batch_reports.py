@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.storage.table_size import TableSize, count
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
-
-pytestmark = pytest.mark.spark
 
 
 def test_a_batch_reports_its_stages_and_the_causes_of_bad_records(lab: LandingLab) -> None:

@@ -4,8 +4,6 @@ import pytest
 
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
-pytestmark = pytest.mark.spark
-
 
 def send(lab: LandingLab, offset: int, *topics: str) -> None:
     """Four records: a line, one without a file's id, and two that are bad."""
@@ -16,7 +14,7 @@ def send(lab: LandingLab, offset: int, *topics: str) -> None:
 
 def expect(lab: LandingLab, *topics: str) -> None:
     """Eight records of each topic, each once."""
-    landed = lab.rows().select("topic", "kafka_offset").collect()
+    landed = lab.rows()
     wanted = [(topic, offset) for topic in topics for offset in (0, 1, 4, 5)]
     assert sorted((row.topic, row.kafka_offset) for row in landed) == wanted
     bad = [row for row in lab.dead() if row.last_offset is None]
@@ -138,6 +136,6 @@ def test_what_kafka_deleted_of_a_topic_that_was_away_is_reported(
     with_all(lab)
     lab.land()
     assert [(row.kafka_offset, row.last_offset) for row in lab.dead() if row.last_offset is not None] == lost
-    assert sorted(row.kafka_offset for row in lab.rows().where("topic = 'back'").collect()) == sorted(
+    assert sorted(row.kafka_offset for row in lab.rows(where="topic = 'back'")) == sorted(
         {0, 1, 4, 5} - {offset for low, high in lost for offset in range(low, high + 1)}
     )

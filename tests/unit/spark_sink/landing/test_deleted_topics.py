@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
@@ -15,21 +14,19 @@ from log_shipper.spark_sink.landing import deleted_topics
 from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 
-pytestmark = pytest.mark.spark
-
 COMMITTED, PLANNED = {"stays": {"0": 3}, "other": {"0": 3}}, {"stays": {"0": 6}, "other": {"0": 5, "1": 2}}
 LOST = (OffsetRange("other", 0, 3, 5), OffsetRange("other", 1, 0, 2))
 
 
 @pytest.fixture
-def checkpoint(spark: SparkSession, tmp_path: Path) -> Checkpoint:
+def checkpoint(tmp_path: Path) -> Checkpoint:
     """Batch 0 was completed, batch 1 is planned."""
     for name in ("offsets", "commits"):
         (tmp_path / name).mkdir()
     (tmp_path / "commits" / "0").write_text("v1\n{}")
     for batch, ends in enumerate((COMMITTED, PLANNED)):
         (tmp_path / "offsets" / str(batch)).write_text(f"v1\n{{}}\n{json.dumps(ends)}")
-    return Checkpoint(spark, str(tmp_path))
+    return Checkpoint(str(tmp_path))
 
 
 def never() -> Offsets:
@@ -52,8 +49,8 @@ def test_where_every_topic_exists_the_marks_are_not_read(checkpoint: Checkpoint)
     assert deleted_topics.find(checkpoint, lambda: {"stays", "other", "third"}, never) == DeletedTopics()
 
 
-def test_a_new_checkpoint_has_planned_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    assert deleted_topics.find(Checkpoint(spark, str(tmp_path / "new")), set, never) == DeletedTopics()
+def test_a_new_checkpoint_has_planned_nothing(tmp_path: Path) -> None:
+    assert deleted_topics.find(Checkpoint(str(tmp_path / "new")), set, never) == DeletedTopics()
 
 
 def test_it_is_refused_with_topic_partition_offsets_and_what_to_do(config: SinkConfig) -> None:

@@ -10,8 +10,6 @@ from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.spark_sink.errors import Refused
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
-pytestmark = pytest.mark.spark
-
 EVERYTHING = [("f", 0), ("f", 10), ("f", 20), ("g", 0)]
 
 
@@ -30,7 +28,7 @@ def landed(lab: LandingLab) -> LandingLab:
 
 def empty(lab: LandingLab) -> None:
     for path in (lab.config.table.path, lab.config.dead_letter_path):
-        lab.spark.sql(f"DELETE FROM delta.`{path}`")
+        lab.delta(path).delete()
 
 
 def set_checkpoint(lab: LandingLab, name: str) -> None:
@@ -65,7 +63,7 @@ def test_with_a_new_checkpoint_emptied_tables_get_everything_again_once(landed: 
 
 
 def test_tables_of_which_one_has_rows_are_refused_with_a_new_checkpoint(landed: LandingLab) -> None:
-    landed.spark.sql(f"DELETE FROM delta.`{landed.config.table.path}`")
+    landed.delta(landed.config.table.path).delete()
     set_checkpoint(landed, "new")
     with pytest.raises(
         Refused, match=rf"the table {landed.config.dead_letter_path} has rows of logs already.*start: tab"

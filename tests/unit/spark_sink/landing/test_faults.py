@@ -13,8 +13,6 @@ from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
-pytestmark = pytest.mark.spark
-
 Make = Callable[..., LandingLab]
 
 
@@ -54,7 +52,7 @@ def test_rows_in_a_table_that_the_killed_batch_made_are_found(routed: LandingLab
         new_checkpoint(routed, "table")
     routed.start()
     routed.land()
-    assert [routed.rows(f"{routed.directory}/of/{topic}").count() for topic in "abc"] == [1, 1, 1]
+    assert [len(routed.rows(f"{routed.directory}/of/{topic}")) for topic in "abc"] == [1, 1, 1]
     assert routed.reasons() == {"not JSON": 1}
 
 
@@ -154,22 +152,21 @@ def test_what_a_killed_batch_left_in_a_table_does_not_land_in_another_one(routed
     routed.send_lines(20, topic="b")
     assert routed.land().rows == 0
     assert routed.land().rows == 1
-    assert routed.rows(f"{routed.directory}/of/b").count() == 1
+    assert len(routed.rows(f"{routed.directory}/of/b")) == 1
     assert routed.lines(f"{routed.directory}/of/other/b") == [("f", 20)]
     assert routed.reasons() == {"not JSON": 1}
 
 
 def test_a_restore_beside_the_running_sink_is_refused_before_more_lands(lab: LandingLab) -> None:
     """The next commit would be the version from which on the next start looks for one."""
-    table = f"delta.`{lab.config.table.path}`"
     lab.start()
     for offset in (0, 10):
         lab.send_lines(offset)
         lab.land()
-    lab.spark.sql(f"OPTIMIZE {table}")
+    lab.delta().optimize.compact()
     lab.send_lines(20)
     assert lab.land().rows == 1
-    lab.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
+    lab.delta().restore(1)
     lab.send_lines(30)
     with pytest.raises(Refused, match=r"is a RESTORE.*repair --from-kafka"):
         lab.land()
@@ -208,7 +205,7 @@ def test_a_batch_is_cut_by_the_marks_only_where_they_are_its_own(lab: LandingLab
     lab.start()
     lab.send_lines(0, 10, 20)
     lab.land()
-    lab.spark.sql(f"DELETE FROM delta.`{lab.config.table.path}`")
+    lab.delta().delete()
     new_checkpoint(lab, "earliest")
     lab.start()
     kill(lab, "before rows")

@@ -6,13 +6,10 @@ import pytest
 from tests.directory_reads import DirectoryReads
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
-pytestmark = pytest.mark.spark
-
 TORN = 1  # what a power cut has torn is looked for, on a local file system alone
 SNAPSHOT = 1
 COMMITS = 1  # the log is opened for the commits of the run
 MARKS = 1  # the rows of the marks are read
-BOUNDS = 1  # the bounds of the files show that there are no orphaned rows
 
 
 def start_and_count(lab: LandingLab) -> dict[str, int]:
@@ -37,5 +34,5 @@ def landed(lab: LandingLab) -> LandingLab:
 
 
 def test_a_start_reads_the_log_of_each_table_once_for_all_checks(landed: LandingLab) -> None:
-    lines = TORN + SNAPSHOT + COMMITS + BOUNDS
+    lines = TORN + SNAPSHOT + COMMITS
     assert start_and_count(landed) == {"lines": lines, "dead letter": lines, "marks": TORN + MARKS + COMMITS}

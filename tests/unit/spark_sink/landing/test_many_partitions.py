@@ -1,11 +1,8 @@
-"""Nothing that is read at a start, or in a batch, becomes a plan that grows with topics and partitions: Spark would end
-with a StackOverflowError at some 450."""
+"""Nothing that is read at a start, or in a batch, becomes a plan that grows with topics and partitions."""
 
 import pytest
 
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
-
-pytestmark = pytest.mark.spark
 
 
 def send_everywhere(lab: LandingLab, offset: int, topics: int, partitions: int) -> None:

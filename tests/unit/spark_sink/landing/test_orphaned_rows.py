@@ -1,4 +1,4 @@
-"""Bounds of files that tell whether Spark has to look for orphaned rows. What it finds is tested in test_kills.py."""
+"""Bounds of files that tell whether there may be orphaned rows. What it finds is tested in test_kills.py."""
 
 from pathlib import Path
 from random import Random
@@ -9,6 +9,8 @@ from deltalake import DeltaTable
 
 from log_shipper.spark_sink.landing.orphaned_rows import may_have_rows_behind
 from log_shipper.spark_sink.storage.data_files import FileLayout
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table, TableSnapshot
 from tests.unit.spark_sink.maintenance.tables import commit
 
 SCHEMA = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("kafka_offset", pa.int64())])
@@ -18,11 +20,11 @@ ENDS = {"logs": {0: 10, 1: 5}, "new": dict[int, int]()}
 Row = tuple[str, int, int]
 
 
-def make_table(path: Path, *files: list[Row], layout: FileLayout = LAYOUT) -> DeltaTable:
+def snapshot_of(path: Path, *files: list[Row], layout: FileLayout = LAYOUT) -> TableSnapshot:
     """Return the table at the path, made or with one commit more."""
     table = DeltaTable.create(str(path), SCHEMA, mode="ignore")
     commit(table, layout, [[dict(zip(SCHEMA.names, row, strict=True)) for row in rows] for rows in files])
-    return DeltaTable(str(path))
+    return Table(Location(str(path))).snapshot()
 
 
 @pytest.mark.parametrize(
@@ -38,21 +40,22 @@ def make_table(path: Path, *files: list[Row], layout: FileLayout = LAYOUT) -> De
         ([[("logs", 0, 4), ("logs", 1, 3)]], False),
     ],
 )
-def test_spark_is_asked_where_a_file_may_have_such_rows(tmp_path: Path, files: list[list[Row]], may: bool) -> None:
-    assert may_have_rows_behind(make_table(tmp_path, *files), ENDS) == may
+def test_rows_are_read_where_a_file_may_have_such_rows(tmp_path: Path, files: list[list[Row]], may: bool) -> None:
+    assert may_have_rows_behind(snapshot_of(tmp_path, *files), ENDS) == may
 
 
 def test_without_bounds_a_file_may_have_any_rows(tmp_path: Path) -> None:
     kept = [("old", 0, 0)]
-    assert not may_have_rows_behind(make_table(tmp_path / "all", kept), ENDS)
+    assert not may_have_rows_behind(snapshot_of(tmp_path / "all", kept), ENDS)
     few = FileLayout(SCHEMA, statistics=("topic", "partition"))
-    assert may_have_rows_behind(make_table(tmp_path / "few", kept, layout=few), ENDS)
-    assert may_have_rows_behind(make_table(tmp_path / "none", kept, layout=FileLayout(SCHEMA)), ENDS)
-    assert may_have_rows_behind(make_table(tmp_path / "all", kept, layout=few), ENDS)  # beside one with bounds
+    assert may_have_rows_behind(snapshot_of(tmp_path / "few", kept, layout=few), ENDS)
+    assert may_have_rows_behind(snapshot_of(tmp_path / "none", kept, layout=FileLayout(SCHEMA)), ENDS)
+    assert may_have_rows_behind(snapshot_of(tmp_path / "all", kept, layout=few), ENDS)  # beside one with bounds
 
 
 def test_a_table_without_files_has_none(tmp_path: Path) -> None:
-    assert not may_have_rows_behind(DeltaTable.create(str(tmp_path), SCHEMA), ENDS)
+    DeltaTable.create(str(tmp_path), SCHEMA)
+    assert not may_have_rows_behind(Table(Location(str(tmp_path))).snapshot(), ENDS)
 
 
 def test_no_row_is_overlooked(tmp_path: Path, seed: int) -> None:
@@ -67,4 +70,4 @@ def test_no_row_is_overlooked(tmp_path: Path, seed: int) -> None:
             topic: {partition: dice.randrange(20) for partition in range(dice.randrange(4))} for topic in topics[1:]
         }
         behind = [row for rows in files for row in rows if row[0] in ends and row[2] >= ends[row[0]].get(row[1], 0)]
-        assert may_have_rows_behind(make_table(tmp_path / str(number), *files), ends) or not behind
+        assert may_have_rows_behind(snapshot_of(tmp_path / str(number), *files), ends) or not behind

@@ -13,8 +13,6 @@ import pytest
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 from tests.unit.spark_sink.landing.test_kills import expect_all, send_a_batch
 
-pytestmark = pytest.mark.spark
-
 MOMENTS = ["before rows", "after rows", "after bad", "after marks", "before commit", ""]
 
 

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from log_shipper.config.sink.tables import TableConfig
-from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.errors import Refused
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
-
-pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
@@ -55,7 +52,7 @@ def test_without_its_marks_a_template_does_not_know_its_tables(routed: LandingLa
     routed.start()
     routed.send_lines(0, topic="a")
     routed.land()
-    routed.spark.sql(f"DELETE FROM delta.`{routed.config.state_path}`")
+    routed.delta(routed.config.state_path).delete()
     with pytest.raises(Refused, match="only it knows the tables"):
         routed.start()
 
@@ -86,4 +83,3 @@ def lose(lab: LandingLab) -> None:
     """The volume that the marks and the checkpoint were on."""
     shutil.rmtree(lab.config.state_path)
     shutil.rmtree(lab.config.checkpoint.path)
-    forget_logs(lab.spark)

@@ -1,15 +1,15 @@
 """What is staged is committed once under its name, as it is or without some of its rows."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from log_shipper.spark_sink.errors import Refused
-from log_shipper.spark_sink.landing.staged import Staged, Unnamed, write_table
+from log_shipper.spark_sink.landing.places import PLACE, Places
+from log_shipper.spark_sink.landing.staged import Staged, stage
+from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.commits import CommitLog
@@ -17,10 +17,10 @@ from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
+from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TxnId
 
-pytestmark = pytest.mark.spark
-
+DAYS = (date(2026, 11, 21), date(2026, 11, 22))
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 COLUMNS = (
     Column("topic", "STRING", ""),
     Column("partition", "INT", ""),
@@ -33,44 +33,43 @@ COLUMNS = (
 class Lab:
     """A table, and rows of one partition of a topic."""
 
-    def __init__(self, spark: SparkSession, directory: Path) -> None:
-        self.spark = spark
+    def __init__(self, directory: Path) -> None:
         self.path = directory / "table"
         self.log = prepare(Location(str(self.path)), Layout(COLUMNS, "", partition_by="date"))
         self.layout = FileLayout(arrow_schema(COLUMNS), "date", ("kafka_offset",))
 
-    def stage(self, *offsets: int, log: CommitLog | None = None) -> Staged:
+    def stage(self, *offsets: int) -> Staged:
         place = {"topic": "t", "partition": 0, "kafka_ts": NOON}
         rows = [{**place, "kafka_offset": n, "date": DAYS[n % 2]} for n in offsets]
-        return write_table(pa.Table.from_pylist(rows, self.layout.schema), log or self.log, self.layout)
+        return stage(self.log.location, self.layout, pa.Table.from_pylist(rows, self.layout.schema))
 
     def landed(self) -> list[int]:
-        rows = self.spark.read.format("delta").load(str(self.path)).collect()
-        assert all(row.date == DAYS[row.kafka_offset % 2] for row in rows)
-        return sorted(row.kafka_offset for row in rows)
+        rows = Table(self.log.location).snapshot().select("SELECT * FROM stored").to_pylist()
+        assert all(row["date"] == DAYS[row["kafka_offset"] % 2] for row in rows)
+        return sorted(row["kafka_offset"] for row in rows)
+
+    def places(self, *offsets: int, at: datetime | None = NOON) -> Places:
+        rows = [{"topic": "t", "partition": 0, "kafka_ts": at, "kafka_offset": offset} for offset in offsets]
+        return Places.of([pa.Table.from_pylist(rows, pa.schema([self.layout.schema.field(name) for name in PLACE]))])
 
     def files(self) -> int:
         return len(list(self.path.rglob("*.parquet")))
 
 
-DAYS = (date(2026, 11, 21), date(2026, 11, 22))
-NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> Lab:
-    return Lab(spark, tmp_path)
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
 
 
 def test_batches_are_committed_one_after_the_other(lab: Lab) -> None:
-    assert [lab.stage(batch).commit(TxnId("q", batch)) for batch in range(3)] == [1, 2, 3]
+    assert [lab.log.append(lab.stage(batch).files, TxnId("q", batch)) for batch in range(3)] == [1, 2, 3]
     assert (lab.log.last_batch("another"), lab.landed()) == (NO_BATCH, [0, 1, 2])
 
 
 def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(lab: Lab) -> None:
     staged = lab.stage(1, 2)
     assert (staged.count, lab.landed(), lab.files()) == (2, [], 2)
-    assert sorted(row.kafka_offset for row in staged.rows(lab.spark).collect()) == [1, 2]
+    assert sorted(staged.rows(["kafka_offset"])[0].to_pylist()) == [1, 2]
     staged.discard()
     assert lab.files() == 0
 
@@ -78,10 +77,9 @@ def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(l
 def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: Lab) -> None:
     offsets = [0, 1, 62, 63, 64, 125, 126, 1_000_000]
     staged = lab.stage(*offsets)
-    places = staged.rows(lab.spark).where("kafka_offset IN (0, 63, 126, 77)")
-    remaining = staged.without(places)
+    remaining = staged.without(lab.places(0, 63, 126, 77), LocalTasks())
     assert remaining.count == 5
-    remaining.commit(Unnamed.NOT_A_BATCH)
+    lab.log.append(remaining.files, None)
     assert lab.landed() == [1, 62, 64, 125, 1_000_000]
     assert lab.files() == 2, "the first files are deleted"
 
@@ -89,33 +87,35 @@ def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: 
 def test_a_place_of_another_time_is_another_record(lab: Lab) -> None:
     """A topic that was re-created has the same offsets again."""
     staged = lab.stage(1, 2)
-    earlier = staged.rows(lab.spark).withColumn("kafka_ts", F.lit("2025-01-01").cast("timestamp"))
-    assert staged.without(earlier).count == 2
+    assert staged.without(lab.places(1, 2, at=NOON - timedelta(microseconds=1)), LocalTasks()).count == 2
+    assert staged.without(lab.places(1, 2, at=None), LocalTasks()).count == 2
 
 
 def test_of_rows_that_are_all_left_out_nothing_remains(lab: Lab) -> None:
     staged = lab.stage(1, 2)
-    assert staged.without(staged.rows(lab.spark)).files == ()
+    assert staged.without(lab.places(1, 2), LocalTasks()).files == ()
+    assert lab.files() == 0
 
 
 def test_without_rows_to_leave_out_the_files_stay(lab: Lab) -> None:
     staged = lab.stage(1, 2)
-    assert staged.without(staged.rows(lab.spark).where("kafka_offset = 9")) is staged
+    assert staged.without(lab.places(9), LocalTasks()) == staged
+    assert staged.without(Places.of(), LocalTasks()) == staged
 
 
 def test_a_name_that_is_taken_is_refused(lab: Lab) -> None:
-    lab.stage(1).commit(TxnId("q", 5))
+    lab.log.append(lab.stage(1).files, TxnId("q", 5))
     for batch in (4, 5):
         with pytest.raises(Refused, match="has batch 5 of this checkpoint already"):
-            lab.stage(2).commit(TxnId("q", batch))
+            lab.log.append(lab.stage(2).files, TxnId("q", batch))
     assert lab.landed() == [1]
 
 
 def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(lab: Lab) -> None:
     table = lab.log.location.open()
     assert table is not None
-    one, other = lab.stage(1), lab.stage(2, log=CommitLog(lab.log.location, table))
-    one.commit(TxnId("q", 0))
+    other = CommitLog(lab.log.location, table)
+    lab.log.append(lab.stage(1).files, TxnId("q", 0))
     with pytest.raises(Refused, match="has batch 0 of this checkpoint already"):
-        other.commit(TxnId("q", 0))
+        other.append(lab.stage(2).files, TxnId("q", 0))
     assert lab.landed() == [1]

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
 from log_shipper.spark_sink.landing.range_tasks import RangeTasks
+from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.rows.batches import KafkaRecords
@@ -28,10 +29,15 @@ WEEK = 7 * 86400.0
 OLD = "2026-11-01T00:00:00Z"
 
 
+class SparkLab(LandingLab):
+    spark: SparkSession
+
+
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
+def lab(spark: SparkSession, tmp_path: Path) -> SparkLab:
     """A sink that has landed a batch with a line and a bad record. Its files are not compacted."""
-    lab = LandingLab(spark, tmp_path, maintenance=MaintenanceConfig(optimize=OptimizeConfig(enabled=False)))
+    lab = SparkLab(tmp_path, maintenance=MaintenanceConfig(optimize=OptimizeConfig(enabled=False)))
+    lab.spark = spark
     lab.start()
     lab.send_lines(0)
     lab.send(b"no JSON")
@@ -39,15 +45,15 @@ def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
     return lab
 
 
-def maintain(lab: LandingLab) -> int:
+def maintain(lab: SparkLab) -> int:
     return Maintenance(lab.spark, lab.config, False, NOON).run()
 
 
-def tables(lab: LandingLab) -> tuple[Table, Table]:
+def tables(lab: SparkLab) -> tuple[Table, Table]:
     return Table(lab.spark, lab.config.table.path), Table(lab.spark, lab.config.dead_letter_path)
 
 
-def age_all(lab: LandingLab, days: float) -> None:
+def age_all(lab: SparkLab, days: float) -> None:
     """Let all of the sink be so many days older, its checkpoint included."""
     for table in (*tables(lab), Table(lab.spark, lab.config.state_path)):
         age(table, days)
@@ -56,7 +62,7 @@ def age_all(lab: LandingLab, days: float) -> None:
         os.utime(file, (then, then))
 
 
-def test_what_a_killed_batch_wrote_is_deleted_after_the_retention(lab: LandingLab) -> None:
+def test_what_a_killed_batch_wrote_is_deleted_after_the_retention(lab: SparkLab) -> None:
     lab.send_lines(10)
     lab.send(b"no JSON either")
     with pytest.raises(Killed):
@@ -87,10 +93,12 @@ class OpenMortal:
         return MortalReader(self.kafka)
 
 
-def test_what_a_killed_task_wrote_is_deleted_after_the_retention(lab: LandingLab) -> None:
+def test_what_a_killed_task_wrote_is_deleted_after_the_retention(lab: SparkLab) -> None:
     lab.send_lines(10)
     ranges = between(lab.writer.marks.ends, lab.kafka.ends())
-    tasks = RangeTasks(lab.spark, lambda: OpenMortal(lab.kafka), lab.writer.tasks.rows, lab.writer.tasks.tables)
+    tasks = RangeTasks(
+        SparkTasks(lab.spark), lambda: OpenMortal(lab.kafka), lab.writer.ranges.rows, lab.writer.ranges.tables
+    )
     with pytest.raises(SPARK_ERRORS, match="worker"):
         tasks.write(ranges)
     lines, _ = tables(lab)
@@ -103,7 +111,7 @@ def test_what_a_killed_task_wrote_is_deleted_after_the_retention(lab: LandingLab
 
 
 def test_a_batch_that_takes_longer_than_the_retention_loses_no_file(
-    lab: LandingLab, caplog: pytest.LogCaptureFixture
+    lab: SparkLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.send_lines(10)
     lab.send(b"no JSON either")
@@ -119,7 +127,7 @@ def test_a_batch_that_takes_longer_than_the_retention_loses_no_file(
 
 @contextmanager
 def landing(
-    lab: LandingLab, send: Callable[[int], None], pause: AbstractContextManager[object] | None = None
+    lab: SparkLab, send: Callable[[int], None], pause: AbstractContextManager[object] | None = None
 ) -> Iterator[list[str]]:
     """Batches, one after the other without a pause, until the block ends. Yields what failed. None lands while
     somebody else holds `pause`."""
@@ -148,7 +156,7 @@ def landing(
 
 
 @pytest.mark.slow("rounds of maintenance beside batches that never pause")
-def test_old_lines_and_bad_records_that_keep_landing_are_no_conflict(lab: LandingLab) -> None:
+def test_old_lines_and_bad_records_that_keep_landing_are_no_conflict(lab: SparkLab) -> None:
     kept = RetentionConfig(lines=WEEK, dead_letter=WEEK)
     lab.config = replace(lab.config, maintenance=MaintenanceConfig(retention=kept))
 

@@ -4,27 +4,27 @@ import io
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.tables import ColumnConfig, TableConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.landing.startup import open_writer
+from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
 
-pytestmark = pytest.mark.spark
-
+BEFORE = datetime(2025, 1, 1, tzinfo=UTC)
 LEVEL = ColumnConfig(name="level", path="level", type="int", required=True)
 
 
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
+def lab(tmp_path: Path) -> LandingLab:
     """Two lines; three records that lack a column which is required; one that is no JSON."""
-    lab = LandingLab(spark, tmp_path, columns=(LEVEL,))
+    lab = LandingLab(tmp_path, columns=(LEVEL,))
     lab.start()
     lab.send_lines(0, 30, level=1)
     lab.send_lines(10, 20, level="warn")
@@ -43,8 +43,8 @@ def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: 
     """What the last message is."""
     out = io.StringIO()
     logs.set_up(text=False, out=out)
-    writer = open_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
-    mortal = MortalWriter(writer.tables, writer.tasks, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
+    writer = open_writer(LocalTasks(), lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
+    mortal = MortalWriter(writer.tables, writer.ranges, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
     DeadLetterRepair(mortal, dry_run).land(reason)
     return str(json.loads(out.getvalue().splitlines()[-1])["message"])
 
@@ -58,7 +58,7 @@ def test_what_a_new_configuration_makes_good_lands_and_leaves_the_dead_letter(la
     not_required(lab)
     assert repair(lab, "LEVEL") == "3 rows landed; all 3 are out of the dead letter"
     expect_repaired(lab)
-    [row] = lab.rows().where("offset = 10").collect()
+    [row] = lab.rows(where='"offset" = 10')
     assert (row.level, row.message, row.kafka_offset) == (None, "f@10", 2)
     lab.start()  # nothing is missing, as far as `run` can see
     lab.send_lines(40, file="f", level=1)
@@ -73,19 +73,19 @@ def test_a_text_lands_with_the_headers_that_it_was_kept_with(lab: LandingLab) ->
     not_required(lab)
     assert repair(lab) == "5 rows landed; all 5 are out of the dead letter"
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("f", 40), ("f", 50), ("g", 0)]
-    [row] = lab.rows().where("offset = 50").collect()
+    [row] = lab.rows(where='"offset" = 50')
     assert (row.message, row.path, row.length) == ("f@50", "/f", 10)
 
 
 def test_what_is_still_bad_stays(lab: LandingLab) -> None:
-    before = sorted(lab.dead())
+    before = lab.dead()
     for reason, message in {
         "level": "3 records in .* have 'level' in their reason, and all are still bad: they stay",
         "nothing like it": "no record in .* has 'nothing like it' in its reason: .*status",
         "%": "no record in .* has '%' in its reason",
     }.items():
         assert re.match(message, repair(lab, reason))
-    assert sorted(lab.dead()) == before
+    assert lab.dead() == before
     assert len(lab.lines()) == 2
 
 
@@ -127,9 +127,7 @@ def test_a_line_that_landed_from_elsewhere_only_leaves_the_dead_letter(lab: Land
 
 def test_the_same_offset_of_a_topic_that_was_recreated_is_another_record(lab: LandingLab) -> None:
     not_required(lab)
-    lab.spark.sql(
-        f"UPDATE delta.`{lab.config.table.path}` SET kafka_offset = 2, kafka_ts = '2025-01-01' WHERE offset = 0"
-    )
+    lab.delta().update(new_values={"kafka_offset": 2, "kafka_ts": BEFORE}, predicate='"offset" = 0')
     repair(lab)
     expect_repaired(lab)
 
@@ -139,9 +137,9 @@ def test_of_two_lives_of_a_topic_only_the_repeat_is_left_out(lab: LandingLab) ->
     lab.send_lines(40, level="warn")
     lab.land()
     offset = 5  # of the repeat
-    lab.spark.sql(
-        f"UPDATE delta.`{lab.config.dead_letter_path}` SET kafka_offset = {offset}, kafka_ts = '2025-01-01' "
-        f"WHERE partition = 0 AND kafka_offset = {offset + 1}"
+    lab.delta(lab.config.dead_letter_path).update(
+        new_values={"kafka_offset": offset, "kafka_ts": BEFORE},
+        predicate=f"partition = 0 AND kafka_offset = {offset + 1}",
     )
     not_required(lab)
     assert repair(lab) == "4 rows landed, 1 were in a table already; all 5 are out of the dead letter"
@@ -156,8 +154,8 @@ def test_a_lost_range_is_no_record_and_stays(lab: LandingLab) -> None:
     assert any(row.last_offset == 5 for row in lab.dead())
 
 
-def test_with_a_template_each_line_goes_to_its_table(spark: SparkSession, tmp_path: Path) -> None:
-    lab = LandingLab(spark, tmp_path, columns=(LEVEL,), table=TableConfig(path=f"{tmp_path}/lines/%{{[topic]}}"))
+def test_with_a_template_each_line_goes_to_its_table(tmp_path: Path) -> None:
+    lab = LandingLab(tmp_path, columns=(LEVEL,), table=TableConfig(path=f"{tmp_path}/lines/%{{[topic]}}"))
     for topic in ("logs", "audit"):
         lab.send_lines(0, level="warn", topic=topic)
     lab.start()
@@ -170,14 +168,14 @@ def test_with_a_template_each_line_goes_to_its_table(spark: SparkSession, tmp_pa
     assert lab.reasons() == {}
 
 
-def test_before_the_first_run_there_is_nothing_to_repair(spark: SparkSession, tmp_path: Path) -> None:
-    assert "nothing to repair" in repair(LandingLab(spark, tmp_path))
+def test_before_the_first_run_there_is_nothing_to_repair(tmp_path: Path) -> None:
+    assert "nothing to repair" in repair(LandingLab(tmp_path))
     assert not (tmp_path / "lines").exists()
 
 
 def test_beside_a_restored_table_it_is_refused_for_it_would_hide_what_is_missing(lab: LandingLab) -> None:
     not_required(lab)
-    lab.spark.sql(f"RESTORE TABLE delta.`{lab.config.table.path}` TO VERSION AS OF 0")
+    lab.delta().restore(0)
     with pytest.raises(Refused, match=r"is a RESTORE.*repair --from-kafka"):
         repair(lab)
     assert lab.lines() == []
@@ -190,7 +188,7 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
     for _ in range(2):
         with pytest.raises(Refused, match=r"the repair was not completed.*repair --from-kafka"):
             lab.start()
-    again = open_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
+    again = open_writer(LocalTasks(), lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
     again.begin_repair()
     again.settle({})
     lab.start()

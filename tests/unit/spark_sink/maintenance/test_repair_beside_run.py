@@ -4,27 +4,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.tables import ColumnConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import between
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
-from log_shipper.spark_sink.landing.staged import Unnamed
 from log_shipper.spark_sink.landing.startup import open_writer
+from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
+from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
-
-pytestmark = pytest.mark.spark
 
 LEVEL = ColumnConfig(name="level", path="level", type="int", required=True)
 REFUSED = r"another process has written to the table .*_marks since .*Stop the others, or let them end, and start this"
 
 
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
+def lab(tmp_path: Path) -> LandingLab:
     """A line, and a record that lacks a column which was required. `run` has landed them, and runs."""
-    lab = LandingLab(spark, tmp_path, columns=(LEVEL,))
+    lab = LandingLab(tmp_path, columns=(LEVEL,))
     lab.start()
     lab.send_lines(0, level=1)
     lab.send_lines(10, level="warn")
@@ -35,7 +33,7 @@ def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
 
 def repair(lab: LandingLab) -> BatchWriter:
     """The command, when it has read what has landed."""
-    return open_writer(lab.spark, lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
+    return open_writer(LocalTasks(), lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
 
 
 def test_where_run_lands_a_batch_the_repair_is_refused_before_it_lands_anything(lab: LandingLab) -> None:
@@ -73,7 +71,7 @@ def test_a_repair_from_kafka_is_refused_before_run_could_overwrite_that_it_has_b
 
 
 def test_while_a_repair_from_kafka_runs_an_idle_run_lands_nothing_and_is_not_started(lab: LandingLab) -> None:
-    lab.spark.sql(f"DELETE FROM delta.`{lab.config.table.path}`")
+    lab.delta().delete()
     writer = repair(lab)
     writer.begin_repair()
     lab.send_lines(20, level=1)

@@ -10,10 +10,11 @@ from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
-from log_shipper.spark_sink.landing.staged import Unnamed, write_table
+from log_shipper.spark_sink.landing.staged import stage
 from log_shipper.spark_sink.landing.startup import row_options
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.conversion import Conversion
+from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.conftest import sink_config
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
@@ -75,7 +76,7 @@ class Tables:
         self.path = directory / "logs"
         self.now = now = datetime.now(UTC).replace(tzinfo=None)
         config = sink_config(directory, table=TableConfig(path=str(self.path)))
-        self._tables = SinkTables(spark, config, print)
+        self._tables = SinkTables(config, print)
         self._tables.prepare()
         self._conversion = Conversion(row_options(config), lambda: datetime.now(UTC))
         fresh = line("now", "00:00:00", 192, host="web-3", sent=str(now))
@@ -96,6 +97,7 @@ class Tables:
         converted = self._conversion.convert(records)
         for part in converted.parts:
             layout = self._tables.files().layout(part.table)
-            write_table(part.rows, self._tables.log(part.table), layout).commit(Unnamed.NOT_A_BATCH)
+            staged = stage(self._tables.location(part.table), layout, part.rows)
+            self._tables.commit(staged, Unnamed.NOT_A_BATCH)
         if converted.bad.num_rows:
-            self._tables.stage_bad(converted.bad).commit(Unnamed.NOT_A_BATCH)
+            self._tables.commit(self._tables.stage_bad(converted.bad), Unnamed.NOT_A_BATCH)

@@ -20,7 +20,8 @@ from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
-from log_shipper.spark_sink.landing.staged import Unnamed, write_table
+from log_shipper.spark_sink.landing.staged import stage
+from log_shipper.spark_sink.storage.tables import Unnamed
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.views import Views
 from tests.fakes import ManualClock
@@ -45,7 +46,7 @@ class ViewsLab:
 
     def _opened(self) -> SinkTables:
         config = self._config()
-        tables = SinkTables(self.spark, config, print)
+        tables = SinkTables(config, print)
         tables.log(self.lines)
         return tables
 
@@ -60,7 +61,7 @@ class ViewsLab:
             values.append({"ts": ts, "date": ts.date(), "host": host, "message": message, "doc": doc})
         layout = self._tables.files().layout(self.lines)
         landed = pa.Table.from_pylist(values, layout.schema)
-        write_table(landed, self._tables.log(self.lines), layout).commit(Unnamed.NOT_A_BATCH)
+        self._tables.commit(stage(self._tables.location(self.lines), layout, landed), Unnamed.NOT_A_BATCH)
 
     def change(self, command: str) -> None:
         """With {lines} for the table."""

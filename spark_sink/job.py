@@ -47,6 +47,7 @@ from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.service import Service
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.locations import location_of
 from log_shipper.spark_sink.storage.paths import check_shared
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table
 from log_shipper.spark_sink.storage.tables import NO_BATCH
@@ -92,7 +93,7 @@ class Job:
         self._config = config
         self._stopping = stopping
         self._program = program
-        self._checkpoint = Checkpoint(config.checkpoint.path)
+        self._checkpoint = Checkpoint(config.checkpoint.path, config.storage_options)
         self._client = client.latest(config.kafka)
         self._progress = BatchProgress()
         self._views = Views(spark, config)
@@ -131,9 +132,9 @@ class Job:
 
     def _deleted_topics(self, admin: Admin) -> DeletedTopics:
         """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
-        path = self._config.state_path
+        place = location_of(self._config, self._config.state_path)
         # Only the ends are wanted, no file.
-        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(path, math.inf).ends)
+        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(place, math.inf).ends)
         deleted_topics.check(deleted, self._config, logger.warning)
         return deleted
 

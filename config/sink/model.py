@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from log_shipper.config.sink import stores
 from log_shipper.config.sink.bounds import (
     Offsets,
     Start,
@@ -190,6 +191,11 @@ class SinkConfig:
         """Return the raw settings as Spark names and writes them."""
         return {spark_key(key): value for key, value in texts(self.spark).items()}
 
+    @property
+    def storage_options(self) -> dict[str, str]:
+        """Return `table.options` as deltalake takes them. They hold for all tables."""
+        return {name.lower(): value for name, value in texts(self.table.options).items()}
+
     def check(self) -> Iterator[Finding]:
         yield from self._check_start_and_stop()
         if self.min_offsets_per_trigger > self.max_offsets_per_trigger:
@@ -199,6 +205,12 @@ class SinkConfig:
         yield from self._sources()
         unfixed = [("table.path", message) for _, message in base_is_fixed(self.table.template)]
         yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._directories())
+        paths = [self.table.path, *(directory.path for directory in self._directories())]
+        for name, message in stores.mistakes(self.table.options, paths):
+            yield f"table.options.{name}".rstrip("."), message
+
+    def cautions(self) -> Iterator[Finding]:
+        yield from stores.unused(self.spark_conf, self.table.options)
 
     def _check_start_and_stop(self) -> Iterator[Finding]:
         yield from check_companions("start", self.start, self.start_timestamp, self.start_offsets)

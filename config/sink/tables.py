@@ -75,6 +75,16 @@ class TableConfig:
             "check": template,
         }
     )
+    # Not shown: some are secrets.
+    options: Raw = field(
+        default_factory=dict,
+        repr=False,
+        metadata={
+            "since": "0.2",
+            "doc": "How the tables' object store is reached, as in `aws_region: eu-central-1`; the rest comes from the "
+            "environment ([cluster.md](cluster.md#object-stores)).",
+        },
+    )
     partition_by: Literal["date", "none"] = field(
         default="date", metadata={"since": "0.2", "doc": "How a new table is partitioned."}
     )

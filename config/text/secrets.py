@@ -16,8 +16,11 @@ _SECRET = re.compile(
     r"|oauthbearer\.config|\.key\.pem|(^|\.)hmac\.key|(^|\.)secret\.value|(^|\.)headers\.value)$"
     r"|(^|\.)options_headers\."
 )
-# Of object stores, as Hadoop names them: fs.s3a.secret.key, fs.azure.account.key.<account>.
-_STORE = re.compile(r"(secret|access)\.key$|encryption\.key$|\.account\.key\.")
+# Of object stores, as Hadoop names them (fs.s3a.secret.key, fs.azure.account.key.<account>), and as deltalake does.
+_STORE = re.compile(
+    r"(secret|access)\.key$|encryption\.key$|\.account\.key\."
+    r"|aws_secret_access_key$|_customer_key_base64$|_account_key$"
+)
 _KEY_FILE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 # Up to the last @ before the path: a password may contain one.
 _IN_URL = re.compile(r"(://[^:/@\s]*:)[^/\s\"']+@")

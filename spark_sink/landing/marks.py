@@ -133,13 +133,13 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(path: str, since: float, most: int = MAX_OPEN) -> Marks:
-    """Return the marks in the table at a path, without the files of which nothing has landed since `since` (seconds of
+def load(location: Location, since: float, most: int = MAX_OPEN) -> Marks:
+    """Return the marks in the table at a place, without the files of which nothing has landed since `since` (seconds of
     the epoch). `most`: the data files that are read together. Raises SinkError where the table cannot be read."""
     try:
-        return _load(Location(path), since, most)
+        return _load(location, since, most)
     except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot read the marks table {path}: {error}") from error
+        raise SinkError(f"cannot read the marks table {location.path}: {error}") from error
 
 
 def _load(location: Location, since: float, most: int) -> Marks:

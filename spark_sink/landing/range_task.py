@@ -44,7 +44,7 @@ class TableFiles:
     dead_letter: str
     bad: FileLayout
     partitions: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def location(self, path: str) -> Location:
         return Location(path, self.options)

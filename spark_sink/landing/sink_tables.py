@@ -17,7 +17,7 @@ from log_shipper.spark_sink.storage import creation
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
-from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.locations import Location, location_of
 from log_shipper.spark_sink.storage.tables import CommitName, Table, TableSnapshot, Unnamed
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
@@ -44,7 +44,7 @@ class SinkTables:
         return Table(self.location(path))
 
     def location(self, path: str) -> Location:
-        return Location(path, fsync=self.config.fsync)
+        return location_of(self.config, path)
 
     def known(self, marks: Marks) -> list[Table]:
         """Return the tables of lines that the configuration or the marks name."""
@@ -95,7 +95,8 @@ class SinkTables:
             if path not in (self.config.state_path, self.config.dead_letter_path)
         }
         partitions = {path: column for path, column in others.items() if column != lines.partition_by}
-        return TableFiles(_file_layout(lines), self.config.dead_letter_path, _file_layout(bad), partitions)
+        bad_path, options = self.config.dead_letter_path, self.config.storage_options
+        return TableFiles(_file_layout(lines), bad_path, _file_layout(bad), partitions, options)
 
     def staged(self, path: str, files: Sequence[DataFile]) -> Staged:
         """Return rows of a table of lines, or of the dead letter, that were written and not committed."""

@@ -18,7 +18,7 @@ from log_shipper.config.sink.paths import normal, normal_pattern
 from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.globs import is_literal
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.locations import Location, location_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
@@ -79,19 +79,19 @@ class SearchedTable:
 def locations(config: SinkConfig) -> list[Location]:
     """Return the places of the tables of lines, sorted. Raises SearchError where a template has no table yet."""
     if not config.has_template:
-        return [Location(config.table.path)]
+        return [location_of(config, config.table.path)]
     template = config.table.template
     pattern = re.compile(normal_pattern(template, ()))
     root = normal(template.directory)
     depth = config.table.path.rstrip("/").count("/") - template.directory.count("/")
     try:
-        paths = sorted(_directories(Location(root).files(), "", depth))
+        paths = sorted(_directories(location_of(config, root).files(), "", depth))
     except OSError as error:
         raise SearchError(f"cannot list the tables below {root}: {error}") from error
     tables = [f"{root}/{path}" for path in paths if pattern.fullmatch(f"{root}/{path}")]
     if not tables:
         raise SearchError(f"there is no table below {root} yet (table.path: {config.table.path})")
-    return [Location(path) for path in tables]
+    return [location_of(config, path) for path in tables]
 
 
 def open_table(location: Location) -> SearchedTable:

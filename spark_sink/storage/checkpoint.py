@@ -6,9 +6,9 @@ version, one with settings, and one line for each source with the offsets at whi
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pyarrow import fs
@@ -25,6 +25,7 @@ class Checkpoint:
     directory."""
 
     path: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # of its object store
 
     def query_id(self) -> str | None:
         """Return the id of the query; None before its first start."""
@@ -92,4 +93,4 @@ class Checkpoint:
 
     @cached_property
     def _files(self) -> fs.FileSystem:
-        return Location(self.path).files()
+        return Location(self.path, self.options).files()

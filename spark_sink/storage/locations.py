@@ -15,6 +15,8 @@ from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import dataset, fs
 
+from log_shipper.config.sink.model import SinkConfig
+
 MAX_OPEN = 1000
 
 
@@ -28,7 +30,7 @@ class Location:
     """
 
     path: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     fsync: bool = True
 
     @property
@@ -73,6 +75,11 @@ class Location:
         for first in range(0, len(paths), most):
             some = paths[first : first + most]
             yield dataset.dataset(some, schema=schema, filesystem=files, format="parquet")
+
+
+def location_of(config: SinkConfig, path: str) -> Location:
+    """Return the place of a table of this sink."""
+    return Location(path, config.storage_options, config.fsync)
 
 
 def _data_files(table: DeltaTable) -> Iterator[tuple[str, int]]:

@@ -23,7 +23,7 @@ from log_shipper.spark_sink.errors import Refused, SinkError, translate
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties
-from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.locations import location_of
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import ViewEntry
@@ -60,9 +60,9 @@ class ViewStorage:
         return cls(
             spark,
             entry,
-            lines=Table(Location(view.source or config.table.path)),
-            table=Table(Location(config.view_path(view))),
-            checkpoint=Checkpoint(f"{config.view_checkpoints}/{view.name}"),
+            lines=Table(location_of(config, view.source or config.table.path)),
+            table=Table(location_of(config, config.view_path(view))),
+            checkpoint=Checkpoint(f"{config.view_checkpoints}/{view.name}", config.storage_options),
             retain=config.maintenance.vacuum.retain,
         )
 

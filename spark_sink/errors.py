@@ -10,9 +10,14 @@ Kafka's client reports is in `kafka.failures`.
 import re
 from collections.abc import Iterable
 
+_CAUSE = re.compile(r"\s*\x1b\[31m↳\x1b\[0m\s*")
+
 
 class SinkError(Exception):
     """The job cannot continue."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(in_one_line(message))
 
 
 class Refused(SinkError):
@@ -55,6 +60,14 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )
+
+
+def in_one_line(text: str) -> str:
+    """Return a text that quotes an error of deltalake's without the lines and the colours that these have where one has
+    a cause: with the first line alone, no one knows what happened."""
+    if not _CAUSE.search(text):
+        return text
+    return re.sub(r"\s*\n\s*", " ", re.sub(r"\s+(?=\.|$)", "", _CAUSE.sub(": ", text)))
 
 
 def enumerated(names: Iterable[str], most: int = 5) -> str:

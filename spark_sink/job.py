@@ -47,6 +47,7 @@ from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.service import Service
 from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
+from log_shipper.spark_sink.storage.conditional_puts import check_conditional_puts
 from log_shipper.spark_sink.storage.locations import location_of
 from log_shipper.spark_sink.storage.paths import check_shared
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table
@@ -103,6 +104,7 @@ class Job:
 
     def run(self) -> int:
         check_shared(self._spark, self._config)
+        check_conditional_puts(self._config)
         mend_checkpoint(self._checkpoint.path, logger.warning)
         mend_table(self._config.state_path, logger.warning)
         with ExitStack() as opened:

@@ -1,6 +1,6 @@
 import pytest
 
-from log_shipper.spark_sink.errors import root_cause, translate
+from log_shipper.spark_sink.errors import SinkError, root_cause, translate
 
 TRACE = """An error occurred while calling o1.get.
 : java.util.concurrent.ExecutionException: outer
@@ -70,3 +70,13 @@ def test_what_a_batch_refused_is_the_message() -> None:
 
 def test_an_unknown_text_comes_through() -> None:
     assert str(translate("Something new\nat x", "landing")) == "landing: Something new"
+
+
+def test_an_error_of_deltalake_is_in_one_line() -> None:
+    quoted = (
+        "Generic error\n \x1b[31m↳\x1b[0m Error performing PUT\n  \x1b[31m↳\x1b[0m <Error>\n<Code>x</Code></Error>\n"
+    )
+    assert str(SinkError(f"cannot write: {quoted}. Look at it")) == (
+        "cannot write: Generic error: Error performing PUT: <Error> <Code>x</Code></Error>. Look at it"
+    )
+    assert str(SinkError("a\n\nb ")) == "a\n\nb "

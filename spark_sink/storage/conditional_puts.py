@@ -1,0 +1,94 @@
+"""A trial of conditional puts (`If-None-Match: *`): of two writers of one object, a store must refuse the second.
+
+Each commit relies on it. A store that ignores the condition would lose the rows of one of two processes that commit the
+same version, without a trace; so it is tried at the start of a run.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
+from uuid import uuid4
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Field, PostCommitHookProperties, Schema
+from deltalake.exceptions import DeltaError
+from deltalake.schema import PrimitiveType
+from pyarrow import fs
+
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.storage.locations import Location, location_of
+
+ROUNDS = 3  # on a store that ignores conditions, one round of 30 did not show it
+_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+_SCHEMA = Schema([Field("probe", PrimitiveType("integer"))])
+
+
+def check_conditional_puts(config: SinkConfig) -> None:
+    """Write two commits of one version to a small table beside the sink's own, in each bucket, and delete it. Raises
+    Refused where the second replaces the first, SinkError where a store cannot be written to."""
+    for place in _buckets(config):
+        probe = Location(f"{place.path.rstrip('/')}/_probe_{uuid4().hex}", place.options)
+        try:
+            is_replaced = _replaces(probe)
+            _delete(probe.files())
+        except (DeltaError, OSError, pa.ArrowException) as error:
+            raise SinkError(
+                f"cannot write to {place.path}: {error}. Look at table.options and at the rights"
+            ) from error
+        if is_replaced:
+            raise Refused(
+                f"the object store of {place.path} ignores conditions of a put (If-None-Match): of two programs that "
+                "commit at the same time, one would lose rows without a trace. Use a store, or a version of it, that "
+                "has conditional puts (docs/cluster.md)"
+            )
+
+
+def _buckets(config: SinkConfig) -> Iterator[Location]:
+    """Yield one directory in each bucket that has tables."""
+    lines = config.table.template.directory if config.has_template else config.table.path
+    buckets: dict[str, Location] = {}
+    for path in (lines, config.dead_letter_path, config.state_path):
+        if (place := location_of(config, path)).directory is None:
+            buckets.setdefault("/".join(path.split("/")[:3]), place)
+    yield from buckets.values()
+
+
+def _replaces(probe: Location) -> bool:
+    """True if two commits of one version both succeed. Both writers look for a newer version before they write theirs,
+    so they have to be at it at the same time."""
+    DeltaTable.create(probe.path, _SCHEMA, storage_options=probe.storage_options)
+    tables = [DeltaTable(probe.path, storage_options=probe.storage_options) for _ in range(2)]
+    with ThreadPoolExecutor(len(tables)) as threads:
+        for _ in range(ROUNDS):
+            errors = list(threads.map(partial(_commit, Barrier(len(tables))), tables))
+            if not any(errors):
+                return True
+            if None not in errors:
+                raise DeltaError(str(errors[0]))
+            for table in tables:
+                table.update_incremental()
+    return False
+
+
+def _commit(together: Barrier, table: DeltaTable) -> DeltaError | None:
+    """Commit the version after the one that was read, and return the error if that fails."""
+    together.wait()
+    try:
+        table.create_write_transaction(
+            [],
+            "append",
+            _SCHEMA,
+            commit_properties=CommitProperties(max_commit_retries=0),
+            post_commithook_properties=_NO_HOOKS,
+        )
+    except DeltaError as error:
+        return error
+    return None
+
+
+def _delete(files: fs.FileSystem) -> None:
+    for info in files.get_file_info(fs.FileSelector("", recursive=True)):
+        if info.is_file:
+            files.delete_file(info.path)

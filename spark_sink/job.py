@@ -34,7 +34,7 @@ from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
-from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
+from log_shipper.spark_sink.landing.startup import KafkaTopics, Started, Startup
 from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.monitor.document import Program
 from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
@@ -168,11 +168,12 @@ class Job:
         startup = Startup(
             SparkTasks(self._spark), self._config, self._checkpoint, kafka, new_reader, time.time, logger.info
         )
-        writer = replace(startup, progressed=progressed).run()
+        started = replace(startup, progressed=progressed).run()
+        writer = started.writer
         limits = bounds.resolve(self._config, admin, partitions)
         if limits is not None:
             limits = replace(limits, ends={**limits.ends, **deleted.ends})  # what is lost is recorded in any case
-        self._begin(admin, kafka.earliest, writer)
+        self._begin(admin, kafka.earliest, started)
         for note in limits.notes if limits else ():
             logger.info(note)
         group = MonitoringGroup(admin, self._config.kafka.group_id, logger.warning, self._progress.group_commit_failed)
@@ -204,13 +205,12 @@ class Job:
         except SinkError:
             return ends
 
-    def _begin(self, admin: Admin, partitions: Offsets, writer: BatchWriter) -> None:
+    def _begin(self, admin: Admin, partitions: Offsets, started: Started) -> None:
         """Save where a new checkpoint begins, and a topic that is new to one that resumes. `partitions`: with the first
         offset of each."""
-        planned = self._checkpoint.last_planned()
+        planned, writer = self._checkpoint.last_planned(), started.writer
         if planned == NO_BATCH:
-            begun = guard.has_begun(self._checkpoint, writer.marks.ends)  # by a run that planned no batch
-            config = replace(self._config, start="table") if begun else self._config
+            config = replace(self._config, start="table") if started.continues else self._config
             starts = start.resolve(config, admin, partitions.keys(), writer.marks.ends)
             for note in starts.notes:
                 logger.info(note)

@@ -138,8 +138,8 @@ class RangeReader:
             return SinkError(f"cannot read {offsets}: Kafka has not answered for {self.patience:.0f} s")
         return SinkError(
             f"cannot read {offsets}: the partition ends at {self._ended_at} now, before the end of what was planned: "
-            "the topic was re-created, or its leader lost records. Move the checkpoint (checkpoint.path) away and set "
-            "start: table, which resumes where the table ends"
+            "the topic was re-created, or its leader lost records. Move the checkpoint (checkpoint.path) away: a new "
+            "one continues where the marks end"
         )
 
 

@@ -1,9 +1,9 @@
 """Checks that checkpoint, tables and marks belong together, before the query starts. They change nothing.
 
-The checkpoint says where to resume reading. Four faults would do harm without an error: with a new checkpoint,
-everything lands a second time; with one that was set back, the names of its batches have been used; a table that was
-restored to an earlier version, or deleted, lacks rows that count as landed; and a topic that was re-created has the
-offsets of the old one again.
+Four faults would do harm without an error: without checkpoint and marks, everything would land a second time; with a
+checkpoint that was set back, or that another one has overtaken, a part of it; a table that was restored to an earlier
+version, or deleted, lacks rows that count as landed; and a topic that was re-created has the offsets of the old one
+again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from log_shipper.spark_sink.landing.marks import REPAIRING, Marks
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
-# The way out that every lost or overtaken checkpoint has.
+# The way out where checkpoint and marks are lost.
 RESUME = "set start: table, which resumes where the table ends"
 
 
@@ -37,36 +37,44 @@ def has_begun(checkpoint: Checkpoint, ends: Offsets) -> bool:
     return checkpoint.query_id() is not None and (checkpoint.last_planned() >= 0 or bool(ends))
 
 
-def check_checkpoint(
-    checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], start: str, ends: Offsets
-) -> None:
-    """Raise Refused, with the ways out, where rows would land twice or under used names. `ends`: of the marks."""
-    query_id = checkpoint.query_id()
-    if query_id is not None and has_begun(checkpoint, ends):
-        _check_known(checkpoint, tables, query_id)
-    elif start != "table":
-        _check_new(checkpoint, tables, topics)
+def continues(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], ends: Offsets) -> bool:
+    """True if the sink continues where the marks end. A new checkpoint does, too, if rows of the topics have landed: a
+    checkpoint that is lost loses nothing. Where all rows were deleted, it begins where `start` says."""
+    if has_begun(checkpoint, ends):
+        return True
+    is_known = any(topic in topics for topic, _ in ends)
+    return is_known and any(snapshot.has_rows_of(topics) for snapshot in tables)
 
 
-def _check_new(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str]) -> None:
+def outdated(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], ends: Offsets) -> str:
+    """Return why the checkpoint is not the last one that landed rows, empty where it is: it was set back, and the names
+    of its next batches have been used; or another one has been used since. With it, rows would land twice.
+
+    A checkpoint without a completed batch passes: after the tables were emptied, it may be meant to begin before the
+    ends. So do partitions that its last batches do not name (`Startup.lower_ends`).
+    """
+    query_id, planned = checkpoint.query_id(), checkpoint.last_planned()
+    for snapshot in tables if query_id is not None else ():
+        if (landed := snapshot.last_batch(query_id or "")) > planned:
+            return f"the table {snapshot.path} has batch {landed} of it, and it knows no batch after {planned}"
+    next_ends = checkpoint.ends(planned)
+    for (topic, partition), end in checkpoint.resume_offsets().items():
+        resumed = max(end, next_ends[topic, partition])
+        if (landed := ends.get((topic, partition), 0)) > resumed:
+            return f"it resumes topic {topic}, partition {partition} at {resumed}, and up to {landed} has landed"
+    return ""
+
+
+def check_new(tables: Sequence[TableSnapshot], topics: Sequence[str], checkpoint: str, marks: str) -> None:
+    """Raise Refused, with the ways out, where a new checkpoint would land rows a second time, because the marks, which
+    would say how far they landed, are missing."""
     for snapshot in tables:
         if snapshot.has_rows_of(topics):
             raise Refused(
-                f"the table {snapshot.path} has rows of {enumerated(topics)} already, but the checkpoint "
-                f"{checkpoint.path} is missing or new: starting would land them a second time. Either bring the "
-                f"checkpoint back (a backup, or the path it had before); or {RESUME}"
-            )
-
-
-def _check_known(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], query_id: str) -> None:
-    planned = checkpoint.last_planned()
-    for snapshot in tables:
-        landed = snapshot.last_batch(query_id)
-        if landed > planned:
-            raise Refused(
-                f"the table {snapshot.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows "
-                f"no batch after {planned}: it was set back, and the names of what it would land have been used. "
-                f"Either bring back the whole checkpoint; or move that one away and {RESUME}"
+                f"the table {snapshot.path} has rows of {enumerated(topics)} already, but the checkpoint {checkpoint} "
+                f"is missing or new, and the marks table {marks} does not know these topics: starting would land the "
+                "rows a second time. Either bring one of the two back (a backup, or the path it had before); or "
+                f"{RESUME}"
             )
 
 
@@ -94,28 +102,6 @@ def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) 
             )
 
 
-def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> None:
-    """Raise Refused for a checkpoint that another one has overtaken. `ends`: the next offset to land.
-
-    A checkpoint without a completed batch passes: after the tables were emptied, it may be meant to begin before the
-    ends.
-    """
-    committed, planned = checkpoint.last_committed(), checkpoint.last_planned()
-    if committed == NO_BATCH:
-        return
-    # A topic that was re-created ends before it began, and the marks may still say where that was.
-    one, other = checkpoint.ends(committed), checkpoint.ends(planned)
-    read = {partition: max(one.get(partition, 0), other.get(partition, 0)) for partition in {*one, *other}}
-    for (topic, partition), end in read.items():
-        if (landed := ends.get((topic, partition), 0)) > end:
-            raise Refused(
-                f"topic {topic}, partition {partition}: the checkpoint {checkpoint.path} resumes at {end}, and the "
-                f"marks say landed up to {landed}: another checkpoint has been used since, or this one was set back, "
-                "and it would land all of that a second time. Either bring back the newer checkpoint; or move that one "
-                f"away and {RESUME}"
-            )
-
-
 def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Partition, int]) -> None:
     """Raise Refused where Kafka ends before the checkpoint in `path` resumes: after the repair of a re-created topic.
 
@@ -125,7 +111,8 @@ def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Parti
         if (now := latest.get(partition, end)) < end:
             raise Refused(
                 f"{describe_partitions([partition])}: the checkpoint {path} resumes at {end}, and Kafka "
-                f"ends at {now}: the topic was re-created. Move that checkpoint away and {RESUME}"
+                f"ends at {now}: the topic was re-created. Move that checkpoint away: a new one continues where the "
+                "marks end"
             )
 
 

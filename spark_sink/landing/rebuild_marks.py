@@ -30,12 +30,12 @@ def rebuild(
 def note_rows(marks: Marks, snapshot: TableSnapshot, source: str, seconds: float) -> list[tuple[str, File]]:
     """Note rows of a table in its marks, as of `seconds` of the epoch. Returns their files, with the table. `source`:
     FROM and WHERE of a query for the rows."""
-    found = snapshot.select(
+    rows = snapshot.select(
         f'SELECT host, file_id, max("offset") AS last, min(date) AS first_date, max(date) AS last_date {source} '
         'AND file_id IS NOT NULL AND "offset" IS NOT NULL GROUP BY host, file_id'
     )
     files: list[tuple[str, File]] = []
-    for row in found.to_pylist():
+    for row in rows.to_pylist():
         file = (row["host"], row["file_id"])
         marks.note_file(snapshot.path, file, Mark(row["last"], row["first_date"], row["last_date"], seconds))
         files.append((snapshot.path, file))

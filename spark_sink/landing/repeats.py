@@ -58,8 +58,8 @@ def summarize(rows: pa.Table) -> list[FileSummary]:
             ("date", "max"),
         ]
     )
-    found = (FileSummary(*row.values()) for row in summaries.to_pylist())
-    return [summary for summary in found if summary.placed]
+    files = (FileSummary(*row.values()) for row in summaries.to_pylist())
+    return [summary for summary in files if summary.placed]
 
 
 def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]:
@@ -123,10 +123,10 @@ class Search:
             f'AND "offset" BETWEEN {offsets["min"]} AND {offsets["max"]}'
         )
         ids = self._ids()
-        found = [batch.filter(compute.is_in(batch["file_id"], value_set=ids)) for batch in stored.stream(query)]
-        if not found:
+        parts = [batch.filter(compute.is_in(batch["file_id"], value_set=ids)) for batch in stored.stream(query)]
+        if not parts:
             return asked.slice(0, 0)
-        lines = _named(pa.Table.from_batches(found)).group_by(list(LINE_NAME)).aggregate([("longest", "max")])
+        lines = _named(pa.Table.from_batches(parts)).group_by(list(LINE_NAME)).aggregate([("longest", "max")])
         both = asked.join(lines, list(LINE_NAME), join_type="inner")
         lengths = (compute.fill_null(both[name], 0) for name in ("longest_max", "length"))
         return both.filter(compute.greater_equal(*lengths))

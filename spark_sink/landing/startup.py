@@ -10,12 +10,12 @@ system once more, for what a power cut has torn.
     2   read_tables       One version of each table for every question: between two looks another program may commit.
     3   check_topics      A topic that was re-created has the offsets of the old one again: its first records would
                           count as landed, and would be lost. Before step 4, which may lower the ends that matter.
-    4   lower_ends        A partition that was out of the configuration and is back is read again from its first
+    4   set_aside         A checkpoint that is not the last one, because it was set back or another one went on: rows
+                          would land twice, or under used names. A new one continues where the marks end.
+    5   lower_ends        A partition that was out of the configuration and is back is read again from its first
                           record: without its rows among the orphans of step 10, all of them would land twice.
-    5   check_checkpoint  A checkpoint that is new, lost or set back: rows would land twice, or under used names. One
-                          that outlived tables and marks: what has landed would be missing.
-    6   check_ends        A checkpoint that another one has overtaken: what that one landed would land twice. After
-                          step 4, because an end that is lowered there is not a sign of another checkpoint.
+    6   check_checkpoint  Without checkpoint and marks rows would land twice. A checkpoint that outlived tables and
+                          marks: what has landed would be missing.
     7   check_versions    A table that was restored, deleted or re-created: rows that count as landed are missing.
                           Before step 8, which would create a new table in the place of a missing one.
     8   create_tables     The first batch would create them too, but a path that will not do is reported at once.
@@ -23,7 +23,7 @@ system once more, for what a power cut has torn.
     10  find_orphans      Rows of a batch that was killed: the same batch would land them again. After step 9, whose
                           ends say where to look.
 
-Steps 3, 5, 6 and 7 change nothing; whatever a step changes is in memory, until 8. Where a new checkpoint begins is
+Steps 3, 6 and 7 change nothing; whatever 5 changes is in memory, until 8. Where a new checkpoint begins is
 saved in the marks before its first batch (`BatchWriter.begin_at`).
 """
 
@@ -65,11 +65,13 @@ class KafkaTopics:
 
 @dataclass(frozen=True, slots=True)
 class StartupState:
-    """The state that one step hands to the next. `snapshots`: of the tables of lines, by path."""
+    """The state that one step hands to the next. `snapshots`: of the tables of lines, by path; `continues`: see
+    `Started`."""
 
     marks: Marks
     snapshots: Mapping[str, TableSnapshot]
     dead_letter: TableSnapshot
+    continues: bool = False
 
     @property
     def lines(self) -> list[TableSnapshot]:
@@ -78,6 +80,15 @@ class StartupState:
     @property
     def tables(self) -> list[TableSnapshot]:
         return [*self.lines, self.dead_letter]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The writer of the batches. `continues`: the sink goes on where the marks end; otherwise the option `start` says
+    where it begins."""
+
+    writer: BatchWriter
+    continues: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +105,14 @@ class Startup:
     log: Callable[[str], None]
     progressed: Callable[[], None] = lambda: None
 
-    def run(self) -> BatchWriter:
-        """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
+    def run(self) -> Started:
+        """Take all steps. Raises Refused where a run would lose rows or land them twice, SinkError where a table
         cannot be used."""
         tables = SinkTables(self.config, self.log)
         state = self.read_tables(tables, self.read_marks(tables.marks))
         self.check_topics(state)
-        state = self.lower_ends(state)
-        self.check_checkpoint(state, tables.marks)
-        self.check_ends(state)
+        self.set_aside(state)
+        state = self.check_checkpoint(self.lower_ends(state), tables.marks)
         self.check_versions(state)
         state.marks.note_topics(self.kafka.ids)
         state = self.create_tables(tables, state)
@@ -110,7 +120,8 @@ class Startup:
         orphaned = self.find_orphans(state, rebuilt)
         tasks = range_tasks(self.tasks, tables, self.new_reader)
         stopwatch = Stopwatch(progressed=self.progressed)
-        return BatchWriter(tables, tasks, state.marks, orphaned, clock=self.clock, stopwatch=stopwatch)
+        writer = BatchWriter(tables, tasks, state.marks, orphaned, clock=self.clock, stopwatch=stopwatch)
+        return Started(writer, state.continues)
 
     def read_marks(self, marks_table: Table) -> Marks:
         mend_table(marks_table.path, self.log)
@@ -127,6 +138,17 @@ class Startup:
     def check_topics(self, state: StartupState) -> None:
         guard.check_topics(state.marks, self.kafka.ids)
 
+    def set_aside(self, state: StartupState) -> None:
+        """Rename a checkpoint that is not the last one."""
+        if not (reason := guard.outdated(self.checkpoint, state.tables, state.marks.ends)):
+            return
+        wrong = f"the checkpoint {self.checkpoint.path} was set back, or another one has been used since: {reason}"
+        if not state.marks.ends:
+            raise Refused(f"{wrong}. Either bring back the whole checkpoint; or move that one away and {guard.RESUME}")
+        if (aside := self.checkpoint.set_aside()) is None:
+            raise Refused(f"{wrong}. Move it away: a new one continues where the marks end")
+        self.log(f"{wrong}. It was renamed to {aside}, and a new one continues where the marks end")
+
     def lower_ends(self, state: StartupState) -> StartupState:
         """Set the end of a partition that has come back to Kafka's first offset: the checkpoint does not have it, so
         Spark takes it for a new one. `find_orphans` then finds its rows in the tables."""
@@ -139,14 +161,16 @@ class Startup:
             )
         return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
 
-    def check_checkpoint(self, state: StartupState, marks_table: Table) -> None:
-        ends = state.marks.ends
-        guard.check_checkpoint(self.checkpoint, state.tables, self.kafka.names, self.config.start, ends)
+    def check_checkpoint(self, state: StartupState, marks_table: Table) -> StartupState:
+        topics, path = self.kafka.names, self.checkpoint.path
+        continues = guard.continues(self.checkpoint, state.tables, topics, state.marks.ends)
+        if continues and self.checkpoint.query_id() is None:
+            self.log(f"the checkpoint {path} is new: it begins where the marks end, which is what has landed")
+        elif not continues and self.config.start != "table":
+            guard.check_new(state.tables, topics, path, marks_table.path)
         if not state.marks.appends and not self.config.has_template:  # with a template, step 9 refuses it
             guard.check_deleted(self.checkpoint, state.lines, marks_table)
-
-    def check_ends(self, state: StartupState) -> None:
-        guard.check_ends(self.checkpoint, state.marks.ends)
+        return replace(state, continues=continues)
 
     def check_versions(self, state: StartupState) -> None:
         guard.check_versions({snapshot.path: snapshot for snapshot in state.tables}, state.marks.versions)

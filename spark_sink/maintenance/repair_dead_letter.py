@@ -102,10 +102,10 @@ class DeadLetterRepair:
 
     def _note_landed(self, snapshot: TableSnapshot, source: str, places: Places, orphaned: OrphanedRows) -> None:
         query = f'SELECT host, file_id, "offset", date, {PLACE_SQL} {source}'
-        found = [places.among(pa.Table.from_batches([batch])) for batch in snapshot.stream(query)]
-        if not orphaned.add(snapshot.path, Places.of(found)):
+        parts = [places.among(pa.Table.from_batches([batch])) for batch in snapshot.stream(query)]
+        if not orphaned.add(snapshot.path, Places.of(parts)):
             return
-        for summary in summarize(pa.concat_tables(found).select(SUMMARIZED)):
+        for summary in summarize(pa.concat_tables(parts).select(SUMMARIZED)):
             file, mark = file_of(summary), mark_of(summary, self.writer.clock())
             self.writer.marks.note_file(snapshot.path, file, mark)
             orphaned.files.append((snapshot.path, file))

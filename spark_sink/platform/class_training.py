@@ -68,7 +68,11 @@ def train(spark: SparkSession, config: SinkConfig) -> list[BatchResult]:
 def _start(spark: SparkSession, config: SinkConfig) -> BatchWriter:
     kafka = KafkaTopics(TrainingTopic().ids([TOPIC]), {PARTITION: 0})
     checkpoint = Checkpoint(config.checkpoint.path)
-    return Startup(SparkTasks(spark), config, checkpoint, kafka, lambda: TrainingTopic, time.time, lambda _: None).run()
+    return (
+        Startup(SparkTasks(spark), config, checkpoint, kafka, lambda: TrainingTopic, time.time, lambda _: None)
+        .run()
+        .writer
+    )
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 
 from pyarrow import fs
 
@@ -55,6 +56,18 @@ class Checkpoint:
         planned = self.ends(self.last_planned())
         return {partition: end for partition, end in self.ends(self.last_committed()).items() if partition in planned}
 
+    def set_aside(self) -> str | None:
+        """Rename the directory, so that a new checkpoint can begin in its place. Returns the new path; None on another
+        store, where directories are not renamed at once."""
+        if (directory := Location(self.path).directory) is None:
+            return None
+        aside = next(
+            path for number in count(1) if not (path := directory.with_name(f"{directory.name}.{number}")).exists()
+        )
+        with self._reading(str(aside)):
+            directory.rename(aside)
+        return str(aside)
+
     def sync(self, batch: int) -> None:
         """Make what Spark has written by the time it runs this batch survive a power cut, on a local file system."""
         if (directory := Location(self.path).directory) is None:
@@ -79,8 +92,8 @@ class Checkpoint:
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
                 f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
-                "checkpoint back from a backup. Without one: where it is the sink's own, move it away and set start: "
-                "table, which resumes where the table ends; where it is a view's, move it and the view's table away, "
+                "checkpoint back from a backup. Without one: where it is the sink's own, move it away, and a new one "
+                "continues where the marks end; where it is a view's, move it and the view's table away, "
                 "and the view is re-created"
             ) from error
 

@@ -208,8 +208,7 @@ class CommitLog:
             raise Refused(
                 f"the table {self.location.path} has batch {known} of this checkpoint already, but not the rows of "
                 f"batch {txn.batch}: a second job runs with the same checkpoint, or the checkpoint was set "
-                "back. Stop the other job; or bring back the whole checkpoint; or move that one away and set "
-                "start: table"
+                "back. Stop the other job; or start this one again, and a new checkpoint continues where the marks end"
             )
 
     def check_turn(self, turn: int) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 from deltalake import DeltaTable
 
@@ -20,7 +21,6 @@ from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import to_json
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
-from log_shipper.spark_sink.landing.guard import has_begun
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
 from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.rows.batches import KafkaRecords
@@ -190,16 +190,16 @@ class LandingLab:
             self.logged.append,
             lambda: self.progressed.append(None),
         )
-        writer = startup.run()
+        started = startup.run()
+        writer = started.writer
         self.writer = MortalWriter(writer.tables, writer.ranges, writer.marks, writer.orphaned, clock=writer.clock)
         self.writer.stopwatch = writer.stopwatch
         if self.checkpoint.last_planned() < 0:
-            resumes = self.config.start == "table" or has_begun(self.checkpoint, self.writer.marks.ends)
-            self.writer.begin_at({} if resumes else first)
+            self.writer.begin_at({} if started.continues or self.config.start == "table" else first)
         if not (path / "metadata").exists():  # Spark writes it when the query starts
             for directory in ("offsets", "commits"):
                 (path / directory).mkdir(parents=True, exist_ok=True)
-            (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
+            (path / "metadata").write_text(json.dumps({"id": str(uuid4())}))
         self.batches: list[BatchResult] = []
         self.callback = BatchHandler(
             self.checkpoint, self.writer, self.stopping, self.batches.append, self.kafka, self.bounds

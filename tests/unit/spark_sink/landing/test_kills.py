@@ -80,7 +80,7 @@ def test_a_batch_that_is_killed_lands_once_when_it_runs_again(lab: LandingLab, m
 
 
 @each_moment
-def test_after_a_lost_checkpoint_the_table_has_the_offsets_to_resume_at(lab: LandingLab, moment: str) -> None:
+def test_a_lost_checkpoint_loses_nothing(lab: LandingLab, moment: str) -> None:
     lab.start()
     send_a_batch(lab, 0)
     lab.land()
@@ -88,10 +88,8 @@ def test_after_a_lost_checkpoint_the_table_has_the_offsets_to_resume_at(lab: Lan
     with pytest.raises(Killed):
         lab.land(moment)
     new_checkpoint(lab, "earliest")
-    with pytest.raises(Refused, match=r"has rows of logs already.*bring the checkpoint back.*start: table"):
-        lab.start()
-    lab.config = replace(lab.config, start="table")
     lab.start()
+    assert f"the checkpoint {lab.config.checkpoint.path} is new: it begins where the marks end" in lab.logged[-2:][0]
     send_a_batch(lab, 100)
     lab.land()
     expect_all(lab)
@@ -141,14 +139,47 @@ def test_a_second_process_with_another_checkpoint_is_refused_before_it_lands_any
     assert len(lab.rows()) == landed
 
 
-def test_a_checkpoint_that_was_set_back_is_refused(lab: LandingLab) -> None:
+def set_back(lab: LandingLab) -> None:
+    """Land two batches, and let the checkpoint know the first one only."""
     lab.start()
-    for number in range(3):
+    for number in range(2):
         send_a_batch(lab, 50 * number)
         lab.land()
-    for name in ("offsets/2", "commits/2", "offsets/1", "commits/1"):
+    for name in ("offsets/1", "commits/1"):
         (Path(lab.config.checkpoint.path) / name).unlink()
-    with pytest.raises(Refused, match=r"has batch 2 of this checkpoint, but .* knows no batch after 0.*start: table"):
+
+
+def test_a_checkpoint_that_was_set_back_is_renamed_and_a_new_one_continues(lab: LandingLab) -> None:
+    set_back(lab)
+    path = Path(lab.config.checkpoint.path)
+    path.with_name(f"{path.name}.1").mkdir()  # of an earlier time
+    lab.start()
+    assert f"{lab.config.table.path} has batch 1 of it, and it knows no batch after 0" in lab.logged[0]
+    assert f"renamed to {path}.2, and a new one continues" in lab.logged[0]
+    assert [(path.with_name(f"{path.name}.2") / "offsets" / "0").exists(), (path / "offsets" / "0").exists()] == [
+        True,
+        False,
+    ]
+    send_a_batch(lab, 100)
+    lab.land()
+    expect_all(lab)
+
+
+def test_a_checkpoint_that_was_set_back_is_refused_where_the_marks_are_lost_too(lab: LandingLab) -> None:
+    set_back(lab)
+    lab.delta(lab.config.state_path).delete()
+    with pytest.raises(Refused, match=r"has batch 1 of it, and it knows no batch after 0\. .*start: table"):
+        lab.start()
+    assert Path(lab.config.checkpoint.path).exists()
+
+
+def test_without_checkpoint_and_marks_rows_are_not_landed_again(lab: LandingLab) -> None:
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    lab.delta(lab.config.state_path).delete()
+    new_checkpoint(lab, "earliest")
+    with pytest.raises(Refused, match=r"has rows of logs already.* does not know these topics.*start: table"):
         lab.start()
 
 

@@ -48,8 +48,8 @@ class Lab:
         assert all(row["date"] == DAYS[row["kafka_offset"] % 2] for row in rows)
         return sorted(row["kafka_offset"] for row in rows)
 
-    def places(self, *offsets: int, at: datetime | None = NOON) -> Places:
-        rows = [{"topic": "t", "partition": 0, "kafka_ts": at, "kafka_offset": offset} for offset in offsets]
+    def places(self, *offsets: int, time: datetime | None = NOON) -> Places:
+        rows = [{"topic": "t", "partition": 0, "kafka_ts": time, "kafka_offset": offset} for offset in offsets]
         return Places.of([pa.Table.from_pylist(rows, pa.schema([self.layout.schema.field(name) for name in PLACE]))])
 
     def files(self) -> int:
@@ -87,8 +87,8 @@ def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: 
 def test_a_place_of_another_time_is_another_record(lab: Lab) -> None:
     """A topic that was re-created has the same offsets again."""
     staged = lab.stage(1, 2)
-    assert staged.without(lab.places(1, 2, at=NOON - timedelta(microseconds=1)), LocalTasks()).count == 2
-    assert staged.without(lab.places(1, 2, at=None), LocalTasks()).count == 2
+    assert staged.without(lab.places(1, 2, time=NOON - timedelta(microseconds=1)), LocalTasks()).count == 2
+    assert staged.without(lab.places(1, 2, time=None), LocalTasks()).count == 2
 
 
 def test_of_rows_that_are_all_left_out_nothing_remains(lab: Lab) -> None:

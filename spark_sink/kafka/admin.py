@@ -39,19 +39,27 @@ LOOK_SECONDS = 0.1
 # A client asks the broker that it takes for the controller, and learns of another one after minutes: while that one is
 # away it has no answer, whatever the others know. So another client is asked then.
 FIRST_SECONDS = 3.0  # twice as long after each time
+FIRST_PIECE_SECONDS = 0.5  # the same of the one question during which no reason is looked at
 OF_KAFKA = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 class Admin:
-    """Asks Kafka. Each method blocks `patience` seconds at most, then raises SinkError. Thread-safe.
+    """Asks Kafka. Each method blocks `patience` seconds at most, then raises SinkError; `patience_if_down` where the
+    client reports that no broker can be reached, which may be a broker that restarts. Thread-safe.
 
     `options` is asked before each question; when it returns others (`client.latest`: certificates were renewed), there
     is a new client for them.
     """
 
-    def __init__(self, options: Callable[[], ClientOptions], patience: float = ANSWER_SECONDS) -> None:
+    def __init__(
+        self,
+        options: Callable[[], ClientOptions],
+        patience: float = ANSWER_SECONDS,
+        patience_if_down: float | None = None,
+    ) -> None:
         self._options = options
         self._patience = patience
+        self._patience_if_down = patience if patience_if_down is None else patience_if_down
         self._lock = Lock()
         self._used: ClientOptions | None = None
         self._client: AdminClient | None = None
@@ -139,7 +147,7 @@ class Admin:
 
     def _topics(self) -> Mapping[str, Any]:
         """Return the metadata of all topics. This one question has no future: it is asked in short pieces."""
-        started, piece = time.monotonic(), 1.0
+        started, piece = time.monotonic(), FIRST_PIECE_SECONDS
         while True:
             asked = self._connection()
             left = started + self._patience - time.monotonic()
@@ -198,7 +206,7 @@ class Admin:
                 asked.poll(0)
                 if (reason := self._certain_since(started)) is not None:
                     raise KafkaException(reason) from None
-                if time.monotonic() >= started + self._patience:
+                if self._is_over(started):
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
             else:
                 self._reasons.clear()
@@ -225,10 +233,16 @@ class Admin:
         reasons = list(self._reasons.values())
         return next((error for when, error in reasons if when >= started and is_certain(error)), None)
 
+    def _is_over(self, started: float) -> bool:
+        down, _ = self._reasons.get(KafkaError._ALL_BROKERS_DOWN, (0.0, None))
+        patience = self._patience_if_down if down >= started else self._patience
+        return time.monotonic() >= started + patience
+
     def _is_final(self, error: KafkaException, started: float) -> bool:
         """False while a broker that does not answer, or not yet, may still do so."""
-        out_of_time = time.monotonic() >= started + self._patience
-        return out_of_time or error.args[0].code() not in TEMPORARY or self._certain_since(started) is not None
+        return (
+            self._is_over(started) or error.args[0].code() not in TEMPORARY or self._certain_since(started) is not None
+        )
 
     def _translated(self, error: KafkaError, doing: str = "cannot read from Kafka") -> SinkError:
         """Return the error in words: where nothing answered, the reason for it, if the client has reported one."""

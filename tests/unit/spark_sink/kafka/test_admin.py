@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 
 import pytest
@@ -53,6 +54,17 @@ def test_offsets_and_commits_are_not_awaited_longer_either() -> None:
         done = admin.commit("people", {("logs", 0): 3})
         with pytest.raises(SinkError, match=r"cannot commit offsets of the group people at 127\.0\.0\.1:1: Kafka does"):
             done(True)
+
+
+@pytest.mark.parametrize(
+    "question", [Admin.topic_names, lambda admin: admin.latest([("logs", 0)]), lambda admin: admin.committed("people")]
+)
+def test_who_asks_once_learns_at_once_that_no_broker_can_be_reached(question: Callable[[Admin], object]) -> None:
+    with Admin(lambda: to(NOWHERE), patience=LONG, patience_if_down=0.5) as admin:
+        began = time.monotonic()
+        with pytest.raises(SinkError, match="Kafka does not answer"):
+            question(admin)
+    assert time.monotonic() - began < LONG / 3
 
 
 def test_a_commit_is_looked_at_without_waiting_for_it() -> None:

@@ -54,7 +54,7 @@ class VacuumConfig:
         default="full",
         metadata={
             "doc": "Which unneeded files are deleted: all in the directory (full), only those that the table's log "
-            "names (lite, which lists no directory, and leaves what a killed batch wrote), none (off)."
+            "names (lite, which lists few directories, and leaves what a killed batch wrote), none (off)."
         },
     )
     retain: Span = field(
@@ -64,6 +64,12 @@ class VacuumConfig:
             "check": longer_than_a_batch,
         },
     )
+
+    @property
+    def remembered(self) -> float:
+        """The seconds for which the log of a table has to remember which files were removed: lite finds no others, and
+        a `maintain` or two may not have run."""
+        return self.retain + (3 * DAY if self.mode == "lite" else 0.0)
 
     def remarks(self) -> Iterator[Finding]:
         if self.mode != "off" and self.retain < _SAFE:

@@ -15,13 +15,12 @@ from log_shipper.spark_sink.records.schema import BAD_RECORDS
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage import creation
 from log_shipper.spark_sink.storage.commits import CommitLog
-from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout
+from log_shipper.spark_sink.storage.data_files import UNIQUE, DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location, location_of
 from log_shipper.spark_sink.storage.tables import CommitName, Table, TableSnapshot, Unnamed
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
-_UNIQUE = ("message", "doc", "value")  # columns whose values are rarely equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ class SinkTables:
         return stage(self.location(path), _file_layout(self._layout(path)), rows)
 
     def _layout(self, path: str) -> Layout:
-        retain = self.config.maintenance.vacuum.retain
+        retain = self.config.maintenance.vacuum.remembered
         if path == self.config.state_path:
             return Layout(MARKS, "What has landed: the sink's own memory", retain=retain)
         if path == self.config.dead_letter_path:
@@ -147,6 +146,6 @@ class SinkTables:
 
 def _file_layout(layout: Layout) -> FileLayout:
     schema = arrow_schema(layout.columns)
-    unique = tuple(name for name in _UNIQUE if name in schema.names)
+    unique = tuple(name for name in UNIQUE if name in schema.names)
     statistics = layout.statistics or tuple(column.name for column in layout.columns)
     return FileLayout(schema, layout.partition_by, statistics, unique)

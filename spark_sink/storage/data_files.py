@@ -21,6 +21,8 @@ ROW_GROUP = 131_072
 ROW_GROUP_BYTES = 32 << 20
 # Spark 3 refuses times before 1900 in a file that does not name their calendar. That of 3.0 and later is Arrow's.
 _CALENDAR = {"org.apache.spark.version": "4.0.0"}
+# Columns whose values are rarely equal.
+UNIQUE = ("message", "doc", "value")
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"  # the name that Hive gave to the directory of NULL
 
 
@@ -64,13 +66,13 @@ class DataFileWriter:
     def __init__(self, location: Location, layout: FileLayout) -> None:
         self._layout = layout
         self._store = location.files()
-        self._open: dict[date | None, _OpenFile] = {}
+        self._open: dict[date | None, PartFile] = {}
 
     def write(self, rows: pa.Table) -> None:
         """Write rows with the columns of the layout, in its order. Some stay in memory until `close`."""
         for day, part in self._parts(rows):
             if day not in self._open:
-                self._open[day] = _OpenFile(self._store, self._layout, day)
+                self._open[day] = self._new_file(day)
             self._open[day].write(part)
 
     def close(self) -> list[DataFile]:
@@ -92,6 +94,14 @@ class DataFileWriter:
         if kind is not None:
             self.discard()
 
+    def _new_file(self, day: date | None) -> "PartFile":
+        column, text = self._layout.partition, None if day is None else day.isoformat()
+        if not column:
+            return PartFile(self._store, self._layout)
+        directory = f"{column}={text or NO_DATE}"
+        self._store.create_dir(directory)
+        return PartFile(self._store, self._layout, directory, {column: text})
+
     def _parts(self, rows: pa.Table) -> Iterator[tuple[date | None, pa.Table]]:
         """Yield the rows of each date, without the date."""
         if not self._layout.partition:
@@ -108,19 +118,22 @@ class DataFileWriter:
                 yield day, stored.filter(same)
 
 
-class _OpenFile:
-    """One file, and the rows that await its next row group."""
+class PartFile:
+    """One file in an existing directory of the table, and the rows that await its next row group. `store`: the file
+    system whose root is the table's directory; `partition`: the text of each partition column, by its name."""
 
-    def __init__(self, store: fs.FileSystem, layout: FileLayout, day: date | None) -> None:
+    def __init__(
+        self,
+        store: fs.FileSystem,
+        layout: FileLayout,
+        directory: str = "",
+        partition: Mapping[str, str | None] | None = None,
+    ) -> None:
         self._store = store
         self._layout = layout
         self._pending: list[pa.Table] = []
         self._pending_rows = self._pending_bytes = 0
-        directory = ""
-        if layout.partition:
-            directory = f"{layout.partition}={NO_DATE if day is None else day.isoformat()}"
-            store.create_dir(directory)
-        self._partition = {layout.partition: None if day is None else day.isoformat()} if layout.partition else {}
+        self._partition = partition or {}
         self._path = "/".join(filter(None, (directory, f"part-{uuid4()}.zstd.parquet")))
         self._sink = store.open_output_stream(self._path)
         self._writer = parquet.ParquetWriter(

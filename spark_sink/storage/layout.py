@@ -6,12 +6,13 @@ lack the new columns, and Delta reads NULL there. A type is never changed: Delta
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import texts
-from log_shipper.config.sink.times import DAY
+from log_shipper.config.sink.times import DAY, HOUR
 from log_shipper.spark_sink.records.schema import LINES, Column
 
 # The columns of which Delta keeps minimum and maximum, so that a query reads few files. Not of messages: no query asks
@@ -35,9 +36,10 @@ _NO_STATISTICS = ("BOOLEAN", "DOUBLE", "ARRAY<STRING>")
 STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
 WEEK = 7 * DAY  # Delta's own default for remembering removed files
-# VACUUM LITE asks the log for all files that were removed since the last one. What that one left began `retain` before
-# it; Delta cuts the log at midnight; and a `maintain` or two may not have run.
+# Delta cuts the log at midnight, and a `maintain` or two may not have run.
 LOG_BEYOND = 3 * DAY
+REMEMBERED = "delta.deletedFileRetentionDuration"
+_UNITS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": 60.0, "second": 1.0, "millisecond": 1e-3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +61,27 @@ class Layout:
 
 
 def retention_properties(retain: float) -> dict[str, str]:
-    """Return the properties of every table that the sink creates. `retain`: seconds for which removed files stay."""
+    """Return the properties of every table that the sink creates. `retain`: seconds for which the log remembers which
+    files were removed."""
     files = max(WEEK, retain)
     return {
         # A commit reads what came since the last checkpoint, 0.2 ms for each; a checkpoint has a row for each file.
         "delta.checkpointInterval": "25",
         # Delta's own 30 days are long: a commit a second makes 86,400 files a day in the log, and Delta lists them.
         "delta.logRetentionDuration": days(files + LOG_BEYOND),
-        "delta.deletedFileRetentionDuration": days(files),
+        REMEMBERED: days(files),
     }
 
 
 def days(seconds: float) -> str:
     """Return an interval as a property of a table has it, in whole days, rounded up."""
     return f"interval {math.ceil(seconds / DAY)} days"
+
+
+def remembered(properties: Mapping[str, str]) -> float:
+    """Return for how many seconds a table with these properties remembers which files were removed."""
+    parts = re.findall(r"([0-9]+)\s+([a-z]+?)s?\b", properties.get(REMEMBERED, "").lower())
+    return sum(int(count) * _UNITS.get(unit, 0.0) for count, unit in parts) if parts else WEEK
 
 
 def of_lines(config: SinkConfig) -> Layout:
@@ -88,7 +97,7 @@ def of_lines(config: SinkConfig) -> Layout:
         partition_by,
         statistics=tuple(name for name in known if name != partition_by),
         properties=texts(table.properties),
-        retain=config.maintenance.vacuum.retain,
+        retain=config.maintenance.vacuum.remembered,
     )
 
 

@@ -171,12 +171,12 @@ def quoted(name: str) -> str:
 
 
 @contextmanager
-def reading(path: str) -> Iterator[None]:
-    """Raise SinkError for what deltalake and Arrow raise where a table cannot be read."""
+def reading(path: str, doing: str = "read") -> Iterator[None]:
+    """Raise SinkError for what deltalake and Arrow raise where a table cannot be read. `doing`: what it is read for."""
     try:
         yield
     except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot read the table {path}: {error}") from error
+        raise SinkError(f"cannot {doing} the table {path}: {error}") from error
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

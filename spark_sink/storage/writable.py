@@ -4,7 +4,7 @@ deltalake refuses some of them itself, at the first commit. Others it would writ
 CHECK and NOT NULL are left to who writes the data files, and that is the sink.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from deltalake import DeltaTable
 
@@ -38,6 +38,20 @@ _PROPERTIES = {
 _CONSTRAINT = "delta.constraints."
 
 
+# The values of VARIANT are two binary columns to who only copies rows.
+_REWRITABLE_FEATURES = WRITABLE_FEATURES | {"variantType", "variantType-preview"}
+
+
+def check_rewritable(path: str, table: DeltaTable) -> None:
+    """Raise Refused where the sink cannot replace files by others that have the same rows. What a table demands of
+    its rows, they meet already."""
+    if demands := list(_table_demands(table, _REWRITABLE_FEATURES)):
+        raise Refused(
+            f"the table {path} has {'; '.join(demands)}: the sink cannot compact such a table. Run OPTIMIZE in Spark, "
+            "or drop what is named"
+        )
+
+
 def check_writable(path: str, table: DeltaTable) -> None:
     """Raise Refused where the table has what the sink does not write."""
     if demands := list(dict.fromkeys(_demands(table))):
@@ -49,15 +63,8 @@ def check_writable(path: str, table: DeltaTable) -> None:
 
 
 def _demands(table: DeltaTable) -> Iterator[str]:
-    protocol = table.protocol()
-    named = {*(protocol.writer_features or ()), *(protocol.reader_features or ())}
-    for feature in sorted(named - WRITABLE_FEATURES):
-        yield f"the table feature {feature}"
-    properties = table.metadata().configuration
-    for name, harmless in _PROPERTIES.items():
-        if (value := properties.get(name, harmless)) != harmless:
-            yield f"the property {name} = {value}"
-    for name in sorted(properties):
+    yield from _table_demands(table, WRITABLE_FEATURES)
+    for name in sorted(table.metadata().configuration):
         if name.startswith(_CONSTRAINT):
             yield f"the CHECK constraint {name.removeprefix(_CONSTRAINT)}"
     for column in table.schema().fields:
@@ -66,3 +73,13 @@ def _demands(table: DeltaTable) -> Iterator[str]:
         for member, demand in _COLUMN_DEMANDS.items():
             if member in column.metadata:
                 yield f"the column {column.name} with {demand}"
+
+
+def _table_demands(table: DeltaTable, supported: Set[str]) -> Iterator[str]:
+    protocol, properties = table.protocol(), table.metadata().configuration
+    named = {*(protocol.writer_features or ()), *(protocol.reader_features or ())}
+    for feature in sorted(named - supported):
+        yield f"the table feature {feature}"
+    for name, harmless in _PROPERTIES.items():
+        if (value := properties.get(name, harmless)) != harmless:
+            yield f"the property {name} = {value}"

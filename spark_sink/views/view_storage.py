@@ -63,7 +63,7 @@ class ViewStorage:
             lines=Table(location_of(config, view.source or config.table.path)),
             table=Table(location_of(config, config.view_path(view))),
             checkpoint=Checkpoint(f"{config.view_checkpoints}/{view.name}", config.storage_options),
-            retain=config.maintenance.vacuum.retain,
+            retain=config.maintenance.vacuum.remembered,
         )
 
     def last_skipped_version(self) -> int | None:

@@ -43,7 +43,7 @@ def maintain(options: argparse.Namespace) -> int:
 
         return maintain.run(config, options.dry_run)
 
-    return _with_spark(options, work)
+    return _run(options, work)
 
 
 def status(options: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def status(options: argparse.Namespace) -> int:
 
         return status.run(config, options.json)
 
-    return _with_spark(options, work)
+    return _run(options, work)
 
 
 def search(options: argparse.Namespace) -> int:
@@ -115,9 +115,13 @@ def config_of(options: argparse.Namespace) -> SinkConfig:
 
 
 def _with_spark(options: argparse.Namespace, work: Work) -> int:
+    return _run(options, work, "pyspark")
+
+
+def _run(options: argparse.Namespace, work: Work, needed: str = "deltalake") -> int:
     config = config_of(options)
-    if importlib.util.find_spec("pyspark") is None:
-        print("pyspark is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
+    if importlib.util.find_spec(needed) is None:
+        print(f"{needed} is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
         return 1
     from log_shipper.spark_sink.errors import SinkError
     from log_shipper.spark_sink.platform.jars import JarsMissing

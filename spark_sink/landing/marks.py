@@ -23,13 +23,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
-from pyarrow import compute
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from pyarrow import compute, dataset
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.commits import last_turn
 from log_shipper.spark_sink.storage.locations import MAX_OPEN, Location
 
@@ -49,17 +48,15 @@ MARKS = (
     Column("version", "BIGINT", "table: its Delta version after our last commit"),
     Column("topic_id", "STRING", "topic: Kafka's id of it; one that was re-created has another"),
 )
-COLUMNS = [column.name for column in MARKS]
 # In place of a table's version while `repair --from-kafka` runs: until it has ended, it is unknown what is missing.
 REPAIRING = 2**63 - 1
 # Of the rows of one file, what counts in each column.
 _FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
 _FILE = ["table", "host", "file_id"]
 _PLACE = ["kind", "table", "topic", "partition"]
-_LAST = dict.fromkeys(("landing", "end_offset", "version", "topic_id"), "last")
+_LAST = dict.fromkeys(("landing", "at", "end_offset", "version", "topic_id"), "last")
 _READ = list(dict.fromkeys([*_PLACE, *_FILE, *_LAST, *_FOLDS]))
 MAX_ROWS = 10_000  # as Python's objects at a time
-THING = ("kind", "table", "host", "file_id", "topic", "partition")
 
 File = tuple[str | None, str]  # host, file id
 
@@ -148,19 +145,25 @@ def _load(location: Location, since: float, most: int) -> Marks:
         return marks
     # What another process appends after this version is noticed by the first append of this one.
     marks.turn = max(0, last_turn(table))
-    others: list[pa.Table] = []
-    files: list[pa.Table] = []
-    for rows in location.parts(table, most):
-        part = rows.to_table(columns=_READ)
-        is_file = compute.equal(part.column("kind"), "file")
-        others = [_folded([*others, part.filter(compute.invert(is_file))], _PLACE, _LAST)]
-        files = [_folded([*files, part.filter(is_file)], _FILE, _FOLDS)]
-    for row in (row for folded in others for row in folded.sort_by("landing").to_pylist()):
+    files, others = fold(location.parts(table, most))
+    for row in others.sort_by("landing").to_pylist():
         _add_row(marks, row)
-    for batch in (batch for folded in files for batch in folded.to_batches(MAX_ROWS)):
+    for batch in files.to_batches(MAX_ROWS):
         for row in batch.to_pylist():
             _add_file(marks, row, since)
     return marks
+
+
+def fold(parts: Iterable[dataset.Dataset]) -> tuple[pa.Table, pa.Table]:
+    """Return one row for each file, and one for each partition, topic and table, each with its columns alone."""
+    empty = arrow_schema(MARKS).empty_table()
+    files, others = _folded([empty], _FILE, _FOLDS), _folded([empty], _PLACE, _LAST)
+    for rows in parts:
+        part = rows.to_table(columns=_READ)
+        is_file = compute.equal(part.column("kind"), "file")
+        others = _folded([others, part.filter(compute.invert(is_file))], _PLACE, _LAST)
+        files = _folded([files, part.filter(is_file)], _FILE, _FOLDS)
+    return files, others
 
 
 def _folded(parts: list[pa.Table], keys: list[str], folds: Mapping[str, str]) -> pa.Table:
@@ -187,18 +190,6 @@ def _add_file(marks: Marks, row: Mapping[str, Any], since: float) -> None:
     if (landed_at := row["at"].timestamp()) >= since:
         mark = Mark(row["offset"], row["first_date"], row["last_date"], landed_at)
         marks.note_file(row["table"], (row["host"], row["file_id"]), mark)
-
-
-def fold(marks: DataFrame) -> DataFrame:
-    """Return one row for each file, partition, topic and table. Columns as in the table."""
-    files = (
-        marks.where("kind = 'file'")
-        .groupBy(*THING)
-        .agg(*(getattr(F, fold)(name).alias(name) for name, fold in _FOLDS.items()))
-    )
-    newest = Window.partitionBy(*THING).orderBy(F.col("landing").desc())
-    others = marks.where("kind <> 'file'").withColumn("rank", F.row_number().over(newest)).where("rank = 1")
-    return files.unionByName(others.drop("rank"), allowMissingColumns=True).select(*COLUMNS)
 
 
 def rows_of(

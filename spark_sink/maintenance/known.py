@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import SparkSession
-
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.locations import location_of
+from log_shipper.spark_sink.storage.tables import Table
 
 Role = Literal["lines", "dead letter", "view", "marks"]
 
@@ -27,20 +26,20 @@ class KnownTable:
         return f"{self.role} {self.name}".rstrip()
 
 
-def known_tables(spark: SparkSession, config: SinkConfig) -> list[KnownTable]:
-    """Return the tables of lines first, the marks last. A table need not exist yet."""
+def known_tables(config: SinkConfig) -> list[KnownTable]:
+    """Return the tables of lines first, the marks last. A table need not exist yet. Raises SinkError."""
     keep = config.maintenance.retention
     return [
         *(
-            KnownTable("lines", Table(spark, path), keep.lines, table_name(config, path))
-            for path in lines_paths(spark, config)
+            KnownTable("lines", table_of(config, path), keep.lines, table_name(config, path))
+            for path in lines_paths(config)
         ),
-        KnownTable("dead letter", Table(spark, config.dead_letter_path), keep.dead_letter),
+        KnownTable("dead letter", table_of(config, config.dead_letter_path), keep.dead_letter),
         *(
-            KnownTable("view", Table(spark, config.view_path(view)), keep.views, view.name, view.mode == "complete")
+            KnownTable("view", table_of(config, config.view_path(view)), keep.views, view.name, view.mode == "complete")
             for view in config.views
         ),
-        KnownTable("marks", Table(spark, config.state_path)),
+        KnownTable("marks", table_of(config, config.state_path)),
     ]
 
 
@@ -49,12 +48,17 @@ def table_name(config: SinkConfig, path: str) -> str:
     return path.removeprefix(f"{config.table_base}/") if config.has_template else ""
 
 
-def lines_paths(spark: SparkSession, config: SinkConfig) -> list[str]:
+def lines_paths(config: SinkConfig) -> list[str]:
     """Return the one path; with a template, the paths of the tables that the marks name."""
     if not config.has_template:
         return [config.table.path]
-    marks = Table(spark, config.state_path)
-    if not marks.exists():
+    marks = table_of(config, config.state_path).snapshot()
+    if not marks.exists:
         return []
-    paths = {row["table"] for row in marks.read().select("table").distinct().collect()}
-    return sorted(paths - {None, config.dead_letter_path})
+    paths = marks.select('SELECT DISTINCT "table" FROM stored WHERE "table" IS NOT NULL').column("table").to_pylist()
+    return sorted({*paths} - {config.dead_letter_path})
+
+
+def table_of(config: SinkConfig, path: str) -> Table:
+    """Return one of the sink's tables."""
+    return Table(location_of(config, path))

@@ -10,50 +10,39 @@ table follows.
 """
 
 import logging
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from pyspark.sql import SparkSession
-
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import DAY
-from log_shipper.spark_sink.errors import SinkError, translate
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.logs import trace
-from log_shipper.spark_sink.maintenance import optimize
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
 from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, readable_bytes
 from log_shipper.spark_sink.maintenance.status_report import many_files
 from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from log_shipper.spark_sink.maintenance.table_steps import TableSteps
-from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
-from log_shipper.spark_sink.spark_session import sink_session
 from log_shipper.spark_sink.storage.power_cuts import mend_table, sync_commits
+from log_shipper.spark_sink.storage.rewrites import Conflict
 
 logger = logging.getLogger(__name__)
 
 OLD_COMMIT = 86400.0
 TRIES = 5  # the winner of a conflict has usually done the loser's work: five conflicts in a row are not chance
-CONFLICT = re.compile(
-    r"DELTA_CONCURRENT_|Concurrent(Append|DeleteRead|DeleteDelete|Write|Modification)|DELTA_METADATA_CHANGED"
-    r"|concurrent transaction"  # as deltalake writes it
-)
 
 
 def run(config: SinkConfig, dry_run: bool) -> int:
-    """Return 0; 1 when a step failed. Raises SinkError when Spark does not start."""
-    with sink_session(config) as spark:
-        return Maintenance(spark, config, dry_run).run()
+    """Return 0; 1 when a step failed."""
+    return Maintenance(config, dry_run).run()
 
 
 @dataclass(slots=True)
 class Maintenance:
     """One round over all tables."""
 
-    spark: SparkSession
     config: SinkConfig
     dry_run: bool
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -64,10 +53,9 @@ class Maintenance:
 
     def run(self) -> int:
         began = time.monotonic()
-        optimize.set_target(self.spark, self.config.maintenance.optimize)
         self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._read_streams)
         tables: list[KnownTable] = []
-        self._guarded("the list of tables", lambda: tables.extend(known_tables(self.spark, self.config)))
+        self._guarded("the list of tables", lambda: tables.extend(known_tables(self.config)))
         for known in tables:
             self._guarded(f"{known.title}, {known.table.path}", partial(self._maintain_table, known))
         seconds = time.monotonic() - began
@@ -111,7 +99,7 @@ class Maintenance:
         return None
 
     def _read_streams(self) -> None:
-        known = streams(self.spark, self.config)
+        known = streams(self.config)
         for stream in known:
             self._log_age(stream)
         if (planned := oldest_pending(known)) is not None:
@@ -143,10 +131,9 @@ class Maintenance:
     def _guarded(self, what: str, action: Callable[[], None]) -> None:
         try:
             action()
-        except (*SPARK_ERRORS, SinkError) as error:
+        except SinkError as error:
             self.failed += 1
-            problem = str(error) if isinstance(error, SinkError) else str(translate(str(error), ""))
-            logger.error(f"{what}: {problem}", extra=trace(str(error)))
+            logger.error(f"{what}: {error}", extra=trace(str(error.__cause__ or "")))
 
 
 def retried(step: Callable[[], None]) -> None:
@@ -154,7 +141,6 @@ def retried(step: Callable[[], None]) -> None:
     for _ in range(TRIES - 1):
         try:
             return step()
-        except (*SPARK_ERRORS, SinkError) as error:
-            if not CONFLICT.search(str(error)):
-                raise
+        except Conflict:
+            continue
     return step()

@@ -1,27 +1,34 @@
-"""Compacts small files (OPTIMIZE): those of dates that get no more rows, and today's where they are very many.
+"""Compacts small files (as OPTIMIZE does): those of dates that get no more rows, and today's where they are very many.
 
 A file is small below half the target size: two of those always fit in one, so each run that finds any leaves fewer.
-OPTIMIZE changes no row, and Delta lets appends pass while it runs; of two that compact the same files the later one
-fails, and finds nothing left to do when it is retried.
+The rows are copied in the order in which they landed, by what writes the sink's own files, a row group at a time. The
+commit changes no row and lets appends pass (`rewrites`); of two that compact the same files the later one fails, and
+finds nothing left to do when it is retried.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyarrow import dataset, fs
 
 from log_shipper.config.sink.maintenance import OptimizeConfig
-from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.maintenance.sizes import DATE, DateFiles, Sizes, date_of
+from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout, PartFile
+from log_shipper.spark_sink.storage.rewrites import StoredFile, file_layout, replace, stored_files
+from log_shipper.spark_sink.storage.tables import Table, reading
+from log_shipper.spark_sink.storage.writable import check_rewritable
 
-DELTA_TARGET = 1024**3  # spark.databricks.delta.optimize.maxFileSize as Delta has it
-LIMITS = ("spark.databricks.delta.optimize.minFileSize", "spark.databricks.delta.optimize.maxFileSize")
+TARGET = 1024**3  # as Delta has it (spark.databricks.delta.optimize.maxFileSize)
+BATCH = 16_384  # rows in memory at a time, beside those of a row group
+# Spark's own form of times, which reaches no further than 1677 to 2262 as nanoseconds.
+_PARQUET = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizeResult:
-    """The files and bytes that one OPTIMIZE removed, and those that it added in their place."""
+    """The files and bytes that one compaction removed, and those that it added in their place."""
 
     files_before: int
     files_after: int
@@ -29,14 +36,12 @@ class OptimizeResult:
     bytes_after: int
 
 
+def target_size(config: OptimizeConfig) -> int:
+    return config.target_size or TARGET
+
+
 def small_size(config: OptimizeConfig) -> int:
-    return (config.target_size or DELTA_TARGET) // 2
-
-
-def set_target(spark: SparkSession, config: OptimizeConfig) -> None:
-    if config.target_size is not None:
-        for name in LIMITS:
-            spark.conf.set(name, str(config.target_size))
+    return target_size(config) // 2
 
 
 def plan(sizes: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[DateFiles]:
@@ -56,13 +61,53 @@ def is_closed(day: date, after: float, now: datetime) -> bool:
     return end + timedelta(seconds=after) <= now
 
 
-def compact(table: Table, day: date | None) -> OptimizeResult:
-    """Run OPTIMIZE on one date, or on the whole table: one commit, so that a kill loses the work of one date."""
-    only = f" WHERE date = DATE'{day.isoformat()}'" if day else ""
-    metrics = table.spark.sql(f"OPTIMIZE {table.name}{only}").collect()[0]["metrics"]
-    return OptimizeResult(
-        metrics["numFilesRemoved"],
-        metrics["numFilesAdded"],
-        metrics["filesRemoved"]["totalSize"] or 0,
-        metrics["filesAdded"]["totalSize"] or 0,
-    )
+def compact(table: Table, day: date | None, target: int) -> OptimizeResult:
+    """Compact the small files of one date, or of the whole table: one commit, so that a kill loses the work of one
+    date. Raises Refused where the table has what the sink does not write, Conflict, and other SinkErrors."""
+    snapshot = table.snapshot()
+    assert snapshot.delta is not None
+    check_rewritable(table.path, snapshot.delta)
+    small = [file for file in stored_files(snapshot) if file.size < target // 2 and _is_of(file, day)]
+    groups = [group for group in groups_of(small, target) if len(group) > 1]
+    removed = [file for group in groups for file in group]
+    if not removed:
+        return OptimizeResult(0, 0, 0, 0)
+    with reading(table.path, "compact"):
+        layout, files = file_layout(snapshot.delta), table.location.files(snapshot.delta)
+        added = [_write(files, layout, group) for group in groups]
+    replace(table.location, snapshot.delta, removed, added)
+    before, after = sum(file.size for file in removed), sum(file.size for file in added)
+    return OptimizeResult(len(removed), len(added), before, after)
+
+
+def groups_of(files: Iterable[StoredFile], target: int) -> Iterator[list[StoredFile]]:
+    """Yield the files of each directory in their order, as many together as reach the target size."""
+    groups: dict[str, list[StoredFile]] = {}
+    sizes: dict[str, int] = {}
+    for file in files:
+        if not file.is_replaceable:
+            continue
+        group = groups.setdefault(file.directory, [])
+        if group and sizes[file.directory] + file.size > target:
+            yield group
+            group = groups[file.directory] = []
+        sizes[file.directory] = file.size + (sizes[file.directory] if group else 0)
+        group.append(file)
+    yield from groups.values()
+
+
+def _is_of(file: StoredFile, day: date | None) -> bool:
+    return day is None or date_of(file.partition.get(DATE)) == day
+
+
+def _write(files: fs.FileSystem, layout: FileLayout, group: list[StoredFile]) -> DataFile:
+    part = PartFile(files, layout, group[0].directory, group[0].partition)
+    try:
+        for file in group:
+            rows = dataset.dataset([file.path], schema=layout.schema, filesystem=files, format=_PARQUET)
+            for batch in rows.to_batches(batch_size=BATCH, batch_readahead=1, fragment_readahead=1, use_threads=False):
+                part.write(pa.Table.from_batches([batch]))
+        return part.close()
+    except (OSError, pa.ArrowException):
+        part.discard()
+        raise

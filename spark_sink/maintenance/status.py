@@ -10,70 +10,62 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TextIO, TypeVar
-
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from typing import Any, TextIO, TypeVar
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.errors import SinkError, translate
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import latest
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 from log_shipper.spark_sink.kafka.topics import present
-from log_shipper.spark_sink.landing import marks
 from log_shipper.spark_sink.maintenance import status_report
-from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
+from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables, table_of
 from log_shipper.spark_sink.maintenance.sizes import read_sizes
 from log_shipper.spark_sink.maintenance.streams import streams
-from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
-from log_shipper.spark_sink.spark_session import sink_session
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.tables import Table
 
 SMALL = 32 * 1024**2
 REASONS = 10
 PATIENCE = 10.0
+PATIENCE_IF_DOWN = 0.5  # enough for the second address of a host whose first one refuses
 
 T = TypeVar("T")
 Ends = Callable[[], Offsets]  # raises SinkError
 
 
 def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
-    """Print the status and return the exit code. Raises SinkError when Spark does not start."""
-    with sink_session(config) as spark:
-        status = read_status(spark, config, lambda: ends(spark, config))
+    """Print the status and return the exit code."""
+    status = read_status(config, lambda: ends(config))
     document = status_report.document(status)
     out.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n" if as_json else status_report.text(document))
     return 1 if status.errors else 0
 
 
-def ends(spark: SparkSession, config: SinkConfig) -> Offsets:
+def ends(config: SinkConfig) -> Offsets:
     """Return where the partitions that the sink reads end now."""
-    with Admin(latest(config.kafka), PATIENCE) as admin:
+    with Admin(latest(config.kafka), PATIENCE, PATIENCE_IF_DOWN) as admin:
         return admin.latest(present(config.kafka, admin))
 
 
-def read_status(spark: SparkSession, config: SinkConfig, ask_ends: Ends) -> status_report.Status:
-    return StatusReader(spark, config, []).read(ask_ends)
+def read_status(config: SinkConfig, ask_ends: Ends) -> status_report.Status:
+    return StatusReader(config, []).read(ask_ends)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusReader:
     """Reads all parts of the status. What cannot be read is noted in `errors`."""
 
-    spark: SparkSession
     config: SinkConfig
     errors: list[str]
 
     def read(self, ask_ends: Ends) -> status_report.Status:
-        state, dead_letter = (
-            Table(self.spark, path) for path in (self.config.state_path, self.config.dead_letter_path)
-        )
+        state = table_of(self.config, self.config.state_path)
+        dead_letter = table_of(self.config, self.config.dead_letter_path)
         landed = self._answer(partial(landed_of, state)) or {}
-        known = self._answer(partial(known_tables, self.spark, self.config)) or []
+        known = self._answer(partial(known_tables, self.config)) or []
         return status_report.Status(
             taken=datetime.now(UTC),
-            streams=tuple(self._answer(partial(streams, self.spark, self.config)) or ()),
+            streams=tuple(self._answer(partial(streams, self.config)) or ()),
             partitions=tuple(partitions(landed, self._answer(ask_ends) or {})),
             tables=tuple(
                 self._answer(partial(table_status, table)) or status_report.TableStatus(table) for table in known
@@ -88,8 +80,6 @@ class StatusReader:
             return question()
         except SinkError as error:
             self.errors.append(str(error))
-        except SPARK_ERRORS as error:
-            self.errors.append(str(translate(str(error), "cannot read a table")))
         return None
 
 
@@ -99,28 +89,34 @@ def table_status(known: KnownTable) -> status_report.TableStatus:
 
 def landed_of(state: Table) -> dict[Partition, status_report.LandedEnd]:
     """Return, for each partition, the next offset to land, and when a batch last recorded it."""
-    if not state.exists():
-        return {}
-    rows = marks.fold(state.read().where("kind = 'partition'")).select("*", F.unix_micros("at").alias("micros"))
-    return {
-        (row["topic"], row["partition"]): status_report.LandedEnd(row["end_offset"], _utc(row["micros"]))
-        for row in rows.collect()
-    }
+    rows = _select(
+        state,
+        'SELECT topic, "partition", last_value(end_offset ORDER BY landing) AS end_offset, max(at) AS at FROM stored '
+        "WHERE kind = 'partition' GROUP BY topic, \"partition\"",
+    )
+    return {(row["topic"], row["partition"]): status_report.LandedEnd(row["end_offset"], row["at"]) for row in rows}
 
 
 def files_of(state: Table) -> int:
     """Return how many files have marks: the running job has a mark of each in memory."""
-    if not state.exists():
-        return 0
-    return state.read().where("kind = 'file'").select("table", "host", "file_id").distinct().count()
+    distinct = "SELECT DISTINCT \"table\", host, file_id FROM stored WHERE kind = 'file'"
+    return sum(int(row["files"]) for row in _select(state, f"SELECT count(*) AS files FROM ({distinct})"))
 
 
 def reasons(dead_letter: Table) -> list[tuple[str, int]]:
     """Return the reasons of bad records with their counts, the most frequent first."""
-    if not dead_letter.exists():
-        return []
-    counted = dead_letter.read().groupBy("reason").count().orderBy(F.desc("count"), "reason").limit(REASONS)
-    return [(row["reason"], row["count"]) for row in counted.collect()]
+    rows = _select(
+        dead_letter,
+        f"SELECT reason, count(*) AS rows FROM stored GROUP BY reason ORDER BY rows DESC, reason LIMIT {REASONS}",
+    )
+    return [(row["reason"], row["rows"]) for row in rows]
+
+
+def _select(table: Table, query: str) -> list[dict[str, Any]]:
+    """Return the answer to a query, none without a table."""
+    snapshot = table.snapshot()
+    rows: list[dict[str, Any]] = snapshot.select(query).to_pylist() if snapshot.exists else []
+    return rows
 
 
 def partitions(landed: dict[Partition, status_report.LandedEnd], ends: Offsets) -> list[status_report.PartitionStatus]:
@@ -129,7 +125,3 @@ def partitions(landed: dict[Partition, status_report.LandedEnd], ends: Offsets) 
         status_report.PartitionStatus(*partition, landed.get(partition), ends.get(partition))
         for partition in sorted({*landed, *ends})
     ]
-
-
-def _utc(micros: int | None) -> datetime | None:
-    return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)

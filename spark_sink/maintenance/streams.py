@@ -3,12 +3,15 @@ in its checkpoint."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+from pyarrow import fs
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.platform.jvm import file_system, hadoop_path
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.storage.locations import Location, location_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,11 @@ class StreamStatus:
     pending: datetime | None = None
 
 
-def streams(spark: SparkSession, config: SinkConfig) -> list[StreamStatus]:
+def streams(config: SinkConfig) -> list[StreamStatus]:
     """Return the stream of the lines first, then those of the views. Spark keeps the last hundred commits, so the
-    directories that are listed are short."""
+    directories that are listed are short. Raises SinkError."""
     views = [(f"view {view.name}", f"{config.view_checkpoints}/{view.name}") for view in config.views]
-    return [_stream(spark, name, path) for name, path in [("stream", config.checkpoint.path), *views]]
+    return [_stream(name, location_of(config, path)) for name, path in [("stream", config.checkpoint.path), *views]]
 
 
 def oldest_pending(of: Iterable[StreamStatus]) -> datetime | None:
@@ -35,18 +38,19 @@ def oldest_pending(of: Iterable[StreamStatus]) -> datetime | None:
     return min((stream.pending for stream in of if stream.pending is not None), default=None)
 
 
-def _stream(spark: SparkSession, name: str, path: str) -> StreamStatus:
-    # The commits last: a batch that ends in between is not pending.
-    planned, since = max(_batches(spark, path, "offsets"), default=(-1, None))
-    batch, committed = max(_batches(spark, path, "commits"), default=(None, None))
-    return StreamStatus(name, path, batch, committed, since if planned > (-1 if batch is None else batch) else None)
+def _stream(name: str, location: Location) -> StreamStatus:
+    try:
+        files = location.files()
+        # The commits last: a batch that ends in between is not pending.
+        planned, since = max(_batches(files, "offsets"), default=(-1, None))
+        batch, committed = max(_batches(files, "commits"), default=(None, None))
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise SinkError(f"cannot list the checkpoint {location.path}: {error}") from error
+    pending = since if planned > (-1 if batch is None else batch) else None
+    return StreamStatus(name, location.path, batch, committed, pending)
 
 
-def _batches(spark: SparkSession, path: str, name: str) -> Iterator[tuple[int, datetime]]:
-    # Of Hadoop's public FileSystem: exists, listStatus.
-    directory = hadoop_path(spark, path, name)
-    files = file_system(spark, directory)
-    for status in files.listStatus(directory) if files.exists(directory) else ():
-        name = str(status.getPath().getName())
-        if name.isdigit():
-            yield int(name), datetime.fromtimestamp(status.getModificationTime() / 1000, UTC)
+def _batches(files: fs.FileSystem, name: str) -> Iterator[tuple[int, datetime]]:
+    for info in files.get_file_info(fs.FileSelector(name, allow_not_found=True)):
+        if info.base_name.isdigit():
+            yield int(info.base_name), info.mtime

@@ -8,16 +8,16 @@ from datetime import datetime
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.times import DAY
+from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.maintenance import fold, optimize, retention, vacuum
 from log_shipper.spark_sink.maintenance.known import KnownTable
-from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
-from log_shipper.spark_sink.storage.layout import LOG_BEYOND, days
-from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes_of
+from log_shipper.spark_sink.storage.layout import REMEMBERED, days, remembered
+from log_shipper.spark_sink.storage.tables import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
-LOG_NEEDED = 2 * DAY  # beyond `retain`, with a `maintain` a day
-MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first where there are more
+LITE_NEEDS = 2 * DAY  # beyond `retain`, with a `maintain` a day
 
 
 @dataclass(slots=True)
@@ -41,16 +41,16 @@ class TableSteps:
             yield self.fold
         else:
             yield self.retention
-            # A view that each batch rewrites removes its old files itself; OPTIMIZE would conflict with it.
+            # A view that each batch rewrites removes its old files itself; to compact them would conflict with it.
             if options.optimize.enabled and not self.known.rewritten:
                 yield self.optimize
         if options.vacuum.mode != "off":
             yield self.vacuum
 
     def retention(self) -> None:
-        sizes = self._read_sizes()
+        snapshot = self._snapshot()
         try:
-            expired = retention.plan(self.known, sizes, self.now)
+            expired = retention.plan(self.known, snapshot, self._sizes_of(snapshot), self.now)
         except retention.NoDate:
             return self._log(
                 "it has no column `date` that shows which rows are old, so retention.views deletes none: select one in "
@@ -60,14 +60,15 @@ class TableSteps:
         if expired is None:
             return None
         if self.dry_run:
-            rows = retention.count(self.known.table, expired)
+            rows = retention.count(snapshot, expired)
             files = f" in {expired.files:,} files" if expired.files is not None else ""
             return self._log(f"would delete {rows:,} rows{files} ({expired.condition})", rows=rows)
-        rows = retention.delete(self.known.table, expired)
+        assert snapshot.delta is not None
+        rows = retention.delete(snapshot.delta, expired)
         return self._log(f"deleted {rows:,} rows ({expired.condition})", rows=rows) if rows else None
 
     def optimize(self) -> None:
-        sizes, options = self._read_sizes(), self.config.maintenance.optimize
+        sizes, options = self._sizes_of(self._snapshot()), self.config.maintenance.optimize
         for day_files in optimize.plan(sizes, options, self.now):
             day = day_files.date if sizes.dated else None
             of = f" of {day}" if day else ""
@@ -77,8 +78,11 @@ class TableSteps:
                 )
                 continue
             self.began = time.monotonic()
-            compacted = optimize.compact(self.known.table, day)
-            if compacted.files_before == 0:  # clustered as well as it can be, or compacted by another process meanwhile
+            try:
+                compacted = optimize.compact(self.known.table, day, optimize.target_size(options))
+            except Refused as refusal:
+                return self._log(str(refusal), logging.WARNING)
+            if compacted.files_before == 0:  # compacted by another process meanwhile
                 continue
             self._log(
                 f"compacted {compacted.files_before:,} files{of} into {compacted.files_after:,}, "
@@ -89,14 +93,11 @@ class TableSteps:
                 bytes_before=compacted.bytes_before,
                 bytes=compacted.bytes_after,
             )
+        return None
 
     def fold(self) -> None:
         self.began = time.monotonic()
-        table = self.known.table
-        before = self.now.timestamp() - self.config.dedupe.forget_after
-        if self._read_sizes().files > MANY_FILES and not self.dry_run:
-            optimize.compact(table, None)
-        folding = fold.read(table, before)
+        folding = fold.read(self.known.table, self.now.timestamp() - self.config.dedupe.forget_after)
         summary = f"{folding.rows:,} marks into {folding.kept_rows:,}, {folding.forgotten:,} quiet files forgotten"
         numbers = {"rows_before": folding.rows, "rows": folding.kept_rows, "forgotten": folding.forgotten}
         if self.dry_run:
@@ -107,19 +108,19 @@ class TableSteps:
         return self._log(f"folded {summary}", **numbers)
 
     def vacuum(self) -> None:
-        self.began = time.monotonic()
-        options = self.config.maintenance.vacuum
-        self._check_retain(options.retain, options.mode == "lite")
-        keep = self._kept_for(options.retain)
-        try:
-            self._vacuum(options.mode == "lite", keep)
-        except vacuum.LogTooShort:
-            self._log("its log does not go back to the last VACUUM LITE, so the whole directory is listed")
-            self._vacuum(False, keep)
+        snapshot, options = self._snapshot(), self.config.maintenance.vacuum
+        self._check_retain(snapshot)
+        files = vacuum.unneeded(snapshot, options.mode == "lite", self._kept_for(options.retain))
+        numbers = {"files": len(files), "bytes": sum(file.size for file in files)}
+        size = readable_bytes(numbers["bytes"])
+        if self.dry_run:
+            return self._log(f"would delete {len(files):,} files that no version needs, {size}", **numbers)
+        vacuum.delete(snapshot.table.location, files)
+        return self._log(f"deleted {len(files):,} files that no version needs, {size}", **numbers)
 
     def _kept_for(self, retain: float) -> float:
         """Return for how many seconds files are kept: longer than `retain` where a batch may need them."""
-        ahead = 0.0 if self.dry_run else vacuum.clock_ahead(Location(self.known.table.path))
+        ahead = 0.0 if self.dry_run else vacuum.clock_ahead(self.known.table.location)
         if ahead:
             self._log(
                 f"this host's clock is {ahead:,.0f} s ahead of that of the file system of {self.known.table.path}. "
@@ -128,58 +129,34 @@ class TableSteps:
             )
         return vacuum.kept_for(retain, self.uncommitted_since, ahead)
 
-    def _vacuum(self, lite: bool, retain: float) -> None:
-        table = self.known.table
-        if self.dry_run:
-            files = vacuum.candidates(table, lite, retain)
-            more = " or more" if files >= vacuum.LISTED else ""
-            return self._log(f"would delete {files:,}{more} files that no version needs", files=files)
-        deleted = vacuum.vacuum(table, lite, retain)
-        if deleted.files is None:
-            return self._log("vacuumed; Delta does not report how much on this file system")
-        return self._log(
-            f"deleted {deleted.files:,} files that no version needs, {readable_bytes(deleted.bytes or 0)}",
-            files=deleted.files,
-            bytes=deleted.bytes or 0,
-        )
-
-    def _check_retain(self, retain: float, lite: bool) -> None:
+    def _check_retain(self, snapshot: TableSnapshot) -> None:
         """Warn where the properties of the table do not fit `retain`: it was created with another configuration."""
-        table = self.known.table
-        kept, log = table.log.removed_files_kept(), table.log.log_kept()
-        if kept < retain:
-            self._warn(
-                retain,
-                f"the table remembers for {kept / DAY:g} days only which files were removed",
-                "delta.deletedFileRetentionDuration",
-                retain,
-            )
-        if lite and log < retain + LOG_NEEDED:
-            self._warn(
-                retain,
-                f"the table's log goes back {log / DAY:g} days only, which is too short for VACUUM LITE",
-                "delta.logRetentionDuration",
-                retain + LOG_BEYOND,
-            )
-
-    def _warn(self, retain: float, lacks: str, name: str, seconds: float) -> None:
+        assert snapshot.delta is not None
+        options = self.config.maintenance.vacuum
+        lite, kept = options.mode == "lite", remembered(snapshot.delta.metadata().configuration)
+        if kept >= options.retain + (LITE_NEEDS if lite else 0.0):
+            return
         self._log(
-            f"maintenance.vacuum.retain is {retain / DAY:g} days, but {lacks}. With the sink stopped: ALTER TABLE "
-            f"{self.known.table.name} SET TBLPROPERTIES ('{name}' = '{days(seconds)}')",
+            f"maintenance.vacuum.retain is {options.retain / DAY:g} days, but the table remembers for {kept / DAY:g} "
+            f"days only which files were removed{', which is too short for lite' if lite else ''}. With the sink "
+            f"stopped: ALTER TABLE delta.`{self.known.table.path}` SET TBLPROPERTIES ('{REMEMBERED}' = "
+            f"'{days(options.remembered)}')",
             logging.WARNING,
         )
 
     def read_sizes(self) -> Sizes:
-        """Return the sizes of the newest version of the table, which exists. Reads them again only when it has changed:
-        in most rounds, most steps do nothing."""
-        if self._sizes is None or self._sizes.version != self.known.table.version():
-            self._sizes = read_sizes(self.known.table, optimize.small_size(self.config.maintenance.optimize))
-        assert self._sizes is not None
-        return self._sizes
+        """Return the sizes of the newest version of the table, which exists."""
+        return self._sizes_of(self.known.table.snapshot())
 
-    def _read_sizes(self) -> Sizes:
+    def _snapshot(self) -> TableSnapshot:
         self.began = time.monotonic()
-        return self.read_sizes()
+        return self.known.table.snapshot()
+
+    def _sizes_of(self, snapshot: TableSnapshot) -> Sizes:
+        """Count the files only where the table has changed: in most rounds, most steps do nothing."""
+        if self._sizes is None or self._sizes.version != snapshot.version:
+            self._sizes = sizes_of(snapshot, optimize.small_size(self.config.maintenance.optimize))
+        return self._sizes
 
     def _log(self, message: str, level: int = logging.INFO, **fields: object) -> None:
         seconds = time.monotonic() - self.began

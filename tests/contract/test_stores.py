@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake.transaction import RemoveAction
 from pyarrow import dataset, fs
 
+from log_shipper.spark_sink.maintenance import optimize, vacuum
 from log_shipper.spark_sink.maintenance.vacuum import clock_ahead
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.rewrites import stored_files
 from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.storage.tables import TableSnapshot, TxnId
 from tests.object_store import Fault, ObjectStore
@@ -105,6 +108,25 @@ def test_a_checkpoint_of_the_log_shortens_it(location: Location) -> None:
         table.land(batch, batch)
     assert f"_delta_log/{6:020}.checkpoint.parquet" in files_below(location)
     assert table.offsets() == list(range(7))
+
+
+def test_small_files_are_compacted_and_removed_ones_deleted(location: Location) -> None:
+    table, stored = Table(location), StoredTable(location)
+    for batch in range(3):
+        table.land(batch, batch)
+    compacted = optimize.compact(stored, lines(0).column("date")[0].as_py(), optimize.TARGET)
+    assert (compacted.files_before, compacted.files_after, table.offsets()) == (3, 1, [0, 1, 2])
+    (file,) = stored_files(stored.snapshot())
+    opened = location.open()
+    assert opened is not None
+    long_ago = RemoveAction(file.path, True, 0, file.size, dict(file.partition))
+    opened.create_write_transaction([long_ago], "append", opened.schema(), ["date"])
+    unneeded = vacuum.unneeded(stored.snapshot(), True, 3600.0)
+    assert unneeded == [vacuum.UnneededFile(file.path, file.size)]
+    vacuum.delete(location, unneeded)
+    assert file.path not in files_below(location)
+    assert vacuum.unneeded(stored.snapshot(), True, 3600.0) == []
+    vacuum.delete(location, unneeded)
 
 
 def land_batches(location: Location, query_id: str) -> list[int]:

@@ -1,23 +1,23 @@
 """Tables as the sink leaves them: many small files, a commit each."""
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
-from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink import delta
 from log_shipper.spark_sink.landing.marks import MARKS
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.tables import Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LINES = pa.schema([("date", pa.date32()), ("message", pa.string())])
@@ -27,10 +27,10 @@ def at(days_ago: float) -> datetime:
     return NOW - timedelta(days=days_ago)
 
 
-def make_lines(spark: SparkSession, path: Path, files: dict[str, int], dated: bool = True) -> Table:
+def make_lines(path: Path, files: dict[str, int], dated: bool = True) -> Table:
     """So many files of two rows each under each date, by one commit after the one that makes the table."""
     DeltaTable.create(str(path), Schema.from_arrow(LINES), partition_by=["date"] if dated else None)
-    table = Table(spark, str(path))
+    table = Table(Location(str(path)))
     if files:
         _append(table, files)
     return table
@@ -62,8 +62,8 @@ def commit(table: DeltaTable, layout: FileLayout, files: Iterable[Sequence[Mappi
     CommitLog(location, table).append(written, None)
 
 
-def make_marks(spark: SparkSession, path: Path) -> Table:
-    table = Table(spark, str(path))
+def make_marks(path: Path) -> Table:
+    table = Table(Location(str(path)))
     prepare(Location(str(path)), Layout(MARKS, "marks"))
     return table
 
@@ -111,17 +111,9 @@ def age(table: Table, days: float) -> None:
         )
         log.write_text(written)
     for file in Path(table.path).rglob("*"):
-        if file.suffix == ".crc":
-            file.unlink()  # Hadoop's own checksums, and Delta's: of what was there before
-        elif file.is_file():
+        if file.is_file():
             then = file.stat().st_mtime - days * 86400
             os.utime(file, (then, then))
-    forget_logs(table)
-
-
-def forget_logs(table: Table) -> None:
-    """Delta keeps what it has read of a log."""
-    delta.forget_logs(table.spark)
 
 
 def data_files(table: Table) -> set[str]:
@@ -133,4 +125,19 @@ def data_files(table: Table) -> set[str]:
 
 
 def messages(table: Table) -> list[str]:
-    return sorted(row["message"] for row in table.read().select("message").collect())
+    return sorted(rows_of(table, "SELECT message FROM stored"))
+
+
+def rows_of(table: Table, query: str) -> list[Any]:
+    """The rows of an answer; of one column its values."""
+    answer = table.snapshot().select(query)
+    return (
+        answer.column(0).to_pylist() if answer.num_columns == 1 else [tuple(row.values()) for row in answer.to_pylist()]
+    )
+
+
+def demand_feature(table: Table, feature: str) -> None:
+    """Let the table demand a feature of its writers."""
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": [feature]}
+    log = Path(table.path, "_delta_log", f"{table.version() + 1:020}.json")
+    log.write_text(json.dumps({"protocol": protocol}))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
@@ -19,25 +20,19 @@ from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.rows.batches import KafkaRecords
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.landing.landing_lab import NOON, KafkaStand, Killed, LandingLab, StandReader
 from tests.unit.spark_sink.maintenance.tables import age, data_files
-
-pytestmark = pytest.mark.spark
 
 WEEK = 7 * 86400.0
 OLD = "2026-11-01T00:00:00Z"
 
 
-class SparkLab(LandingLab):
-    spark: SparkSession
-
-
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> SparkLab:
+def lab(tmp_path: Path) -> LandingLab:
     """A sink that has landed a batch with a line and a bad record. Its files are not compacted."""
-    lab = SparkLab(tmp_path, maintenance=MaintenanceConfig(optimize=OptimizeConfig(enabled=False)))
-    lab.spark = spark
+    lab = LandingLab(tmp_path, maintenance=MaintenanceConfig(optimize=OptimizeConfig(enabled=False)))
     lab.start()
     lab.send_lines(0)
     lab.send(b"no JSON")
@@ -45,24 +40,24 @@ def lab(spark: SparkSession, tmp_path: Path) -> SparkLab:
     return lab
 
 
-def maintain(lab: SparkLab) -> int:
-    return Maintenance(lab.spark, lab.config, False, NOON).run()
+def maintain(lab: LandingLab) -> int:
+    return Maintenance(lab.config, False, NOON).run()
 
 
-def tables(lab: SparkLab) -> tuple[Table, Table]:
-    return Table(lab.spark, lab.config.table.path), Table(lab.spark, lab.config.dead_letter_path)
+def tables(lab: LandingLab) -> tuple[Table, Table]:
+    return Table(Location(lab.config.table.path)), Table(Location(lab.config.dead_letter_path))
 
 
-def age_all(lab: SparkLab, days: float) -> None:
+def age_all(lab: LandingLab, days: float) -> None:
     """Let all of the sink be so many days older, its checkpoint included."""
-    for table in (*tables(lab), Table(lab.spark, lab.config.state_path)):
+    for table in (*tables(lab), Table(Location(lab.config.state_path))):
         age(table, days)
     for file in Path(lab.config.checkpoint.path).rglob("*"):
         then = file.stat().st_mtime - days * 86400
         os.utime(file, (then, then))
 
 
-def test_what_a_killed_batch_wrote_is_deleted_after_the_retention(lab: SparkLab) -> None:
+def test_what_a_killed_batch_wrote_is_deleted_after_the_retention(lab: LandingLab) -> None:
     lab.send_lines(10)
     lab.send(b"no JSON either")
     with pytest.raises(Killed):
@@ -93,11 +88,12 @@ class OpenMortal:
         return MortalReader(self.kafka)
 
 
-def test_what_a_killed_task_wrote_is_deleted_after_the_retention(lab: SparkLab) -> None:
+@pytest.mark.spark
+def test_what_a_killed_task_wrote_is_deleted_after_the_retention(spark: SparkSession, lab: LandingLab) -> None:
     lab.send_lines(10)
     ranges = between(lab.writer.marks.ends, lab.kafka.ends())
     tasks = RangeTasks(
-        SparkTasks(lab.spark), lambda: OpenMortal(lab.kafka), lab.writer.ranges.rows, lab.writer.ranges.tables
+        SparkTasks(spark), lambda: OpenMortal(lab.kafka), lab.writer.ranges.rows, lab.writer.ranges.tables
     )
     with pytest.raises(SPARK_ERRORS, match="worker"):
         tasks.write(ranges)
@@ -111,7 +107,7 @@ def test_what_a_killed_task_wrote_is_deleted_after_the_retention(lab: SparkLab) 
 
 
 def test_a_batch_that_takes_longer_than_the_retention_loses_no_file(
-    lab: SparkLab, caplog: pytest.LogCaptureFixture
+    lab: LandingLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.send_lines(10)
     lab.send(b"no JSON either")
@@ -127,7 +123,7 @@ def test_a_batch_that_takes_longer_than_the_retention_loses_no_file(
 
 @contextmanager
 def landing(
-    lab: SparkLab, send: Callable[[int], None], pause: AbstractContextManager[object] | None = None
+    lab: LandingLab, send: Callable[[int], None], pause: AbstractContextManager[object] | None = None
 ) -> Iterator[list[str]]:
     """Batches, one after the other without a pause, until the block ends. Yields what failed. None lands while
     somebody else holds `pause`."""
@@ -156,7 +152,7 @@ def landing(
 
 
 @pytest.mark.slow("rounds of maintenance beside batches that never pause")
-def test_old_lines_and_bad_records_that_keep_landing_are_no_conflict(lab: SparkLab) -> None:
+def test_old_lines_and_bad_records_that_keep_landing_are_no_conflict(lab: LandingLab) -> None:
     kept = RetentionConfig(lines=WEEK, dead_letter=WEEK)
     lab.config = replace(lab.config, maintenance=MaintenanceConfig(retention=kept))
 
@@ -170,7 +166,8 @@ def test_old_lines_and_bad_records_that_keep_landing_are_no_conflict(lab: SparkL
     with landing(lab, send, pause) as failures:
         for _ in range(2):
             with pause:  # a batch beside this UPDATE would be a conflict, but no program does that
-                lab.spark.sql(f"UPDATE delta.`{lab.config.dead_letter_path}` SET at = '{OLD}' WHERE kafka_offset = 1")
+                bad = DeltaTable(lab.config.dead_letter_path)
+                bad.update({"at": f"TIMESTAMP '{OLD}'"}, predicate="kafka_offset = 1")
             assert maintain(lab) == 0
     assert failures == []
     assert maintain(lab) == 0

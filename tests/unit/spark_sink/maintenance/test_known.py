@@ -1,16 +1,16 @@
 """How tables are called in messages."""
 
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.maintenance.known import KnownTable, table_name
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
-NOWHERE = Table(cast(Any, None), "/lake/logs")
+NOWHERE = Table(Location("/lake/logs"))
 
 
 @pytest.mark.parametrize(

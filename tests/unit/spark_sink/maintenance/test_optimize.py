@@ -3,14 +3,11 @@ from pathlib import Path
 
 import pytest
 from pyarrow import parquet
-from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.maintenance import OptimizeConfig
-from log_shipper.spark_sink.maintenance.optimize import compact, is_closed, plan, small_size
+from log_shipper.spark_sink.maintenance.optimize import TARGET, compact, is_closed, plan, small_size
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
 from tests.unit.spark_sink.maintenance.tables import NOW, make_lines, messages
-
-pytestmark = pytest.mark.spark
 
 DAY = 86400.0
 
@@ -67,10 +64,10 @@ def test_small_is_below_half_the_size_that_compacted_files_shall_have() -> None:
     assert small_size(OptimizeConfig()) == 512 * 1024**2
 
 
-def test_compacting_one_date_leaves_the_others_and_all_rows_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
-    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 3, "2026-11-11": 3})
+def test_compacting_one_date_leaves_the_others_and_all_rows_as_they_are(tmp_path: Path) -> None:
+    table = make_lines(tmp_path / "lines", {"2026-11-10": 3, "2026-11-11": 3})
     before = messages(table)
-    compacted = compact(table, date(2026, 11, 10))
+    compacted = compact(table, date(2026, 11, 10), TARGET)
     assert (compacted.files_before, compacted.files_after) == (3, 1)
     assert compacted.bytes_before > compacted.bytes_after > 0
     sizes = read_sizes(table, 2**20)
@@ -81,7 +78,7 @@ def test_compacting_one_date_leaves_the_others_and_all_rows_as_they_are(spark: S
     assert {file.row_group(0).column(0).compression for file in files} == {"ZSTD"}
 
 
-def test_a_table_without_dates_is_compacted_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
-    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 2, "2026-11-11": 2}, dated=False)
-    compacted = compact(table, None)
+def test_a_table_without_dates_is_compacted_as_a_whole(tmp_path: Path) -> None:
+    table = make_lines(tmp_path / "lines", {"2026-11-10": 2, "2026-11-11": 2}, dated=False)
+    compacted = compact(table, None, TARGET)
     assert (compacted.files_before, compacted.files_after) == (4, 1)

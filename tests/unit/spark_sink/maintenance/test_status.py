@@ -1,17 +1,15 @@
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from deltalake import write_deltalake
 
-from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.maintenance import status_report
 from log_shipper.spark_sink.maintenance.status import read_status
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import append_marks, at, file_mark, make_lines, make_marks, partition_mark
-
-pytestmark = pytest.mark.spark
 
 
 def ends() -> Offsets:
@@ -23,14 +21,13 @@ def away() -> Offsets:
 
 
 @pytest.fixture
-def directory(spark: SparkSession, tmp_path: Path) -> Path:
-    make_lines(spark, tmp_path / "lines", {"2026-11-20": 2, "2026-11-21": 1})
-    marks = make_marks(spark, tmp_path / "lines_marks")
+def directory(tmp_path: Path) -> Path:
+    make_lines(tmp_path / "lines", {"2026-11-20": 2, "2026-11-21": 1})
+    marks = make_marks(tmp_path / "lines_marks")
     append_marks(marks.path, [file_mark("a", 1, 10), file_mark("b", 1, 10), partition_mark(0, 1, 20, days_ago=1)])
     append_marks(marks.path, [file_mark("a", 2, 30), partition_mark(0, 2, 40)])
-    spark.sql("SELECT IF(id < 3, 'not JSON', concat('odd ', id)) AS reason FROM range(20)").write.format("delta").save(
-        str(tmp_path / "lines_dead_letter")
-    )
+    reasons = ["not JSON" if number < 3 else f"odd {number}" for number in range(20)]
+    write_deltalake(tmp_path / "lines_dead_letter", pa.table({"reason": reasons}))
     commits = tmp_path / "checkpoint" / "commits"
     commits.mkdir(parents=True)
     for batch in (9, 10):
@@ -38,8 +35,8 @@ def directory(spark: SparkSession, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_status_has_offsets_tables_bad_records_and_state(spark: SparkSession, directory: Path) -> None:
-    document = status_report.document(read_status(spark, sink_config(directory), ends))
+def test_the_status_has_offsets_tables_bad_records_and_state(directory: Path) -> None:
+    document = status_report.document(read_status(sink_config(directory), ends))
     landed = at(0).isoformat().replace("+00:00", "Z")
     assert document["partitions"] == [
         {"topic": "logs", "partition": 0, "landed": 40, "end": 50, "lag": 10, "last_batch": landed},
@@ -56,29 +53,25 @@ def test_the_status_has_offsets_tables_bad_records_and_state(spark: SparkSession
     assert document["errors"] == []
 
 
-def test_when_kafka_is_away_the_rest_is_shown(spark: SparkSession, directory: Path) -> None:
-    document = status_report.document(read_status(spark, sink_config(directory), away))
+def test_when_kafka_is_away_the_rest_is_shown(directory: Path) -> None:
+    document = status_report.document(read_status(sink_config(directory), away))
     assert document["errors"] == ["cannot read from Kafka at none:9092: Kafka does not answer"]
     (partition,) = document["partitions"]
     assert (partition["landed"], partition["end"], partition["lag"]) == (40, None, None)
     assert document["tables"][0]["rows"] == 6
 
 
-def test_before_the_first_run_nothing_is_there_and_nothing_is_made(spark: SparkSession, tmp_path: Path) -> None:
-    document = status_report.document(read_status(spark, sink_config(tmp_path), ends))
+def test_before_the_first_run_nothing_is_there_and_nothing_is_made(tmp_path: Path) -> None:
+    document = status_report.document(read_status(sink_config(tmp_path), ends))
     assert [table["there"] for table in document["tables"]] == [False, False, False]
     assert [partition["end"] for partition in document["partitions"]] == [50, 7]
     assert document["errors"] == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_that_cannot_be_read_does_not_hide_the_others(spark: SparkSession, directory: Path) -> None:
+def test_a_table_that_cannot_be_read_does_not_hide_the_others(directory: Path) -> None:
     log = directory / "lines_dead_letter" / "_delta_log"
     (log / f"{0:020}.json").write_text("{")
-    (log / f"{0:020}.crc").unlink()
-    for checksum in log.glob(".*.crc"):
-        checksum.unlink()
-    forget_logs(spark)
-    document = status_report.document(read_status(spark, sink_config(directory), ends))
+    document = status_report.document(read_status(sink_config(directory), ends))
     assert document["errors"]
     assert [table["there"] for table in document["tables"]] == [True, False, True]

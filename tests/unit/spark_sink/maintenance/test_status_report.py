@@ -2,7 +2,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
-from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes
@@ -15,10 +14,10 @@ from log_shipper.spark_sink.maintenance.status_report import (
     text,
 )
 from log_shipper.spark_sink.maintenance.streams import StreamStatus
-from log_shipper.spark_sink.storage.spark_tables import Table
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-NO_SPARK: SparkSession = None  # type: ignore[assignment]  # a path alone
 
 FULL = Status(
     taken=AT,
@@ -30,7 +29,7 @@ FULL = Status(
     ),
     tables=(
         TableStatus(
-            KnownTable("lines", Table(NO_SPARK, "/data/lines")),
+            KnownTable("lines", Table(Location("/data/lines"))),
             Sizes(
                 12,
                 AT,
@@ -41,7 +40,7 @@ FULL = Status(
                 ),
             ),
         ),
-        TableStatus(KnownTable("view", Table(NO_SPARK, "/data/errors"), name="errors")),
+        TableStatus(KnownTable("view", Table(Location("/data/errors")), name="errors")),
     ),
     reasons=(("not JSON", 1234), ("no @timestamp", 1)),
     files=2000,
@@ -118,7 +117,7 @@ not answered: Kafka does not answer
 
 @pytest.mark.parametrize(("files", "too_many"), [(20_000, False), (20_001, True)])
 def test_a_table_of_very_many_files_comes_with_advice(files: int, too_many: bool) -> None:
-    known = KnownTable("lines", Table(NO_SPARK, "/data/lines"), name="web")
+    known = KnownTable("lines", Table(Location("/data/lines")), name="web")
     days = (DateFiles(date(2026, 11, 21), files, files, files, 1, 1),)
     report = document(replace(FULL, tables=(TableStatus(known, Sizes(1, AT, True, days)),)))
     assert report["tables"][0]["too_many_files"] is too_many

@@ -1,85 +1,96 @@
+import os
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from pyspark.sql import SparkSession
+from deltalake import DeltaTable
 
+from log_shipper.config.sink.maintenance import VacuumConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
-from log_shipper.spark_sink.maintenance.optimize import compact
+from log_shipper.spark_sink.maintenance.optimize import TARGET, compact
 from log_shipper.spark_sink.maintenance.vacuum import (
-    CHECK,
-    LISTING,
-    LogTooShort,
-    candidates,
     clock_ahead,
+    delete,
     kept_for,
-    vacuum,
+    unneeded,
 )
-from log_shipper.spark_sink.storage.layout import assignments, retention_properties
+from log_shipper.spark_sink.storage.layout import remembered, retention_properties
 from log_shipper.spark_sink.storage.locations import Location
-from log_shipper.spark_sink.storage.spark_tables import Table
-from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
-
-pytestmark = pytest.mark.spark
+from log_shipper.spark_sink.storage.tables import Table
+from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, make_lines, messages
 
 DAY = 86400.0
 WEEK = 7 * DAY
 
 
 @pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> Table:
     """Four small files that were joined eight days ago, and a file that no version ever named."""
-    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 4})
-    compact(table, None)
+    table = make_lines(tmp_path / "lines", {"2026-11-10": 4})
+    compact(table, None, TARGET)
     Path(table.path, "date=2026-11-10", "killed.parquet").write_bytes(b"half")
     age(table, 8)
     return table
 
 
-def cut_log(table: Table) -> None:
-    """As Delta does it itself to commits older than its log is kept: a checkpoint stands for them."""
-    table.log.checkpoint()
-    for version in range(2):
-        Path(table.path, "_delta_log", f"{version:020}.json").unlink()
-    forget_logs(table)
+def candidates(table: Table, lite: bool, retain: float) -> list[str]:
+    return sorted(file.path for file in unneeded(table.snapshot(), lite, retain))
+
+
+def vacuum(table: Table, lite: bool, retain: float) -> int:
+    """Return how many files were deleted."""
+    files = unneeded(table.snapshot(), lite, retain)
+    delete(table.location, files)
+    return len(files)
 
 
 def test_lite_deletes_what_the_log_took_out_and_full_what_no_version_names(table: Table) -> None:
-    before, rows = data_files(table), messages(table)
-    assert (candidates(table, True, WEEK), candidates(table, False, WEEK)) == (4, 5)
+    before, rows, version = data_files(table), messages(table), table.version()
+    unknown = {"date=2026-11-10/killed.parquet"}
+    removed = before - unknown - {*table.snapshot().files().column("path").to_pylist()}
+    assert (len(before), set(candidates(table, True, WEEK))) == (6, removed)
+    assert len(candidates(table, False, WEEK)) == 5
+    assert sum(file.size for file in unneeded(table.snapshot(), True, WEEK)) == sum(
+        Path(table.path, name).stat().st_size for name in removed
+    )
     assert data_files(table) == before
-    deleted = vacuum(table, True, WEEK)
-    assert deleted.files == 4
-    assert (deleted.bytes or 0) > 0
+    assert vacuum(table, True, WEEK) == 4
     assert any(name.endswith("killed.parquet") for name in data_files(table))
-    assert vacuum(table, False, WEEK).files == 1
-    assert (len(data_files(table)), messages(table)) == (1, rows)
+    assert (vacuum(table, True, WEEK), vacuum(table, False, WEEK)) == (0, 1)
+    assert (len(data_files(table)), messages(table), table.version()) == (1, rows, version)
 
 
 def test_what_is_younger_stays(table: Table) -> None:
     append_files(table, "2026-11-10", 2)
     Path(table.path, "date=2026-11-10", "batch-under-way.parquet").write_bytes(b"not committed yet")
-    compact(table, None)
-    assert vacuum(table, False, 2 * 3600.0).files == 5
+    compact(table, None, TARGET)
+    assert vacuum(table, False, 2 * 3600.0) == 5
     assert len([name for name in data_files(table) if "batch-under-way" in name]) == 1
     assert len(data_files(table)) == 1 + 1 + 2 + 1  # joined now, not committed, appended, joined before
 
 
-def test_lite_reports_it_when_its_log_is_too_short(table: Table) -> None:
-    cut_log(table)
-    with pytest.raises(LogTooShort):
-        candidates(table, True, WEEK)
-    with pytest.raises(LogTooShort):
-        vacuum(table, True, WEEK)
+def test_deletion_vectors_stay(table: Table) -> None:
+    """No one but Delta's Java knows which of them are in use."""
+    vector = Path(table.path, "deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin")
+    vector.write_bytes(b"old")
+    os.utime(vector, (0, 0))
+    assert vacuum(table, False, WEEK) == 5
+    assert vector.exists()
 
 
-def test_after_a_full_one_lite_works_again_though_the_log_was_cut(table: Table) -> None:
-    cut_log(table)
-    vacuum(table, False, WEEK)
-    append_files(table, "2026-11-10", 1)
-    compact(table, None)
-    age(table, 8)
-    assert vacuum(table, True, WEEK).files == 2
+@pytest.mark.parametrize("mode", ["lite", "full"])
+def test_lite_finds_removed_files_behind_a_checkpoint_as_long_as_the_log_remembers_them(
+    table: Table, mode: Literal["lite", "full"]
+) -> None:
+    options = VacuumConfig(mode=mode)
+    opened = DeltaTable(table.path)
+    opened.alter.set_table_properties(retention_properties(options.remembered))
+    opened.create_checkpoint()
+    for version in range(opened.version() + 1):
+        Path(table.path, "_delta_log", f"{version:020}.json").unlink()
+    assert len(candidates(table, True, WEEK)) == {"lite": 4, "full": 0}[mode]
+    assert len(candidates(table, False, WEEK)) == 5
 
 
 def test_files_are_kept_since_the_first_batch_that_may_still_commit_them() -> None:
@@ -105,18 +116,18 @@ def test_less_than_an_hour_is_refused(table: Table) -> None:
         vacuum(table, False, 60.0)
 
 
-def test_the_sessions_settings_are_as_they_were_afterwards(table: Table) -> None:
-    before = [table.spark.conf.get(name, None) for name in (CHECK, LISTING)]
-    candidates(table, True, 3 * DAY)
-    assert [table.spark.conf.get(name, None) for name in (CHECK, LISTING)] == before
-
-
-def test_what_a_table_itself_keeps_is_read_from_its_properties(table: Table) -> None:
-    assert (table.log.removed_files_kept(), table.log.log_kept()) == (WEEK, 30 * DAY)
-    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(retention_properties(8 * DAY))})")
-    assert (table.log.removed_files_kept(), table.log.log_kept()) == (8 * DAY, 11 * DAY)
+def test_what_a_table_itself_remembers_is_read_from_its_properties() -> None:
+    assert remembered({}) == remembered(retention_properties(0)) == WEEK
+    assert remembered(retention_properties(8 * DAY)) == 8 * DAY
+    assert remembered({"delta.deletedFileRetentionDuration": "INTERVAL 2 weeks 36 Hours"}) == 14 * DAY + 1.5 * DAY
 
 
 def test_a_shorter_time_than_the_tables_own_is_what_was_asked_for(table: Table) -> None:
-    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(retention_properties(30 * DAY))})")
-    assert vacuum(table, True, WEEK).files == 4
+    DeltaTable(table.path).alter.set_table_properties(retention_properties(30 * DAY))
+    assert vacuum(table, True, WEEK) == 4
+
+
+def test_files_that_another_process_has_deleted_meanwhile_are_no_error(table: Table) -> None:
+    files = unneeded(table.snapshot(), False, WEEK)
+    assert vacuum(table, False, WEEK) == 5
+    delete(table.location, files)

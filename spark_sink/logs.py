@@ -15,8 +15,8 @@ from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.runtime.logs.visible import visible
 
-# Not the root: py4j and others log to it.
-LOGGERS = ("log_shipper.spark_sink", "log_shipper.runtime", LIBRDKAFKA)
+OWN = ("log_shipper.spark_sink", "log_shipper.runtime")
+LOGGERS = (*OWN, LIBRDKAFKA)  # not the root: py4j and others log to it
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
     "landing": ("log_shipper.spark_sink.landing", "log_shipper.spark_sink.rows"),
@@ -55,7 +55,7 @@ def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | No
             previous.close()
         logger.addHandler(folding)
         logger.propagate = False
-    for name in LOGGERS[:2]:
+    for name in OWN:
         logging.getLogger(name).setLevel(config.level.upper())
     set_levels(COMPONENTS, config.levels)
 

@@ -16,7 +16,7 @@ Four kinds of row:
 A mark may be higher than the rows in the table, never lower: rows up to it are looked up before they are left out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
@@ -55,7 +55,6 @@ _FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "
 _FILE = ["table", "host", "file_id"]
 _PLACE = ["kind", "table", "topic", "partition"]
 _LAST = dict.fromkeys(("landing", "at", "end_offset", "version", "topic_id"), "last")
-_READ = list(dict.fromkeys([*_PLACE, *_FILE, *_LAST, *_FOLDS]))
 MAX_ROWS = 10_000  # as Python's objects at a time
 
 File = tuple[str | None, str]  # host, file id
@@ -148,9 +147,9 @@ def _load(location: Location, since: float, most: int) -> Marks:
     files, others = fold(location.parts(table, most))
     for row in others.sort_by("landing").to_pylist():
         _add_row(marks, row)
+    shared: dict[object, object] = {}
     for batch in files.to_batches(MAX_ROWS):
-        for row in batch.to_pylist():
-            _add_file(marks, row, since)
+        _add_files(marks, batch, since, shared)
     return marks
 
 
@@ -158,11 +157,10 @@ def fold(parts: Iterable[dataset.Dataset]) -> tuple[pa.Table, pa.Table]:
     """Return one row for each file, and one for each partition, topic and table, each with its columns alone."""
     empty = arrow_schema(MARKS).empty_table()
     files, others = _folded([empty], _FILE, _FOLDS), _folded([empty], _PLACE, _LAST)
+    is_file = dataset.field("kind") == "file"
     for rows in parts:
-        part = rows.to_table(columns=_READ)
-        is_file = compute.equal(part.column("kind"), "file")
-        others = _folded([others, part.filter(compute.invert(is_file))], _PLACE, _LAST)
-        files = _folded([files, part.filter(is_file)], _FILE, _FOLDS)
+        others = _folded([others, rows.to_table(columns=[*_PLACE, *_LAST], filter=~is_file)], _PLACE, _LAST)
+        files = _folded([files, rows.to_table(columns=[*_FILE, *_FOLDS], filter=is_file)], _FILE, _FOLDS)
     return files, others
 
 
@@ -170,7 +168,9 @@ def _folded(parts: list[pa.Table], keys: list[str], folds: Mapping[str, str]) ->
     """Return one row for each thing. Between two folds the table has one for each batch, so they are never in memory
     all at once."""
     columns = [*keys, *folds]
-    rows = pa.concat_tables([part.select(columns) for part in parts]).sort_by("landing")
+    rows = pa.concat_tables([part.select(columns) for part in parts])
+    if "last" in folds.values():
+        rows = rows.sort_by("landing")
     return rows.group_by(keys, use_threads=False).aggregate(list(folds.items())).rename_columns(columns)
 
 
@@ -185,11 +185,17 @@ def _add_row(marks: Marks, row: Mapping[str, Any]) -> None:
         marks.versions[row["table"]] = row["version"]
 
 
-def _add_file(marks: Marks, row: Mapping[str, Any], since: float) -> None:
-    marks.appends = max(marks.appends, row["landing"])
-    if (landed_at := row["at"].timestamp()) >= since:
-        mark = Mark(row["offset"], row["first_date"], row["last_date"], landed_at)
-        marks.note_file(row["table"], (row["host"], row["file_id"]), mark)
+def _add_files(marks: Marks, rows: pa.RecordBatch, since: float, shared: dict[object, object]) -> None:
+    """Note rows of files. `shared`: the values that many of a million marks have in common, each once."""
+    marks.appends = max(marks.appends, compute.max(rows.column("landing")).as_py())
+    names = ("table", "host", "file_id", "offset", "first_date", "last_date")
+    values = (rows.column(name).to_pylist() for name in names)
+    times = rows.column("at").cast(pa.int64()).to_pylist()
+    share: Callable[[Any, Any], Any] = shared.setdefault
+    for table, host, file_id, offset, first, last, micros in zip(*values, times, strict=True):
+        if (landed_at := micros / 1e6) >= since:
+            mark = Mark(offset, share(first, first), share(last, last), share(landed_at, landed_at))
+            marks.note_file(table, (share(host, host), file_id), mark)
 
 
 def rows_of(

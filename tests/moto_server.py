@@ -1,7 +1,7 @@
 """The process of a bucket in memory: moto's server of S3, which fails as a test wants it to. `object_store` starts it.
 
-Beside S3 it answers two requests: PUT /_faults sets the faults, a list of {"method", "path" (a regular expression),
-"fault", "times"}, and GET /_requests returns what was requested since, as "PUT /bucket/name".
+Beside S3 it answers two requests: PUT /_fault sets {"fault", "requests" (a regular expression), "skip" (how many of
+those are done first), "times"}, and GET /_requests returns what was requested since, as "PUT /bucket/name".
 """
 
 import json
@@ -26,17 +26,17 @@ class FaultyStore:
 
     def __init__(self, store: Callable[[Environment, Start], Iterable[bytes]]) -> None:
         self._store = store
-        self._faults: list[dict[str, Any]] = []
+        self._fault: dict[str, Any] = {}
         self._requests: list[str] = []
         self._lock = Lock()
         self._writing = Lock()  # moto looks whether an object exists, and writes it, in two steps
 
     def __call__(self, environ: Environment, start: Start) -> Iterable[bytes]:
-        method, path = environ["REQUEST_METHOD"], environ["REQUEST_URI"]
-        if path in ("/_faults", "/_requests"):
+        path = environ["REQUEST_URI"]
+        if path in ("/_fault", "/_requests"):
             start("200 OK", [("Content-Type", "application/json")])
             return [json.dumps(self._ask(path, environ)).encode()]
-        fault = self._next_fault(method, path)
+        fault = self._next_fault(f"{environ['REQUEST_METHOD']} {path}")
         if fault == "unavailable":
             start("503 Slow Down", [])
             return []
@@ -54,19 +54,19 @@ class FaultyStore:
 
     def _ask(self, path: str, environ: Environment) -> list[str]:
         with self._lock:
-            if path == "/_faults":
-                self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+            if path == "/_fault":
+                self._fault = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
             requests, self._requests = self._requests, []
             return requests
 
-    def _next_fault(self, method: str, path: str) -> str:
+    def _next_fault(self, request: str) -> str:
         with self._lock:
-            self._requests.append(f"{method} {path}")
-            for fault in self._faults:
-                if fault["times"] and fault["method"] == method and re.search(fault["path"], path):
-                    fault["times"] -= 1
-                    return str(fault["fault"])
-        return ""
+            self._requests.append(request)
+            fault = self._fault
+            if not fault or not re.search(fault["requests"], request):
+                return ""
+            fault["skip"] -= 1
+            return str(fault["fault"]) if -fault["times"] <= fault["skip"] < 0 else ""
 
     def _cut(self, environ: Environment) -> ConnectionResetError:
         """Close the connection, and return the error that tells the server so."""

@@ -48,10 +48,11 @@ class ObjectStore:
         self._ask("PUT", f"/{name}", place + b"</CreateBucketConfiguration>")
         return f"s3://{name}"
 
-    def fail(self, fault: Fault, method: str, path: str, times: int = 1) -> None:
-        """Let the next requests fail whose path matches a regular expression, in place of earlier faults."""
-        rule = {"fault": fault, "method": method, "path": path, "times": times}
-        self._ask("PUT", "/_faults", json.dumps([rule]).encode())
+    def fail(self, fault: Fault, requests: str, times: int = 1, skip: int = 0) -> None:
+        """Let the next requests fail that match a regular expression (PUT /bucket/name), after `skip` of them. It takes
+        the place of an earlier fault."""
+        rule = {"fault": fault, "requests": requests, "times": times, "skip": skip}
+        self._ask("PUT", "/_fault", json.dumps(rule).encode())
 
     def requests(self) -> list[str]:
         """Return the requests since the last call, as PUT /bucket/name?query."""

@@ -9,6 +9,7 @@ import pytest
 from deltalake.transaction import RemoveAction
 from pyarrow import dataset, fs
 
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance import optimize, vacuum
 from log_shipper.spark_sink.maintenance.vacuum import clock_ahead
 from log_shipper.spark_sink.storage.locations import Location
@@ -153,28 +154,40 @@ def test_s3a_is_the_name_of_the_same_place(bucket: Table) -> None:
     assert table.land(1, 2) == 2
 
 
-COMMIT = r"_delta_log/[0-9]*\.json$"
+REQUESTS = {
+    "of a commit": r"PUT .*_delta_log/[0-9]*\.json$",
+    "of the log": "GET .*_delta_log",
+    "that begins a file": "POST .*uploads=",
+    "with a part of a file": "PUT .*partNumber",
+    "that ends a file": "POST .*uploadId",
+}
 
 
 @pytest.mark.parametrize("fault", ["unavailable", "dropped", "answer lost"])
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        pytest.param("PUT", COMMIT, id="commit"),
-        pytest.param("GET", "_delta_log", id="log"),
-        pytest.param("POST", "uploads=", id="begin of a file"),
-        pytest.param("PUT", "partNumber", id="part of a file"),
-        pytest.param("POST", "uploadId", id="end of a file"),
-    ],
-)
-def test_a_batch_lands_once_whatever_fails(
-    object_store: ObjectStore, bucket: Table, fault: Fault, method: str, path: str
+@pytest.mark.parametrize("requests", REQUESTS)
+def test_a_request_that_fails_is_made_again(
+    object_store: ObjectStore, bucket: Table, fault: Fault, requests: str
 ) -> None:
     bucket.land(0, 1)
-    object_store.fail(fault, method, path)
+    object_store.fail(fault, REQUESTS[requests])
     assert bucket.land(1, 2) == 2
     assert bucket.land(2, 3) == 3
     assert bucket.offsets() == [1, 2, 3]
+
+
+@pytest.mark.slow("waits for a time-out")
+def test_only_a_commit_without_an_answer_is_not_made_again(object_store: ObjectStore) -> None:
+    """It may have been done, and may be done yet."""
+    place = bucket_of(object_store)
+    table = Table(Location(place.path, {**place.options, "timeout": "1s"}))
+    for batch, requests in enumerate(list(REQUESTS.values())[1:]):
+        object_store.fail("hangs", requests)
+        table.land(batch, batch)
+    object_store.fail("hangs", REQUESTS["of a commit"])
+    with pytest.raises(SinkError, match="timed out"):
+        table.land(4, 4)
+    assert table.land(4, 4) == 5
+    assert table.offsets() == [0, 1, 2, 3, 4]
 
 
 def test_known_sizes_are_not_asked_for(object_store: ObjectStore, bucket: Table) -> None:

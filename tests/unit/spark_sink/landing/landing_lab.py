@@ -25,7 +25,7 @@ from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
 from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
-from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.locations import location_of
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint
 from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
@@ -242,7 +242,7 @@ class LandingLab:
 
     def rows(self, path: str | None = None, where: str = "true") -> list[SimpleNamespace]:
         """Return the rows of a table, those of lines if no other is named, in the order of their offsets."""
-        snapshot = Table(Location(path or self.config.table.path)).snapshot()
+        snapshot = Table(location_of(self.config, path or self.config.table.path)).snapshot()
         query = f'SELECT * FROM stored WHERE {where} ORDER BY "offset", topic, partition, kafka_offset'
         return [SimpleNamespace(**row) for row in snapshot.select(query).to_pylist()]
 
@@ -254,6 +254,6 @@ class LandingLab:
         return Counter(row.reason for row in self.dead())
 
     def dead(self) -> list[SimpleNamespace]:
-        snapshot = Table(Location(self.config.dead_letter_path)).snapshot()
+        snapshot = Table(location_of(self.config, self.config.dead_letter_path)).snapshot()
         query = "SELECT * FROM stored ORDER BY topic, partition, kafka_offset"
         return [SimpleNamespace(**row) for row in snapshot.select(query).to_pylist()]

@@ -19,6 +19,7 @@ from werkzeug.serving import make_server
 Environment = dict[str, Any]
 Start = Callable[..., Any]
 HANGS = 5.0  # seconds
+SIGNED = "AWS4-HMAC-SHA256 Credential=key/20261121/eu-central-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 
 
 class FaultyStore:
@@ -44,6 +45,10 @@ class FaultyStore:
             time.sleep(HANGS)
         if fault in ("dropped", "hangs"):
             raise self._cut(environ)
+        if _is_google(environ):
+            environ["HTTP_AUTHORIZATION"] = SIGNED
+            if environ.get("HTTP_X_GOOG_IF_GENERATION_MATCH") == "0":
+                environ["HTTP_IF_NONE_MATCH"] = "*"
         if fault == "unconditional":  # as a store does that does not know the header
             environ.pop("HTTP_IF_NONE_MATCH", None)
         with self._writing:
@@ -72,6 +77,12 @@ class FaultyStore:
         """Close the connection, and return the error that tells the server so."""
         environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
         return ConnectionResetError()
+
+
+def _is_google(environ: Environment) -> bool:
+    """True for a request of deltalake's client of Google's store. But for its headers it could be one to S3."""
+    is_signed = environ.get("HTTP_AUTHORIZATION", "").startswith("AWS4")
+    return not is_signed and "object_store" in environ.get("HTTP_USER_AGENT", "")
 
 
 class QuietHandler(MotoRequestHandler):

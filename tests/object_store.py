@@ -41,12 +41,19 @@ class ObjectStore:
             "aws_region": "eu-central-1",
         }
 
-    def create_bucket(self) -> str:
+    @property
+    def google_options(self) -> Mapping[str, str]:
+        """The same for the bucket as gs://, as far as S3 is like Google's store."""
+        account = {"gcs_base_url": self.endpoint, "disable_oauth": True}
+        account |= dict.fromkeys(("client_email", "private_key", "private_key_id"), "")
+        return {"google_service_account_key": json.dumps(account)}
+
+    def create_bucket(self, scheme: str = "s3") -> str:
         """Return its URI."""
-        name = f"lake-{uuid4().hex}"
+        name = f"lake{uuid4().hex}"
         place = b"<CreateBucketConfiguration><LocationConstraint>eu-central-1</LocationConstraint>"
         self._ask("PUT", f"/{name}", place + b"</CreateBucketConfiguration>")
-        return f"s3://{name}"
+        return f"{scheme}://{name}"
 
     def fail(self, fault: Fault, requests: str, times: int = 1, skip: int = 0) -> None:
         """Let the next requests fail that match a regular expression (PUT /bucket/name), after `skip` of them. It takes

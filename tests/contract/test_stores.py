@@ -1,5 +1,6 @@
-"""What the sink demands of each place of a table: of a disk, and of a bucket of S3."""
+"""What the sink demands of each place of a table: of a disk, of S3, of Google's store, and of Azure's."""
 
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +17,7 @@ from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.rewrites import stored_files
 from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.storage.tables import TableSnapshot, TxnId
+from tests.azurite import Azurite
 from tests.object_store import Fault, ObjectStore
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
@@ -23,11 +25,23 @@ WRITERS = 2
 BATCHES = 20
 
 
-@pytest.fixture(params=["disk", "s3"])
+others = pytest.mark.slow("another client of the same library")
+
+
+@pytest.fixture(params=["disk", "s3", pytest.param("gs", marks=others), pytest.param("az", marks=others)])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
     if request.param == "disk":
         return Location(f"{tmp_path}/lines")
-    return bucket_of(request.getfixturevalue("object_store"))
+    if request.param == "gs":
+        store = request.getfixturevalue("object_store")
+        return Location(f"{store.create_bucket('gs')}/lines", store.google_options)
+    return bucket_of(request.getfixturevalue("object_store" if request.param == "s3" else "azurite"))
+
+
+@pytest.fixture(scope="module")
+def azurite() -> Iterator[Azurite]:
+    with Azurite() as azurite:
+        yield azurite
 
 
 @pytest.fixture
@@ -35,7 +49,7 @@ def bucket(object_store: ObjectStore) -> Table:
     return Table(bucket_of(object_store))
 
 
-def bucket_of(store: ObjectStore) -> Location:
+def bucket_of(store: ObjectStore | Azurite) -> Location:
     return Location(f"{store.create_bucket()}/lines", store.options)
 
 

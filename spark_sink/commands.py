@@ -127,8 +127,7 @@ def _run(options: argparse.Namespace, work: Work, needed: str = "deltalake") -> 
     from log_shipper.spark_sink.platform.jars import JarsMissing
     from log_shipper.spark_sink.platform.java import NoJava
 
-    text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
-    logs.set_up(text, config.logging)
+    logs.set_up(logs.is_text(config.logging), config.logging)
     for note in (*config.warnings, *config.notes):
         logger.warning(note)
     try:

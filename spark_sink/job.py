@@ -36,6 +36,7 @@ from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Started, Startup
 from log_shipper.spark_sink.landing.tasks import SparkTasks
+from log_shipper.spark_sink.maintenance.rounds import Rounds
 from log_shipper.spark_sink.monitor.document import Program
 from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
 from log_shipper.spark_sink.monitor.liveness import Liveness
@@ -100,6 +101,8 @@ class Job:
         self._views = Views(spark, config)
         self._limit = silence_limit(config.trigger.interval)
         self._tasks = RunningTasks(spark)
+        rounds = self._progress.metrics.maintenance_rounds
+        self._rounds = Rounds(config, lambda well: rounds.labels("ok" if well else "failed").inc())
         self._service = Service(Notifier.from_environment(), self._progress.metrics.stalled_for, self._limit)
 
     def run(self) -> int:
@@ -254,10 +257,14 @@ class Job:
         self._tasks.include(str(query.runId))
         self._progress.metrics.progressed()
         logger.info(f"landing {topics.describe(self._config.kafka)} in {self._config.table.path}")
-        while not batches.closing and not ended(query, batches):
-            self._views.supervise()
-            self._progress.views(self._views.figures())
-            self._service.step(self._progress.summary)
+        try:
+            while not batches.closing and not ended(query, batches):
+                self._views.supervise()
+                self._progress.views(self._views.figures())
+                self._rounds.step()
+                self._service.step(self._progress.summary)
+        finally:
+            self._rounds.stop()
         if self._stopping.is_set():
             self._service.stopping()
         else:

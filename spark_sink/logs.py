@@ -43,6 +43,11 @@ class SinkTextFormatter(logging.Formatter):
         return text.replace("\n", "\n  ")  # a line end in a text from outside begins no line as the log has them
 
 
+def is_text(config: SinkLoggingConfig) -> bool:
+    """True if this process logs text: as configured, or at a terminal."""
+    return config.format == "text" or (config.format == "auto" and sys.stderr.isatty())
+
+
 def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | None = None) -> None:
     """Set up the log, in place of any earlier set-up."""
     out, config = out or sys.stderr, config or SinkLoggingConfig()

@@ -1,10 +1,10 @@
-"""Options of `spark-sink maintain`."""
+"""Options of `spark-sink maintain`, and of what `run` does of it by itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from log_shipper.config.sink.times import DAY, HOUR, Span, readable_span
+from log_shipper.config.sink.times import DAY, HOUR, MINUTE, Span, readable_span
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.units import Size
 
@@ -14,6 +14,11 @@ _SAFE = 7 * DAY  # required by Delta itself
 def at_least_a_day(span: float) -> Iterator[Finding]:
     if span < DAY:
         yield "", "must be at least 1d: rows are deleted by whole dates"
+
+
+def at_least_a_minute(span: float) -> Iterator[Finding]:
+    if 0 < span < MINUTE:
+        yield "", "must be at least 1m, or 0, which leaves it to spark-sink maintain"
 
 
 def longer_than_a_batch(span: float) -> Iterator[Finding]:
@@ -102,6 +107,15 @@ class RetentionConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceConfig:
     since: ClassVar = "0.2"
+    interval: Span = field(
+        default=HOUR,
+        metadata={
+            "doc": "How often `run` does by itself what `maintain` does, in a process of its own; 0 leaves it to "
+            "`spark-sink maintain`.",
+            "check": at_least_a_minute,
+            "since": "0.3",
+        },
+    )
     optimize: OptimizeConfig = field(default_factory=OptimizeConfig)
     vacuum: VacuumConfig = field(default_factory=VacuumConfig)
     retention: RetentionConfig = field(default_factory=RetentionConfig)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from log_shipper.config.text.units import parse_duration, readable_duration
 
+MINUTE = 60.0
 HOUR = 3600.0
 DAY = 24 * HOUR
 _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)d")

@@ -70,9 +70,7 @@ def maintainer_script(package: Package, name: str) -> str:
         "STATE": package.state,
         "CONFIG": package.config,
         "CONFIG_DIRECTORY": str(config.parent),
-        "RESTARTED": " ".join(package.restarted),
-        "STOPPED": " ".join(package.stopped),
-        "STARTED": " ".join(unit.removesuffix(".service") for unit in package.stopped if "maintain.s" not in unit),
+        "UNIT": package.unit.name,
         "WRITTEN": " ".join(filter(None, (package.state, package.cache, f"/var/log/{package.user}"))),
     }
     text = (SCRIPTS / name).read_text()

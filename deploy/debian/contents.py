@@ -14,8 +14,8 @@ PYTHON = Path("/usr/bin/python3.11")  # of Debian 12: the interpreter of the ins
 @dataclass(frozen=True, slots=True)
 class Package:
     """`home` is the environment below /opt, `state` and `cache` what the service writes. `locks`: what is installed,
-    with hashes; `extras`: what else, without. `restarted`: units that an upgrade starts again if they run; `stopped`:
-    units that a removal stops."""
+    with hashes; `extras`: what else, without. The unit is the user's: an upgrade starts it again if it runs, and a
+    removal stops it."""
 
     name: str
     command: str
@@ -27,8 +27,6 @@ class Package:
     config: str
     example: Path
     pages: tuple[str, ...]
-    restarted: tuple[str, ...]
-    stopped: tuple[str, ...]
     parser: Callable[[], argparse.ArgumentParser]
     options: Callable[[], str]
     cache: str = ""
@@ -43,9 +41,8 @@ class Package:
         return f"/var/lib/{self.user}"
 
     @property
-    def units(self) -> list[Path]:
-        """The unit files: `stopped` are all of them."""
-        return [SYSTEMD / unit for unit in self.stopped]
+    def unit(self) -> Path:
+        return SYSTEMD / f"{self.user}.service"
 
 
 def _shipper_parser() -> argparse.ArgumentParser:
@@ -86,8 +83,6 @@ SHIPPER = Package(
     config="/etc/shipper/shipper.yml",
     example=ROOT / "deploy" / "debian" / "shipper.yml",
     pages=("operating.md", "configuration.md", "from-filebeat.md", "files.md", "kafka-records.md", "processing.md"),
-    restarted=("shipper.service",),
-    stopped=("shipper.service",),
     parser=_shipper_parser,
     options=_shipper_options,
 )
@@ -102,8 +97,6 @@ SINK = Package(
     config="/etc/spark-sink/sink.yml",
     example=ROOT / "config" / "sink.yml",
     pages=("operating-the-sink.md", "sink-configuration.md", "querying.md", "views.md", "metrics.md", "cluster.md"),
-    restarted=("spark-sink.service",),
-    stopped=("spark-sink.service", "spark-sink-maintain.timer", "spark-sink-maintain.service"),
     parser=_sink_parser,
     options=_sink_options,
     cache="/var/cache/spark-sink",

@@ -15,8 +15,7 @@ CONFIG_MODE = 0o640
 def lay_out(package: Package, version: str, stage: Path, scratch: Path) -> Path:
     """Lay the package out below `stage`; return the environment's directory there. Raises PackagingFailed."""
     home = environment.create(package, stage, scratch)
-    for unit in package.units:
-        _copy(unit, stage / "usr/lib/systemd/system" / unit.name)
+    _copy(package.unit, stage / "usr/lib/systemd/system" / package.unit.name)
     _copy(package.example, stage / package.config.lstrip("/"))
     command = stage / "usr/bin" / package.command
     command.parent.mkdir(parents=True)

@@ -21,6 +21,7 @@ SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 PARTITION = ("topic", "partition")
 VIEW = ("view",)
 STAGE = ("stage",)
+RESULT = ("result",)
 
 
 class SinkMetrics:
@@ -70,6 +71,7 @@ class SinkMetrics:
         self.lag = gauge("lag_offsets", "Offsets between the two.", PARTITION)
         self.files = gauge("files_remembered", "Files whose highest landed offset is remembered, to know repeats.")
         self.group_commit_failures = counter("group_commit_failures", "Failed commits to the group; rows still land.")
+        self.maintenance_rounds = _maintenance_rounds(registry)
         self.view_up = gauge("view_up", "1 while the view runs, 0 while it is down after a failure.", VIEW)
         self.view_late_rows = gauge("view_late_rows", "Rows behind the view's watermark, since the start.", VIEW)
         self.view_state_rows = gauge("view_state_rows", "Groups and rows that the view's query remembers.", VIEW)
@@ -151,6 +153,14 @@ def _stage_seconds(registry: CollectorRegistry) -> Summary:
     for stage in STAGES:  # so that each is there before the first batch
         summary.labels(stage)
     return summary
+
+
+def _maintenance_rounds(registry: CollectorRegistry) -> Counter:
+    text = "Rounds of maintenance that ended, by result: ok or failed."
+    rounds = Counter("spark_sink_maintenance_rounds", text, RESULT, registry=registry)
+    for result in ("ok", "failed"):
+        rounds.labels(result)
+    return rounds
 
 
 def documentation() -> str:

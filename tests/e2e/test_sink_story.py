@@ -111,6 +111,19 @@ def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     lab.await_all()
 
 
+@pytest.mark.slow("a minute until the first round; maintenance/test_rounds.py proves the rest")
+def test_it_keeps_its_tables_by_itself(lab: SinkLab) -> None:
+    assert lab.terminate() == 0, lab.log_text()
+    lab.start("-E", "maintenance.interval=1m", "-E", "maintenance.optimize.open_min_files=2")
+
+    def is_maintained() -> bool:
+        lab.send_lines(10)
+        return '"message":"maintained: ' in lab.log_text()
+
+    await_true(is_maintained, "a round of maintenance has ended", 60 + PATIENCE)
+    lab.await_all()
+
+
 def test_on_sigterm_it_finishes_the_running_batch(lab: SinkLab) -> None:
     before = lab.started_batches()
     lab.send_lines(500)

@@ -42,14 +42,12 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 @BOTH
-def test_the_units_run_what_the_package_has(package: Package) -> None:
-    for unit in package.units:
-        values = settings(unit)
-        programs = {shlex.split(value)[0] for key, value in values.items() if key in ("ExecStart", "ExecStartPre")}
-        assert programs <= {f"{package.home}/bin/{package.command}"}
-        assert {values.get("User"), values.get("Group")} <= {package.user, None}
-    first = settings(package.units[0])
-    assert (f"/var/lib/{first['StateDirectory']}", package.config in first["ExecStart"]) == (package.state, True)
+def test_the_unit_runs_what_the_package_has(package: Package) -> None:
+    values = settings(package.unit)
+    programs = {shlex.split(value)[0] for key, value in values.items() if key in ("ExecStart", "ExecStartPre")}
+    assert programs <= {f"{package.home}/bin/{package.command}"}
+    assert {values.get("User"), values.get("Group")} <= {package.user, None}
+    assert (f"/var/lib/{values['StateDirectory']}", package.config in values["ExecStart"]) == (package.state, True)
 
 
 def test_the_configuration_of_the_package_keeps_its_data_where_the_unit_may_write() -> None:
@@ -70,10 +68,9 @@ def test_the_scripts_of_dpkg_are_complete_and_the_shell_can_parse_them(package: 
 
 def test_an_upgrade_starts_again_what_runs_and_a_removal_stops_everything() -> None:
     assert "try-restart spark-sink.service >" in maintainer_script(SINK, "postinst")
-    assert "--now spark-sink spark-sink-maintain.timer" in maintainer_script(SINK, "postinst")
-    stopped = {"spark-sink.service", "spark-sink-maintain.timer", "spark-sink-maintain.service"}
-    assert set(SINK.stopped) == stopped
-    assert f"stop {' '.join(SINK.stopped)} >" in maintainer_script(SINK, "prerm")
+    assert 'enable --now spark-sink"' in maintainer_script(SINK, "postinst")
+    assert "stop spark-sink.service >" in maintainer_script(SINK, "prerm")
+    assert "rm -f /etc/systemd/system/*.wants/spark-sink.service\n" in maintainer_script(SINK, "postrm")
     assert "rm -rf /etc/shipper /var/lib/shipper /var/log/shipper\n" in maintainer_script(SHIPPER, "postrm")
 
 

@@ -1,0 +1,103 @@
+"""Maintenance by `run` itself: what `spark-sink maintain` does, every `maintenance.interval`, in a process of its own.
+
+To compact files takes memory, which then goes back to the system, and CPU, which batches have first. A round that fails
+is logged, and the next one follows; one that is killed leaves the tables as they were (`maintain`).
+"""
+
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink import logs
+
+logger = logging.getLogger(__name__)
+
+FIRST = 600.0  # seconds until the first round, or the interval where that is shorter
+NICE = 10
+STOP_SECONDS = 5.0
+_COMMAND = ("-m", "log_shipper.spark_sink.maintenance.rounds")
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The rounds of one run. `ended` is called after each, with True if all steps of it succeeded. Used by one
+    thread."""
+
+    config: SinkConfig
+    ended: Callable[[bool], None]
+    clock: Callable[[], float] = time.monotonic
+    command: tuple[str, ...] = (sys.executable, *_COMMAND)
+    _round: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _due: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        interval = self.config.maintenance.interval
+        self._due = self.clock() + min(interval, FIRST) if interval else float("inf")
+
+    @property
+    def running(self) -> bool:
+        """True while a round runs, as far as `step` has noticed."""
+        return self._round is not None
+
+    def step(self) -> None:
+        """Start a round that is due, and notice the end of one. Never waits."""
+        if self._round is None:
+            if self.clock() >= self._due:
+                self._start()
+        elif (code := self._round.poll()) is not None:
+            self._round = None
+            if code < 0:
+                logger.warning(
+                    f"the maintenance of the tables was killed ({signal.Signals(-code).name}; out of memory?): it is "
+                    "repeated in the next round"
+                )
+            self.ended(code == 0)
+
+    def stop(self) -> None:
+        """End a round that is running. Waits STOP_SECONDS at most."""
+        if self._round is None:
+            return
+        self._round.terminate()
+        try:
+            self._round.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._round.kill()
+            self._round.wait()
+        self._round = None
+
+    def _start(self) -> None:
+        self._due = self.clock() + self.config.maintenance.interval
+        # Where the driver has its packages, whatever has put them there.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        try:
+            started = subprocess.Popen(self.command, stdin=subprocess.PIPE, env=environment)
+            assert started.stdin is not None
+            with started.stdin as given:
+                given.write(pickle.dumps(self.config))
+        except OSError as error:
+            logger.error(f"the maintenance of the tables cannot be started: {error}. It is tried again later")
+            self.ended(False)
+            return
+        self._round = started
+
+
+def main() -> int:
+    """Run one round with the configuration that comes on standard input. Returns the exit code of `maintain`."""
+    config: SinkConfig = pickle.loads(sys.stdin.buffer.read())
+    from log_shipper.spark_sink.maintenance.maintain import Maintenance
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the group, and `run` ends this process
+    os.nice(NICE)
+    logs.set_up(logs.is_text(config.logging), config.logging)
+    return Maintenance(config, dry_run=False).run()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -28,8 +28,9 @@ from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
 LINE_NAME = ("host", "file_id", "offset")
 SUMMARIZED = (*LINE_NAME, "date")
-# The most ids that a condition on the table's files names; with more, the join alone finds the rows.
-FEW = 2000
+# The most characters of ids that a condition on the table's rows names; with more, the join alone finds the rows. An id
+# is whatever a record says, and may be as long as the record.
+MAX_IDS = 100_000
 # The longest of equal rows; of equally long ones always the same, or a batch that runs again would choose another.
 _LONGEST_FIRST = [
     *((name, "ascending") for name in LINE_NAME),
@@ -158,9 +159,8 @@ class Search:
         if len(marked) < len(self.suspects):
             # Rows of a file without a mark have landed long ago, or with a date in the future, or never.
             dates.append(f"date <= DATE '{self.forgotten}' OR date > DATE '{self.today}'")
-        ids = self._ids().to_pylist()
-        few = f" AND file_id IN ({', '.join(map(literal, ids))})" if len(ids) <= FEW else ""
-        return f"({' OR '.join(dates)}){few}"
+        ids = ", ".join(map(literal, self._ids().to_pylist()))
+        return f"({' OR '.join(dates)})" + (f" AND file_id IN ({ids})" if len(ids) <= MAX_IDS else "")
 
 
 def _named(rows: pa.Table) -> pa.Table:

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from log_shipper.config.sink.parts import DedupeConfig
+from log_shipper.spark_sink.landing.repeats import MAX_IDS
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
 DAY = 86400.0
@@ -157,3 +160,30 @@ def test_without_dedupe_repeats_land_like_everything_else(make_lab: Callable[...
     lab.start()
     lab.send_lines(20)
     assert lab.land().rows == 1
+
+
+HOSTILE = ["it's", "') OR true --", "a\\", "\n", "nul\0l", "\u2028ü", "%", '"', ""]
+
+
+@pytest.mark.parametrize("length", [1, MAX_IDS])
+def test_an_id_is_compared_whatever_a_record_has_put_into_it(lab: LandingLab, length: int) -> None:
+    ids = [text * length for text in HOSTILE[:2]] if length > 1 else HOSTILE
+    lab.start()
+    for text in ids:
+        lab.send_lines(0, 10, file=text)
+    assert lab.land().rows == 2 * len(ids)
+    for text in ids:
+        lab.send_lines(10, 20, file=text)
+    landed = lab.land()
+    assert (landed.rows, landed.repeats) == (len(ids), len(ids))
+
+
+def test_rows_without_a_host_are_repeats_of_each_other_alone(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0, 10, host=None)
+    lab.send_lines(0, 10, host="")
+    assert lab.land().rows == 4
+    lab.send_lines(10, 20, host=None)
+    lab.send_lines(10, host="web-2")
+    landed = lab.land()
+    assert (landed.rows, landed.repeats) == (2, 1)

@@ -104,8 +104,8 @@ def unused(settings: Iterable[str], options: Options) -> Iterator[Finding]:
             if not any(option.lower().startswith(store) for option in options):
                 yield (
                     "spark",
-                    f"{setting} has no effect on tables, which are not read and written by Spark: set "
-                    f"table.options.{name} instead",
+                    f"{setting} has no effect on the sink's own tables, which are not read and written by Spark: set "
+                    f"table.options.{name} too",
                 )
 
 

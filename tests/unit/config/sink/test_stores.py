@@ -70,8 +70,8 @@ def test_on_a_disk_the_options_of_all_stores_may_stay(lab: Lab) -> None:
 )
 def test_a_setting_of_hadoops_file_systems_is_named_with_its_option(lab: Lab, setting: str, option: str) -> None:
     (warning,) = lab.load(f"{S3}{setting}: x", SinkConfig).warnings
-    assert f"{setting} has no effect on tables" in warning
-    assert f"set table.options.{option} instead" in warning
+    assert f"{setting} has no effect on the sink's own tables" in warning
+    assert f"set table.options.{option} too" in warning
 
 
 def test_settings_of_hadoops_file_systems_may_stay_beside_options(lab: Lab) -> None:

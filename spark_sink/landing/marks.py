@@ -51,9 +51,9 @@ MARKS = (
 # In place of a table's version while `repair --from-kafka` runs: until it has ended, it is unknown what is missing.
 REPAIRING = 2**63 - 1
 # Of the rows of one file, what counts in each column.
-_FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
-_FILE = ["table", "host", "file_id"]
-_PLACE = ["kind", "table", "topic", "partition"]
+FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
+FILE = ["table", "host", "file_id"]
+PLACE = ["kind", "table", "topic", "partition"]
 _LAST = dict.fromkeys(("landing", "at", "end_offset", "version", "topic_id"), "last")
 MAX_ROWS = 10_000  # as Python's objects at a time
 
@@ -156,11 +156,11 @@ def _load(location: Location, since: float, most: int) -> Marks:
 def fold(parts: Iterable[dataset.Dataset]) -> tuple[pa.Table, pa.Table]:
     """Return one row for each file, and one for each partition, topic and table, each with its columns alone."""
     empty = arrow_schema(MARKS).empty_table()
-    files, others = _folded([empty], _FILE, _FOLDS), _folded([empty], _PLACE, _LAST)
+    files, others = _folded([empty], FILE, FOLDS), _folded([empty], PLACE, _LAST)
     is_file = dataset.field("kind") == "file"
     for rows in parts:
-        others = _folded([others, rows.to_table(columns=[*_PLACE, *_LAST], filter=~is_file)], _PLACE, _LAST)
-        files = _folded([files, rows.to_table(columns=[*_FILE, *_FOLDS], filter=is_file)], _FILE, _FOLDS)
+        others = _folded([others, rows.to_table(columns=[*PLACE, *_LAST], filter=~is_file)], PLACE, _LAST)
+        files = _folded([files, rows.to_table(columns=[*FILE, *FOLDS], filter=is_file)], FILE, FOLDS)
     return files, others
 
 

@@ -85,6 +85,7 @@ class CommitLog:
 
     def __post_init__(self) -> None:
         self._files = self.location.files()
+        self._newest = self._file_of(self.version)
         self._examine()
         self._durable = self.version - CHECKPOINT_INTERVAL  # others may have written the last ones a moment ago
 
@@ -117,9 +118,11 @@ class CommitLog:
         """
         before = self.version
         try:
-            if self._file_of(self.version) != self._newest:
+            if is_other := self._file_of(self.version) != self._newest:
                 self._reopen()
             self.table.update_incremental()
+            if is_other or self.version != before:
+                self._newest = self._file_of(self.version)
             self._examine()
             newer = self.version - before
             # On S3 the own commit is looked at, too: Delta's Java may overwrite there what others committed.
@@ -251,7 +254,6 @@ class CommitLog:
 
     def _examine(self) -> None:
         """Check the table where it is not as it was. Raises Refused."""
-        self._newest = self._file_of(self.version)
         metadata = self.table.metadata()
         state = (self.table.protocol(), metadata.id, metadata.configuration, self.table.schema().to_json())
         if state != self._examined:

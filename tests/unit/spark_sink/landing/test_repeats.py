@@ -119,9 +119,12 @@ def test_a_repeat_is_found_on_the_day_it_landed_first(lab: LandingLab) -> None:
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20)]
 
 
-def test_a_file_that_was_forgotten_is_looked_up_when_it_goes_on(lab: LandingLab) -> None:
+@pytest.mark.parametrize("ahead", [0, 60], ids=["", "its host's clock was ahead"])
+def test_a_file_that_was_forgotten_is_looked_up_when_it_goes_on(lab: LandingLab, ahead: float) -> None:
     lab.start()
+    lab.now += ahead * DAY
     lab.send_lines(0, 10)
+    lab.now -= ahead * DAY
     lab.land()
     lab.now += 30 * DAY
     lab.send_lines(0, file="g")

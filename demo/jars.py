@@ -1,13 +1,16 @@
 """The jars of the Kafka broker that the demo, the benchmark and the tests start; the product needs none of them.
 
-python -m demo.jars         fetches what is missing of the sink's jars and the broker's, as script/bootstrap does
+python -m demo.jars         fetches what is missing of them, as script/bootstrap does; prints what failed, and exits 1
 """
 
 import os
+import sys
 from pathlib import Path
 
 from log_shipper.spark_sink.platform.cache import cache_directory
-from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing, install, spark_home
+from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing
+from log_shipper.spark_sink.platform.java import NoJava, find_java
+from log_shipper.spark_sink.platform.jvm import spark_home
 
 BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
 # The broker's own log4j-core is 2.25.4, and it brings slf4j 1.7: the binding has to fit both.
@@ -17,7 +20,7 @@ PACKAGES = (BROKER, LOG_BINDING, LOG)
 
 
 def broker_set(cache: Path | None = None) -> JarSet:
-    return JarSet("Kafka broker", (cache or cache_directory()) / "broker", PACKAGES)
+    return JarSet((cache or cache_directory()) / "broker", PACKAGES)
 
 
 def broker_class_path(cache: Path | None = None) -> str:
@@ -31,5 +34,14 @@ def broker_class_path(cache: Path | None = None) -> str:
     return os.pathsep.join(map(str, (*jars, *sorted((spark_home() / "jars").glob("scala-library-*.jar")))))
 
 
+def main() -> int:
+    try:
+        broker_set().fetch(find_java())
+    except (JarsMissing, NoJava) as error:
+        print(error, file=sys.stderr)  # noqa: T201 - this module is a command
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    raise SystemExit(install(broker_set()))
+    raise SystemExit(main())

@@ -124,7 +124,6 @@ def _run(options: argparse.Namespace, work: Work, needed: str = "deltalake") -> 
         print(f"{needed} is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
         return 1
     from log_shipper.spark_sink.errors import SinkError
-    from log_shipper.spark_sink.platform.jars import JarsMissing
     from log_shipper.spark_sink.platform.java import NoJava
 
     logs.set_up(logs.is_text(config.logging), config.logging)
@@ -132,6 +131,6 @@ def _run(options: argparse.Namespace, work: Work, needed: str = "deltalake") -> 
         logger.warning(note)
     try:
         return work(config)
-    except (SinkError, JarsMissing, NoJava) as error:
+    except (SinkError, NoJava) as error:
         logger.error(str(error), extra=logs.trace(str(error.__cause__ or "")))
         return 1

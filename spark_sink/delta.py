@@ -28,7 +28,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from pyspark.sql import DataFrame, SparkSession
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.platform import versions
+from log_shipper.spark_sink.platform import delta_jar
 from log_shipper.spark_sink.platform.jvm import java_class, scala_list, scala_none
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 
@@ -36,7 +36,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 NO_BATCH = -1  # below every batch number
-NEEDED = versions.DELTA.rpartition(":")[2]
+DELTA = delta_jar.RELEASES["4.0"]
+NEEDED = DELTA.rpartition(":")[2]
 PACKAGE = "org.apache.spark.sql.delta"
 
 # How Py4J reports a method or class that is missing, and how Java does where one class of Delta's misses another.
@@ -73,11 +74,11 @@ def check_version(spark: SparkSession, needed: str = NEEDED) -> None:
 
 
 def _advice(needed: str) -> str:
-    package = f"{versions.DELTA.rpartition(':')[0]}:{needed}"
+    package = f"{DELTA.rpartition(':')[0]}:{needed}"
     return (
         f"Under spark-submit use --packages {package} and remove every other Delta jar from the cluster's class path "
-        "(docs/cluster.md). Elsewhere run python -m log_shipper.spark_sink.platform.jars, and take other Delta jars "
-        "out of spark.jars, spark.jars.packages and spark.driver.extraClassPath"
+        "(docs/cluster.md). Elsewhere take other Delta jars out of spark.jars, spark.jars.packages and "
+        "spark.driver.extraClassPath"
     )
 
 

@@ -49,9 +49,8 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"JAVA_GATEWAY_EXITED|Java gateway process exited",
-        "Java did not start, and the lines above say why. Unresolved dependencies are jars that could not be fetched: "
-        "fill SHIPPER_CACHE where there is a network (python -m log_shipper.spark_sink.platform.jars), and copy it "
-        "here. Else look at spark.driver.memory and spark.driver.extraJavaOptions",
+        "Java did not start, and the lines above say why. An unresolved dependency is one of spark.jars.packages that "
+        "could not be fetched. Else look at spark.driver.memory and spark.driver.extraJavaOptions",
     ),
     (
         r"Python worker exited unexpectedly",

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
-from log_shipper.spark_sink.delta import check_version
 from log_shipper.spark_sink.errors import translate
-from log_shipper.spark_sink.platform import executors
+from log_shipper.spark_sink.platform import delta_jar, executors
 from log_shipper.spark_sink.platform.session import open_session
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.paths import check_plain
@@ -18,15 +17,16 @@ from log_shipper.spark_sink.storage.paths import check_plain
 def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
     """Start a session for the sink, and stop it at the end. Blocks some seconds while the JVM starts.
 
-    Raises NoJava, JarsMissing, and SinkError where Spark does not start, has another Delta than the sink needs, or
-    executors whose Python is not the driver's.
+    Raises NoJava, and SinkError where Spark does not start, lacks the jar that views need, or has executors whose
+    Python is not the driver's.
     """
     try:
         spark = open_session(config)
     except SPARK_ERRORS as error:
         raise translate(str(error), "starting Spark") from error
     try:
-        check_version(spark)
+        if config.views:
+            delta_jar.check(spark)
         check_plain(spark, config)
         executors.check(spark)
         yield spark

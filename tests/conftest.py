@@ -12,6 +12,7 @@ from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.config.sink.tables import TableConfig
+from log_shipper.config.sink.views import ViewConfig
 from log_shipper.shipper.agent import logs
 from log_shipper.spark_sink import logs as sink_logs
 from log_shipper.spark_sink.delta import forget_logs
@@ -111,13 +112,14 @@ def object_store() -> Iterator[ObjectStore]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One JVM for all tests of the session, set up as in the product, except that Spark compiles no code for a few
-    rows. In the end-to-end tests it does, as for users."""
+    """One JVM for all tests of the session, set up as in the product where there are views, which alone need Delta's
+    jar, except that Spark compiles no code for a few rows. In the end-to-end tests it does, as for users."""
     directory = tmp_path_factory.mktemp("spark")
     config = SinkConfig(
         kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
         table=TableConfig(path=str(directory)),
         checkpoint=CheckpointConfig(path=str(directory)),
+        views=(ViewConfig(name="any", sql="SELECT * FROM lines"),),
         spark={"driver.memory": "1g", "spark.driver.defaultJavaOptions": FIRST_COMPILER, **HANDFUL},
     )
     session = open_session(config)

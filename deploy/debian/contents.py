@@ -90,7 +90,7 @@ SINK = Package(
     name="kafka-log-shipper-sink",
     command="spark-sink",
     summary="lands Kafka topics of log lines in Delta tables, each line once",
-    description="Needs Java 17 or newer. The first start fetches the jars of Delta, 8 MB.",
+    description="Needs Java 17 or newer. Where there are views, the first start fetches the jar of Delta, 8 MB.",
     user="spark-sink",
     locks=(LOCKS / "sink.lock", LOCKS / "search.lock"),
     depends=(*EVERY, "default-jre-headless (>= 2:1.17) | java17-runtime-headless"),

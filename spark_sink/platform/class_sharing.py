@@ -6,6 +6,8 @@ memory by all JVMs that map it) is made once: a short run of the sink records wh
 and then loads the classes as usual: a stale archive costs time, never correctness. `key` only says when to make a new
 one.
 
+    python -m log_shipper.spark_sink.platform.class_sharing     makes the archive where there is none that fits
+
 Source: JEP 310, JEP 350; the options are HotSpot's, from Java 17 on.
 """
 
@@ -20,7 +22,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from log_shipper.spark_sink.platform.java import JavaRuntime, bundled_java
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, bundled_java, find_java
+from log_shipper.spark_sink.platform.jvm import spark_home
 
 TRAINING_SECONDS = 300.0  # a run takes some ten on a quiet machine
 LONGEST = 3 * TRAINING_SECONDS  # a run and two dumps
@@ -77,6 +81,20 @@ class ClassArchive:
             with suppress(FileNotFoundError):  # its run has just removed it
                 if scratch.stat().st_mtime < time.time() - LONGEST:
                     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def archive_option(java: JavaRuntime, given: str) -> str:
+    """Return the Java option that maps the archive; empty where none fits. `given`: the user's own options."""
+    return _archive().options(java, _jars(), given)
+
+
+def _archive() -> ClassArchive:
+    return ClassArchive(cache_directory() / "classes")
+
+
+def _jars() -> tuple[Path, ...]:
+    """Return what the archive is made for: the directory of Spark's jars. Other jars come behind them."""
+    return (spark_home() / "jars",)
 
 
 def class_list(directory: Path) -> Path:
@@ -138,3 +156,23 @@ def _run(step: str, command: list[str], environment: dict[str, str] | None = Non
         output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         last = "\n".join(f"    {line[:300]}" for line in output if not line.startswith("\tat "))[-2000:]
         raise SharingFailed(f"{step} ended with code {done.returncode}:\n{last}")
+
+
+def main() -> int:
+    """Make the archive where there is none that fits. Without one every start takes longer, which is no failure."""
+    try:
+        archive, java = _archive(), find_java()
+        if not archive.fits(java, _jars()):
+            note = "Making the archive of Spark's classes, which every later start maps (once, up to a minute)"
+            print(note, flush=True)  # noqa: T201 - this module is a command
+            archive.make(java, _jars())
+    except NoJava as error:
+        print(error, file=sys.stderr)  # noqa: T201 - as above
+        return 1
+    except (SharingFailed, OSError) as error:
+        print(f"No archive of Spark's classes: {error}\nSpark starts without it, in twice the time.")  # noqa: T201 - as above
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

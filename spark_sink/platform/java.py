@@ -23,8 +23,8 @@ from pathlib import Path
 
 from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.truststore import certificates, key_store, system_bundle
-from log_shipper.spark_sink.platform.versions import OLDEST_JAVA
 
+OLDEST_JAVA = 17
 VECTOR_MODULE = "jdk.incubator.vector"
 
 WRAPPER = """\

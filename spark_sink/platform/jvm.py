@@ -4,9 +4,16 @@ typed."""
 import gc
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pyspark
 from pyspark.sql import SparkSession
+
+
+def spark_home() -> Path:
+    """Return the directory of the installed Spark."""
+    return Path(pyspark.__file__).parent
 
 
 def jvm(spark: SparkSession) -> Any:

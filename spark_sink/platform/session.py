@@ -12,27 +12,33 @@ from pyspark.sql import SparkSession
 
 import log_shipper
 from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.platform import delta_jar
 from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.class_sharing import archive_option
 from log_shipper.spark_sink.platform.executors import LIBRARIES, UNPACKED
-from log_shipper.spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
 from log_shipper.spark_sink.platform.java import find_java
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
 
 # The job cannot do without these, wherever it runs.
 NEEDED = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    # The listener wants the last one only.
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+}
+# Views cannot do without these.
+FOR_VIEWS = {
+    "spark.sql.extensions": delta_jar.EXTENSION,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # `date` is the day in UTC, and a time without a zone is UTC, whatever the machine's zone is.
     "spark.sql.session.timeZone": "UTC",
     # RFC 8259 lets an object repeat a key, and some programs do: the last one counts, instead of no JSON at all.
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # Few messages are equal: `maintain` would begin a dictionary of them for every file that it writes, and give it up.
+    # Few messages are equal: Spark would begin a dictionary of them for every file that it writes, and give it up.
     "spark.hadoop.parquet.enable.dictionary#message": "false",
     "spark.hadoop.parquet.enable.dictionary#doc": "false",
-    # As the sink writes its own files: with Spark's default, snappy, those that `maintain` compacts are twice as large.
+    # As the sink writes its own files: with Spark's default, snappy, they are twice as large.
     "spark.sql.parquet.compression.codec": "zstd",
-    # The listener wants the last one only.
-    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    # By which Delta reads a table's log; its own 50 are for a cluster.
+    "spark.databricks.delta.snapshotPartitions": "2",
 }
 
 # Java plans batches and reads tables' logs, and no row passes through it: with a young generation of this size it takes
@@ -50,11 +56,7 @@ ERRORS_OF_QUERIES = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 # Lists, to which the user adds, with the separator of their entries.
 LISTS = {
-    "spark.jars": ",",
-    "spark.jars.packages": ",",
-    "spark.jars.excludes": ",",
     "spark.sql.extensions": ",",
-    DRIVER_CLASS_PATH: os.pathsep,
     EXECUTOR_PATH: os.pathsep,
     JAVA_OPTIONS: " ",
 }
@@ -97,7 +99,6 @@ def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
         # Nothing is kept in a catalog, but Spark makes its directory where the process was started.
         "spark.sql.warehouse.dir": str(cache_directory() / "warehouse"),
         "spark.sql.shuffle.partitions": str(cores),
-        "spark.databricks.delta.snapshotPartitions": str(cores),
         "spark.ui.enabled": "false",
         # Spark keeps what the UI would show even without it: a thousand of each, in a hundred megabytes.
         "spark.ui.retainedJobs": "10",
@@ -113,11 +114,8 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> di
     """Return all options of the session. Later ones win: those of a small session (`own`), those that the job needs,
     the user's. The entries of LISTS are added up."""
     users = config.spark_conf
-    if own:
-        place = {**local_options(cores, users.get(JAVA_OPTIONS, ""), archive), **session_options()}
-    else:
-        place = {EXECUTOR_PATH: executor_path()}
-    ours = {"spark.app.name": "spark-sink", **place, **NEEDED}
+    place = local_options(cores, users.get(JAVA_OPTIONS, ""), archive) if own else {EXECUTOR_PATH: executor_path()}
+    ours = {"spark.app.name": "spark-sink", **place, **NEEDED, **(FOR_VIEWS if config.views else {})}
     added = {name: f"{ours[name]}{LISTS[name]}{users[name]}" for name in LISTS if name in ours and name in users}
     return {**ours, **users, **added}
 
@@ -139,7 +137,7 @@ def executor_path() -> str:
 def open_session(config: SinkConfig) -> SparkSession:
     """Start Spark, or take the session of spark-submit. Blocks some seconds while the JVM starts.
 
-    Raises NoJava, JarsMissing.
+    Raises NoJava; JarsMissing where views are configured, and Delta's jar cannot be had.
     """
     for name in ERRORS_OF_QUERIES:
         logging.getLogger(name).disabled = True
@@ -147,6 +145,8 @@ def open_session(config: SinkConfig) -> SparkSession:
     if own:
         java = find_java()
         os.environ.update(JAVA_HOME=str(java.home), **python_environment())
+        if config.views and not delta_jar.is_named(config.spark_conf):
+            os.environ.update(delta_jar.environment(java))
         archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
     wanted = settings(config, own, os.cpu_count() or 1, archive)
     secrets = secrets_of(wanted) if own else {}

@@ -19,9 +19,10 @@ import psutil
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
 from log_shipper.spark_sink.platform import archive
+from log_shipper.spark_sink.platform.delta_jar import jar_set
 from log_shipper.spark_sink.platform.executors import UNPACKED
-from log_shipper.spark_sink.platform.jars import not_in_spark, spark_home, spark_set
 from log_shipper.spark_sink.platform.java import find_java
+from log_shipper.spark_sink.platform.jvm import spark_home
 from tests.e2e.running import await_true
 from tests.java import QUICK
 
@@ -95,7 +96,7 @@ class Cluster:
         }
         command = [str(spark_home() / "bin" / "spark-submit"), "--master", self.url, "--driver-memory", "512m"]
         command += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-        command += ["--jars", ",".join(map(str, not_in_spark(spark_set().jars())))]
+        command += ["--jars", ",".join(map(str, jar_set().jars()))]
         command += ["--archives", f"{packed}#{UNPACKED}"] if archives else []
         command += [str(script), "run", *options]
         environment = self._environment("driver") | {

@@ -9,8 +9,8 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway  # 
 
 from demo.broker import Broker
 from demo.jars import broker_class_path
-from log_shipper.spark_sink.platform.jars import spark_home
 from log_shipper.spark_sink.platform.java import find_java
+from log_shipper.spark_sink.platform.jvm import spark_home
 from tests.e2e.relaying import Relay
 from tests.e2e.running import Topic, await_true
 from tests.java import FIRST_COMPILER

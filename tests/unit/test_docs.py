@@ -20,6 +20,7 @@ QUOTED = {
     "cluster.md": (
         "a jar is missing: under spark-submit name its package by --packages",
         "Spark has no file system for this kind of path",
+        "views need Delta's jar, and Spark does not have it",
     ),
     "operating-the-sink.md": ("not answered:", "files remembered:", "the disk is full"),
     "views.md": ("came later than its watermark allows",),

@@ -11,7 +11,7 @@ def test_the_class_path_of_the_broker_has_its_jars_and_the_scala_library_of_spar
     wanted = broker_set(tmp_path)
     (wanted.directory / "jars").mkdir(parents=True)
     (wanted.directory / "jars" / "org.apache.kafka_kafka_2.13-4.jar").touch()
-    (wanted.directory / "complete").write_text(wanted.wanted)
+    (wanted.directory / "complete").write_text("\n".join(wanted.packages) + "\n")
     first, scala = broker_class_path(tmp_path).split(os.pathsep)
     assert first.endswith("broker/jars/org.apache.kafka_kafka_2.13-4.jar")
     assert Path(scala).name.startswith("scala-library-2.13")

@@ -12,9 +12,9 @@ from packaging.requirements import Requirement
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
-from log_shipper.spark_sink.platform import archive, versions
+from log_shipper.spark_sink.platform import archive, delta_jar
 from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
-from log_shipper.spark_sink.platform.jars import spark_home
+from log_shipper.spark_sink.platform.jvm import spark_home
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
@@ -96,7 +96,8 @@ def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, capsys: pyt
 
 
 def test_the_page_on_clusters_names_the_versions_that_are_tested() -> None:
-    assert f"PACKAGES={','.join(versions.SPARK_PACKAGES)}\n" in PAGE
+    for minor, package in delta_jar.RELEASES.items():
+        assert f"| {minor} | `{package}` |" in PAGE
     (hadoop,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
     version = hadoop.stem.rpartition("-")[2]
     assert set(re.findall(r"hadoop-(?:aws|azure):([\d.]+)", PAGE)) == {version}
@@ -111,7 +112,7 @@ def test_the_page_names_the_directory_that_the_archive_is_unpacked_in() -> None:
 
 
 def test_the_configuration_on_that_page_is_one(tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    block, *_ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "sink.yml").write_text(block)
     config = load([tmp_path / "sink.yml"], SinkConfig, [])
     assert config.spark_conf == {"spark.log.level": "WARN"}

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from log_shipper.config.sink.java_options import Raw
 from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.platform import session
 from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.executors import UNPACKED
@@ -18,6 +19,7 @@ from log_shipper.spark_sink.platform.jvm import java_class, jvm
 from log_shipper.spark_sink.platform.session import (
     ERRORS_OF_QUERIES,
     EXECUTOR_PATH,
+    FOR_VIEWS,
     NEEDED,
     TRIM,
     YOUNG,
@@ -27,12 +29,22 @@ from log_shipper.spark_sink.platform.session import (
     settings,
 )
 
+VIEW = ViewConfig(name="any", sql="SELECT * FROM lines")
+
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
     own = settings(config, own=True, cores=3)
     assert own["spark.master"] == "local[3]"
-    assert own["spark.sql.shuffle.partitions"] == own["spark.databricks.delta.snapshotPartitions"] == "3"
-    assert own.keys() & {"spark.driver.extraClassPath", "spark.jars.packages"}
+    assert own["spark.sql.shuffle.partitions"] == "3"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["a session of its own", "under spark-submit"])
+def test_nothing_of_delta_is_asked_for_but_where_there_are_views(config: SinkConfig, own: bool) -> None:
+    plain = settings(config, own, cores=3)
+    with_views = settings(replace(config, views=(VIEW,)), own, cores=3)
+    assert with_views == plain | FOR_VIEWS
+    assert not [value for value in plain.values() if "delta" in value.lower()]
+    assert not plain.keys() & {"spark.jars", "spark.jars.packages", "spark.driver.extraClassPath"}
 
 
 def test_under_spark_submit_master_jars_and_memory_are_left_alone(config: SinkConfig) -> None:
@@ -63,19 +75,10 @@ def test_a_collector_that_the_environment_names_is_the_only_one() -> None:
 
 
 def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:
-    """Delta's jars stay when an object store's come, and the log's settings when Java gets an option."""
-    given: Raw = {
-        "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1",
-        "jars": "/opt/more.jar",
-        "sql.extensions": "a.B",
-        "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m",
-        "driver.extraClassPath": "/opt/own",
-    }
-    plain, own = settings(config, own=True, cores=3), settings(replace(config, spark=given), own=True, cores=3)
-    jars = {f"spark.{name}": f"{plain.get(f'spark.{name}', '')},{given[name]}" for name in ("jars", "jars.packages")}
-    assert {name: own[name] for name in jars} == {name: text.removeprefix(",") for name, text in jars.items()}
-    ours = plain.get("spark.driver.extraClassPath", "")
-    assert own["spark.driver.extraClassPath"] == f"{ours}:/opt/own".removeprefix(":")
+    """Delta's extension stays when another one comes, and the log's settings when Java gets an option."""
+    given: Raw = {"sql.extensions": "a.B", "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m"}
+    with_views = replace(config, views=(VIEW,))
+    plain, own = settings(with_views, own=True, cores=3), settings(replace(with_views, spark=given), own=True, cores=3)
     assert own["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension,a.B"
     java_options = own["spark.driver.extraJavaOptions"]
     assert YOUNG in java_options.split()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.platform import versions
+from log_shipper.spark_sink.platform import delta_jar
 from tests.unit.spark_sink.querying.tables import PAGE, Tables, blocks
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
@@ -85,4 +85,4 @@ def test_what_came_in_the_last_minutes_is_what_was_sent_then(spark: SparkSession
 
 
 def test_the_shell_of_the_page_has_the_version_that_writes() -> None:
-    assert f"--packages {versions.DELTA} " in PAGE
+    assert f"--packages {delta_jar.package()} " in PAGE

@@ -1,0 +1,108 @@
+"""Delta's jar, which views need and nothing else does: which release fits the installed Spark, and how Spark gets it.
+
+It is fetched once, into the cache. The jar that a user names is taken instead, and under `spark-submit` the one of its
+command line: its JVM runs already.
+
+    python -m log_shipper.spark_sink.platform.delta_jar     fetches it, for a host without a network to copy from here
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing
+from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, find_java
+from log_shipper.spark_sink.platform.jvm import java_class
+
+# Spark's minor version -> the release of Delta for it that was tested, by Maven coordinate.
+RELEASES = {
+    "4.0": "io.delta:delta-spark_2.13:4.0.1",
+    "4.1": "io.delta:delta-spark_4.1_2.13:4.1.0",
+    "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
+}
+# What Delta depends on and Spark brings, in another version at times: 90 MB.
+OF_SPARK = (
+    "com.fasterxml.jackson.core:*",
+    "com.fasterxml.jackson.datatype:*",
+    "com.github.luben:*",
+    "com.google.code.findbugs:*",
+    "commons-logging:*",
+    "commons-pool:*",
+    "io.airlift:*",
+    "javax.annotation:*",
+    "org.antlr:*",
+    "org.apache.hadoop:*",
+    "org.apache.logging.log4j:*",
+    "org.apache.parquet:*",
+    "org.locationtech.jts:*",
+    "org.roaringbitmap:*",
+    "org.slf4j:*",
+    "org.xerial.snappy:*",
+)
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+# Spark's launcher puts what this variable names behind Spark's own jars. Those of `spark.jars` would be copied at each
+# start, which takes seconds, and those of `spark.driver.extraClassPath` come in front: no class archive fits then.
+BEHIND_SPARK = "SPARK_DIST_CLASSPATH"
+
+
+def package(spark: str = pyspark.__version__) -> str:
+    """Return the coordinate for this version of Spark. Raises JarsMissing where there is none."""
+    minor = ".".join(spark.split(".")[:2])
+    if minor not in RELEASES:
+        raise JarsMissing(
+            f"views need Delta's jar, and no release of it for Spark {minor} is known here. Install pyspark of another "
+            f"Spark ({', '.join(RELEASES)}), or name a package that fits under spark: jars.packages"
+        )
+    return RELEASES[minor]
+
+
+def is_named(given: Mapping[str, str]) -> bool:
+    """True if the user's settings name a jar of Delta."""
+    names = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+    return any("delta-spark" in given.get(name, "") for name in names)
+
+
+def jar_set(cache: Path | None = None, spark: str = pyspark.__version__) -> JarSet:
+    """Return the jar with what it depends on. Raises JarsMissing where no release fits."""
+    coordinate = package(spark)
+    directory = (cache or cache_directory()) / "delta" / "-".join(coordinate.split(":")[1:])
+    return JarSet(directory, (coordinate,), OF_SPARK)
+
+
+def environment(java: JavaRuntime, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variable by which a JVM that starts has the jar, and fetch it where that was not done. Raises
+    JarsMissing."""
+    jars = jar_set()
+    jars.fetch(java)
+    paths = (env.get(BEHIND_SPARK, ""), *map(str, jars.jars()))
+    return {BEHIND_SPARK: os.pathsep.join(filter(None, paths))}
+
+
+def check(spark: SparkSession, extension: str = EXTENSION) -> None:
+    """Raise SinkError where Spark does not have the jar, by a class of it."""
+    try:
+        java_class(spark, extension)()
+    except TypeError as error:  # an unknown class is a package to Py4J, and a package cannot be called
+        raise SinkError(
+            f"views need Delta's jar, and Spark does not have it: name it by --packages {package(spark.version)} "
+            "(docs/cluster.md)"
+        ) from error
+
+
+def main() -> int:
+    try:
+        jar_set().fetch(find_java())
+    except (JarsMissing, NoJava) as error:
+        print(error, file=sys.stderr)  # noqa: T201 - this module is a command
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -52,7 +52,7 @@ from log_shipper.spark_sink.storage.conditional_puts import check_conditional_pu
 from log_shipper.spark_sink.storage.locations import location_of
 from log_shipper.spark_sink.storage.paths import check_shared
 from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table
-from log_shipper.spark_sink.storage.tables import NO_BATCH
+from log_shipper.spark_sink.storage.tables import NO_BATCH, Table
 from log_shipper.spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
@@ -137,9 +137,9 @@ class Job:
 
     def _deleted_topics(self, admin: Admin) -> DeletedTopics:
         """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
-        place = location_of(self._config, self._config.state_path)
+        state = Table(location_of(self._config, self._config.state_path))
         # Only the ends are wanted, no file.
-        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(place, math.inf).ends)
+        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(state, math.inf).ends)
         deleted_topics.check(deleted, self._config, logger.warning)
         return deleted
 

@@ -22,15 +22,12 @@ from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from deltalake.exceptions import DeltaError
-from pyarrow import compute, dataset
+from pyarrow import compute
 
-from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.records.schema import Column
-from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.commits import last_turn
-from log_shipper.spark_sink.storage.locations import MAX_OPEN, Location
+from log_shipper.spark_sink.storage.tables import Table, quoted
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
@@ -51,11 +48,9 @@ MARKS = (
 # In place of a table's version while `repair --from-kafka` runs: until it has ended, it is unknown what is missing.
 REPAIRING = 2**63 - 1
 # Of the rows of one file, what counts in each column.
-FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
-FILE = ["table", "host", "file_id"]
-PLACE = ["kind", "table", "topic", "partition"]
-_LAST = dict.fromkeys(("landing", "at", "end_offset", "version", "topic_id"), "last")
-MAX_ROWS = 10_000  # as Python's objects at a time
+_FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
+_FILE = ("table", "host", "file_id")
+_PLACE = ("kind", "table", "topic", "partition")
 
 File = tuple[str | None, str]  # host, file id
 
@@ -129,49 +124,38 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(location: Location, since: float, most: int = MAX_OPEN) -> Marks:
-    """Return the marks in the table at a place, without the files of which nothing has landed since `since` (seconds of
-    the epoch). `most`: the data files that are read together. Raises SinkError where the table cannot be read."""
-    try:
-        return _load(location, since, most)
-    except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot read the marks table {location.path}: {error}") from error
-
-
-def _load(location: Location, since: float, most: int) -> Marks:
-    marks, table = Marks(), location.open()
-    if table is None:
+def load(table: Table, since: float) -> Marks:
+    """Return the marks in a table, without the files of which nothing has landed since `since` (seconds of the epoch).
+    Raises SinkError where the table cannot be read."""
+    marks, snapshot = Marks(), table.snapshot()
+    if snapshot.delta is None:
         return marks
     # What another process appends after this version is noticed by the first append of this one.
-    marks.turn = max(0, last_turn(table))
-    files, others = fold(location.parts(table, most))
-    for row in others.sort_by("landing").to_pylist():
+    marks.turn = max(0, last_turn(snapshot.delta))
+    columns = [column.name for column in MARKS]
+    for row in snapshot.select(f"{query_of_others(columns)} ORDER BY landing").to_pylist():
         _add_row(marks, row)
     shared: dict[object, object] = {}
-    for batch in files.to_batches(MAX_ROWS):
+    for batch in snapshot.stream(query_of_files(columns)):
         _add_files(marks, batch, since, shared)
     return marks
 
 
-def fold(parts: Iterable[dataset.Dataset]) -> tuple[pa.Table, pa.Table]:
-    """Return one row for each file, and one for each partition, topic and table, each with its columns alone."""
-    empty = arrow_schema(MARKS).empty_table()
-    files, others = _folded([empty], FILE, FOLDS), _folded([empty], PLACE, _LAST)
-    is_file = dataset.field("kind") == "file"
-    for rows in parts:
-        others = _folded([others, rows.to_table(columns=[*PLACE, *_LAST], filter=~is_file)], PLACE, _LAST)
-        files = _folded([files, rows.to_table(columns=[*FILE, *FOLDS], filter=is_file)], FILE, FOLDS)
-    return files, others
+def query_of_files(columns: Iterable[str]) -> str:
+    """Return the query for one row of each file, with these columns, which are NULL where they do not count."""
+    values = {"kind": "'file'", **{name: quoted(name) for name in _FILE}}
+    values |= {name: f"{fold}({quoted(name)})" for name, fold in _FOLDS.items()}
+    selected = ", ".join(f"{values.get(name, 'NULL')} AS {quoted(name)}" for name in columns)
+    return f"SELECT {selected} FROM stored WHERE kind = 'file' GROUP BY {', '.join(map(quoted, _FILE))}"
 
 
-def _folded(parts: list[pa.Table], keys: list[str], folds: Mapping[str, str]) -> pa.Table:
-    """Return one row for each thing. Between two folds the table has one for each batch, so they are never in memory
-    all at once."""
-    columns = [*keys, *folds]
-    rows = pa.concat_tables([part.select(columns) for part in parts])
-    if "last" in folds.values():
-        rows = rows.sort_by("landing")
-    return rows.group_by(keys, use_threads=False).aggregate(list(folds.items())).rename_columns(columns)
+def query_of_others(columns: Iterable[str]) -> str:
+    """Return the query for the last row of each partition, topic and table, with these columns."""
+    selected = ", ".join(
+        quoted(name) if name in _PLACE else f"last_value({quoted(name)} ORDER BY landing) AS {quoted(name)}"
+        for name in columns
+    )
+    return f"SELECT {selected} FROM stored WHERE kind <> 'file' GROUP BY {', '.join(map(quoted, _PLACE))}"
 
 
 def _add_row(marks: Marks, row: Mapping[str, Any]) -> None:

@@ -125,7 +125,7 @@ class Startup:
 
     def read_marks(self, marks_table: Table) -> Marks:
         mend_table(marks_table.path, self.log)
-        known = marks.load(marks_table.location, self.clock() - self.config.dedupe.forget_after)
+        known = marks.load(marks_table, self.clock() - self.config.dedupe.forget_after)
         self.progressed()
         return known
 
@@ -249,7 +249,7 @@ def open_writer(
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
     tables = SinkTables(config, log)
     mend_table(tables.marks.path, log)
-    known = marks.load(tables.marks.location, clock() - config.dedupe.forget_after)
+    known = marks.load(tables.marks, clock() - config.dedupe.forget_after)
     for table in tables.all(known):
         mend_table(table.path, log)
     return BatchWriter(tables, range_tasks(tasks, tables, new_reader), known, OrphanedRows(), clock=clock)

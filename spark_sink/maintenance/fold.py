@@ -9,17 +9,17 @@ A row that is folded twice, or with newer ones beside it, gives the same marks: 
 anything else the last row. SQL folds them, so a million marks are in memory as the engine has them, and once.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyarrow import compute
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.landing.marks import FILE, FOLDS, PLACE
+from log_shipper.spark_sink.landing.marks import query_of_files, query_of_others
 from log_shipper.spark_sink.storage.data_files import DataFileWriter
 from log_shipper.spark_sink.storage.rewrites import StoredFile, file_layout, replace, stored_files
-from log_shipper.spark_sink.storage.tables import Table, TableSnapshot, quoted, reading
+from log_shipper.spark_sink.storage.tables import Table, TableSnapshot, reading
 from log_shipper.spark_sink.storage.writable import check_rewritable
 
 
@@ -68,28 +68,13 @@ def read(table: Table, forget_before: float) -> Folding:
         )
     with reading(table.path, "fold"):
         rows = compute.sum(snapshot.files().column("num_records")).as_py() or 0
-    folded, others = _folded_files(snapshot.columns), _folded_others(snapshot.columns)
+    folded, others = query_of_files(snapshot.columns), query_of_others(snapshot.columns)
     # The mark's own time, not the date of its rows: a file of last year that is shipped today is new for days to come.
     cutoff = f"arrow_cast({round(forget_before * 1e6)}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
     lately = f"SELECT * FROM ({folded}) WHERE at IS NULL OR at >= {cutoff}"
     all_files, quiet = _counts(snapshot, f"count(*), count(*) FILTER (WHERE at < {cutoff}) FROM ({folded})")
     (other_things,) = _counts(snapshot, f"count(*) FROM ({others})")
     return Folding(snapshot, files, (lately, others), rows, all_files - quiet + other_things, quiet)
-
-
-def _folded_files(columns: Collection[str]) -> str:
-    values = {"kind": "'file'", **{name: quoted(name) for name in FILE}}
-    values |= {name: f"{fold}({quoted(name)})" for name, fold in FOLDS.items()}
-    selected = ", ".join(f"{values.get(name, 'NULL')} AS {quoted(name)}" for name in columns)
-    return f"SELECT {selected} FROM stored WHERE kind = 'file' GROUP BY {', '.join(map(quoted, FILE))}"
-
-
-def _folded_others(columns: Collection[str]) -> str:
-    selected = ", ".join(
-        quoted(name) if name in PLACE else f"last_value({quoted(name)} ORDER BY landing) AS {quoted(name)}"
-        for name in columns
-    )
-    return f"SELECT {selected} FROM stored WHERE kind <> 'file' GROUP BY {', '.join(map(quoted, PLACE))}"
 
 
 def _counts(snapshot: TableSnapshot, query: str) -> list[int]:

@@ -13,11 +13,9 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
-from pyarrow import dataset, fs
+from pyarrow import fs
 
 from log_shipper.config.sink.model import SinkConfig
-
-MAX_OPEN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +61,6 @@ class Location:
             return DeltaTable(self.path, storage_options=self.storage_options)
         except TableNotFoundError:
             return None
-
-    def parts(self, table: DeltaTable, most: int = MAX_OPEN) -> Iterator[dataset.Dataset]:
-        """Yield the rows of this version of the table, which must have no partitions and no table feature, those of
-        `most` data files at a time: Arrow keeps some 30 kB of each.
-
-        Not by `to_pyarrow_dataset`: for a file without bounds of a column, that returns no row to a filter on it.
-        """
-        paths = [path for path, _ in _data_files(table)]
-        schema, files = pa.schema(table.schema().to_arrow()), self.files(table)
-        for first in range(0, len(paths), most):
-            some = paths[first : first + most]
-            yield dataset.dataset(some, schema=schema, filesystem=files, format="parquet")
 
 
 def location_of(config: SinkConfig, path: str) -> Location:

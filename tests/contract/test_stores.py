@@ -109,12 +109,9 @@ def test_rows_are_read_as_they_were_committed(location: Location) -> None:
 
 
 def offsets_by_arrow(location: Location, snapshot: TableSnapshot) -> list[int]:
-    assert snapshot.delta is not None
-    return sorted(
-        offset
-        for part in location.parts(snapshot.delta)
-        for offset in part.to_table(columns=["offset"]).column("offset").to_pylist()
-    )
+    files, paths = location.files(snapshot.delta), snapshot.files().column("path").to_pylist()
+    rows = dataset.dataset(paths, filesystem=files, format="parquet").to_table(columns=["offset"])
+    return sorted(rows.column("offset").to_pylist())
 
 
 def test_a_checkpoint_of_the_log_shortens_it(location: Location) -> None:

@@ -20,7 +20,7 @@ LOGGERS = (*OWN, LIBRDKAFKA)  # not the root: py4j and others log to it
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
     "landing": ("log_shipper.spark_sink.landing", "log_shipper.spark_sink.rows"),
-    "storage": ("log_shipper.spark_sink.storage", "log_shipper.spark_sink.delta"),
+    "storage": ("log_shipper.spark_sink.storage",),
     "views": ("log_shipper.spark_sink.views",),
     "maintenance": ("log_shipper.spark_sink.maintenance",),
     "monitor": ("log_shipper.spark_sink.monitor", "log_shipper.runtime.monitor"),

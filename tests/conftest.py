@@ -15,11 +15,10 @@ from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.shipper.agent import logs
 from log_shipper.spark_sink import logs as sink_logs
-from log_shipper.spark_sink.delta import forget_logs
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
 from tests.fakes import ManualClock
-from tests.java import FIRST_COMPILER
+from tests.java import FIRST_COMPILER, forget_logs
 from tests.lab import Lab
 from tests.object_store import ObjectStore
 from tests.short_reads import LogOnDisk

@@ -105,20 +105,18 @@ MAY_IMPORT_WITHIN_SINK = {
     "logs": set(),
     "service": set(),
     "platform": {"errors"},
-    "delta": {"errors", "platform"},
-    "spark_session": {"errors", "platform", "delta", "storage"},
+    "spark_session": {"errors", "platform", "storage"},
     "records": {"errors", "platform"},
     "rows": {"errors", "records.schema"},
-    "storage": {"errors", "platform", "delta", "records"},
+    "storage": {"errors", "platform", "records"},
     "kafka": {"errors", "platform"},
-    "views": {"errors", "logs", "platform", "delta", "records", "storage"},
-    "landing": {"errors", "platform", "delta", "records", "rows", "storage", "kafka"},
+    "views": {"errors", "logs", "platform", "records", "storage"},
+    "landing": {"errors", "platform", "records", "rows", "storage", "kafka"},
     "monitor": {"errors", "logs", "platform.running_tasks", "kafka", "landing", "storage.table_size", "views.progress"},
     "search": {"storage.locations"},  # without what needs pyspark
     "maintenance": {
         "errors",
         "logs",
-        "delta",
         "spark_session",
         "platform",
         "records",
@@ -128,9 +126,9 @@ MAY_IMPORT_WITHIN_SINK = {
         "landing",
     },
 }
-# The doors to Java: the session, Delta's classes, Spark's planner. No other module uses PySpark's private members.
+# The doors to Java: the session, and Spark's planner. No other module uses PySpark's private members.
 JAVA_MEMBERS = {"_jvm", "_jsparkSession", "_jdf", "_jsq", "_jsc"}
-JAVA_DOORS = {"spark_sink/platform/jvm.py", "spark_sink/delta.py", "spark_sink/views/catalyst.py"}
+JAVA_DOORS = {"spark_sink/platform/jvm.py", "spark_sink/views/catalyst.py"}
 # A command of its own that runs the whole sink, so that Java learns which classes it needs, and the topic that it
 # reads.
 SINK_PROGRAMS = {"spark_sink/platform/class_training.py", "spark_sink/platform/training_topic.py"}
@@ -316,7 +314,7 @@ def test_nothing_to_the_right_of_source_knows_the_registry(part: str) -> None:
     assert importing == []
 
 
-def test_private_java_has_three_doors_and_delta_has_one() -> None:
+def test_private_java_has_two_doors_and_delta_has_none() -> None:
     members = {
         name_of(path)
         for path in modules("spark_sink", "bench")
@@ -330,7 +328,7 @@ def test_private_java_has_three_doors_and_delta_has_one() -> None:
         if isinstance(node, ast.Constant) and str(node.value).startswith(("org.apache.spark.sql.delta", "io.delta.p"))
     }
     assert members <= JAVA_DOORS
-    assert names - {"spark_sink/platform/session.py"} == {"spark_sink/delta.py"}, "the session names Delta's catalog"
+    assert names == {"spark_sink/platform/session.py"}, "the session names Delta's catalog"
 
 
 def test_the_product_has_no_fakes_and_imports_nothing_of_the_tests() -> None:

@@ -16,11 +16,11 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.delta import DeltaLog, forget_logs
 from log_shipper.spark_sink.maintenance import optimize, vacuum
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.storage.tables import TxnId
+from tests.java import forget_logs
 from tests.unit.spark_sink.storage.commit_lab import SCHEMA, Table, lines
 
 pytestmark = pytest.mark.spark
@@ -123,13 +123,21 @@ def test_every_value_is_as_it_was_written(table: Table, spark: SparkSession) -> 
 
 
 def test_batches_are_known_to_delta_too(table: Table, spark: SparkSession) -> None:
-    snapshot = DeltaLog(spark, str(table.path)).snapshot()
-    assert (snapshot.version, snapshot.last_batch("q")) == (3, 2)
+    """A write of Spark's under a name that is taken is skipped."""
+    rows = spark.read.format("delta").load(str(table.path)).where("offset = 9").collect()
+    row = spark.createDataFrame(rows, spark.read.format("delta").load(str(table.path)).schema)
+    write = row.write.format("delta").mode("append").option("txnAppId", "q")
     table.log.refresh()
     table.log.table.create_checkpoint()
     for version in range(3):
         table.log_file(version).unlink()
-    assert DeltaLog(spark, str(table.path)).snapshot().last_batch("q") == 2
+    forget_logs(spark)
+    write.option("txnVersion", 2).save(str(table.path))
+    assert table.offsets() == [1, 4, 5, 9]
+    write.option("txnVersion", 3).save(str(table.path))
+    assert table.offsets() == [1, 4, 5, 9, 9]
+    assert table.log.refresh() == 4
+    assert table.log.last_batch("q") == 3
 
 
 def test_the_statistics_have_the_form_that_spark_gives_them(table: Table, spark: SparkSession) -> None:

@@ -6,6 +6,7 @@ value: it can be sent to the tasks that write.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -52,8 +53,9 @@ class Location:
         object store would be asked for one by one. There, its streams take parquet files, and not `write(b"...")`."""
         if (directory := self.directory) is not None:
             return fs.SubTreeFileSystem(str(directory), fs.LocalFileSystem())
-        sizes = {} if table is None else dict(_data_files(table))
-        return fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options, sizes))
+        if table is None:
+            return _kept_store(self.path, tuple(self.options.items()))
+        return fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options, dict(_data_files(table))))
 
     def open(self) -> DeltaTable | None:
         """Return the table at its newest version, None where there is none. Reads the list of all data files."""
@@ -66,6 +68,12 @@ class Location:
 def location_of(config: SinkConfig, path: str) -> Location:
     """Return the place of a table of this sink."""
     return Location(path, config.storage_options, config.fsync)
+
+
+@lru_cache(128)  # tables
+def _kept_store(path: str, options: tuple[tuple[str, str], ...]) -> fs.FileSystem:
+    """Return the file system of a store, the same one each time: a new one connects again, and asks for credentials."""
+    return fs.PyFileSystem(DeltaStorageHandler(path, dict(options)))
 
 
 def _data_files(table: DeltaTable) -> Iterator[tuple[str, int]]:

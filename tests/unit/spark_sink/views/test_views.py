@@ -1,11 +1,14 @@
 """What comes out of views, whatever happens to the table of lines meanwhile."""
 
 import shutil
-from datetime import datetime
+from datetime import date, datetime
 
 import pytest
 
 from log_shipper.config.sink.views import ViewConfig, ViewTriggerConfig
+from log_shipper.spark_sink.maintenance import optimize
+from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.views.views import Views
 from tests.e2e.running import await_true
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
@@ -118,6 +121,8 @@ def test_deleting_and_optimizing_lines_neither_ends_a_view_nor_repeats_its_rows(
     with lab.running(FILTER) as views:
         lab.await_read()
         lab.land("09:00:20 a error 3")
+        assert optimize.compact(StoredTable(Location(lab.lines)), date(2026, 11, 21), optimize.TARGET).files_before == 2
+        lab.await_read()
         lab.change("OPTIMIZE {lines}")
         lab.await_read()
         lab.change("DELETE FROM {lines} WHERE date = '2026-11-20'")  # whole files, as retention does

@@ -119,7 +119,6 @@ MAY_IMPORT_WITHIN_SINK = {
         "logs",
         "spark_session",
         "platform",
-        "records",
         "rows",
         "storage",
         "kafka",

@@ -96,7 +96,7 @@ def test_it_starts_by_itself_after_a_power_cut(lab: SinkLab) -> None:
     assert lab.log_text().count("deleted a file that a power cut has torn") == 3
 
 
-@pytest.mark.slow("three JVMs at once; maintenance/test_maintain.py runs beside a stream, too")
+@pytest.mark.slow("two JVMs at once; maintenance/test_maintain.py runs beside a stream, too")
 def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     options = ["-E", "maintenance.optimize.closed_after=0", "-E", "maintenance.vacuum.mode=full"]
     command = [*SINK_PROGRAM, "maintain", "-c", str(lab.directory / "sink.yml"), *options]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -186,25 +187,25 @@ def test_a_stream_that_is_silent_for_a_day_is_worth_a_warning(sink: Sink) -> Non
     assert "1.5 days ago" in str(warning["message"])
 
 
+@pytest.mark.parametrize(("mode", "retain", "days"), [("lite", 6, 9), ("lite", 30, 33), ("full", 30, 30)])
 def test_a_table_that_remembers_less_than_the_configuration_asks_for_is_warned_of_with_the_statement_that_mends_it(
-    sink: Sink,
+    sink: Sink, mode: Literal["lite", "full"], retain: int, days: int
 ) -> None:
-    vacuum = VacuumConfig(mode="lite", retain=30 * 86400.0)
+    vacuum = VacuumConfig(mode=mode, retain=retain * 86400.0)
     longer = replace(sink.config, maintenance=MaintenanceConfig(vacuum=vacuum))
-    prefix = f"ALTER TABLE delta.`{sink.lines.path}` SET TBLPROPERTIES ("
 
     def warnings() -> list[str]:
         """By all runs so far."""
         assert sink.maintain(dry_run=True, config=longer) == 0
         warned = [str(line["message"]) for line in sink.logged() if line["log.level"] == "warning"]
-        return [message[message.index(prefix) :] for message in warned if prefix in message]
+        return [message for message in warned if f"ALTER TABLE delta.`{sink.lines.path}`" in message]
 
-    statements = warnings()
-    assert [statement.removeprefix(prefix) for statement in statements] == [
-        "'delta.deletedFileRetentionDuration' = 'interval 33 days')"
-    ]
-    DeltaTable(sink.lines.path).alter.set_table_properties({"delta.deletedFileRetentionDuration": "interval 33 days"})
-    assert warnings() == statements
+    (warning,) = warnings()
+    name, value = "delta.deletedFileRetentionDuration", f"interval {days} days"
+    assert "the table remembers for 7 days only which files were removed" in warning
+    assert warning.endswith(f" SET TBLPROPERTIES ('{name}' = '{value}')")
+    DeltaTable(sink.lines.path).alter.set_table_properties({name: value})
+    assert warnings() == [warning]
 
 
 def test_a_table_with_a_feature_that_prevents_compaction_is_warned_of_and_is_no_failure(sink: Sink) -> None:

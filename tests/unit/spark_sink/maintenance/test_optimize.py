@@ -2,12 +2,15 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyarrow import parquet
 
 from log_shipper.config.sink.maintenance import OptimizeConfig
-from log_shipper.spark_sink.maintenance.optimize import TARGET, compact, is_closed, plan, small_size
+from log_shipper.spark_sink.maintenance.optimize import TARGET, compact, groups_of, is_closed, plan, small_size
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
-from tests.unit.spark_sink.maintenance.tables import NOW, make_lines, messages
+from log_shipper.spark_sink.storage.data_files import FileLayout
+from log_shipper.spark_sink.storage.rewrites import StoredFile, stored_files
+from tests.unit.spark_sink.maintenance.tables import LINES, NOW, commit, make_lines, messages
 
 DAY = 86400.0
 
@@ -76,6 +79,43 @@ def test_compacting_one_date_leaves_the_others_and_all_rows_as_they_are(tmp_path
     assert messages(table) == before
     files = [parquet.read_metadata(file) for file in (tmp_path / "lines" / "date=2026-11-10").glob("*.parquet")]
     assert {file.row_group(0).column(0).compression for file in files} == {"ZSTD"}
+
+
+def test_rows_stay_in_the_order_in_which_they_landed(tmp_path: Path) -> None:
+    table, layout = make_lines(tmp_path / "lines", {}), FileLayout(LINES, "date", ("date", "message"))
+    for number in range(9):
+        rows = [{"date": date(2026, 11, 10), "message": f"{number}{letter}"} for letter in "ab"]
+        commit(DeltaTable(table.path), layout, [rows])
+    assert compact(table, None, TARGET).files_after == 1
+    (file,) = stored_files(table.snapshot())
+    written = parquet.read_table(tmp_path / "lines" / file.path).column("message").to_pylist()
+    assert written == messages(table)
+
+
+def stored(path: str, size: int, is_replaceable: bool = True) -> StoredFile:
+    return StoredFile(path, size, {}, is_replaceable)
+
+
+@pytest.mark.parametrize(
+    ("files", "groups"),
+    [
+        ([], []),
+        ([stored("a", 40), stored("b", 40), stored("c", 40), stored("d", 10)], [["a", "b"], ["c", "d"]]),
+        ([stored("a", 50), stored("b", 50), stored("c", 1)], [["a", "b"], ["c"]]),
+        ([stored("x/a", 40), stored("y/b", 40), stored("x/c", 40)], [["x/a", "x/c"], ["y/b"]]),
+        ([stored("a", 10), stored("b", 10, is_replaceable=False), stored("c", 10)], [["a", "c"]]),
+    ],
+)
+def test_files_of_a_directory_are_compacted_together_up_to_the_target_size(
+    files: list[StoredFile], groups: list[list[str]]
+) -> None:
+    assert [[file.path for file in group] for group in groups_of(files, 100)] == groups
+
+
+def test_the_rows_of_a_file_that_stays_alone_are_not_copied(tmp_path: Path) -> None:
+    table = make_lines(tmp_path / "lines", {"2026-11-10": 1, "2026-11-11": 1})
+    assert compact(table, None, TARGET).files_before == 0
+    assert table.version() == 1
 
 
 def test_a_table_without_dates_is_compacted_as_a_whole(tmp_path: Path) -> None:

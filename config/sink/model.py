@@ -207,7 +207,7 @@ class SinkConfig:
         yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._directories())
         paths = [self.table.path, *(directory.path for directory in self._directories())]
         for name, message in stores.mistakes(self.table.options, paths):
-            yield f"table.options.{name}".rstrip("."), message
+            yield f"table.options.{name}", message
 
     def cautions(self) -> Iterator[Finding]:
         yield from stores.unused(self.spark_conf, self.table.options)

@@ -62,6 +62,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("abfs", "abfss", "az"), (*_AZURE, *_ANY)),
     "gs": (*_GOOGLE, *_ANY),
 }
+# The option that has a URL -> the one that allows it to be without TLS.
+_ENDPOINTS = {"aws_endpoint": "aws_allow_http", "azure_storage_endpoint": "azure_allow_http"}
 # What Hadoop calls them; the rest of its names have no single counterpart.
 _OF_HADOOP = {
     "fs.s3a.access.key": "aws_access_key_id",
@@ -90,10 +92,12 @@ def mistakes(options: Options, paths: Iterable[str]) -> Iterator[Finding]:
         if option.lower() not in names:
             yield option, _unknown(option, sorted(names))
     given = {option.lower(): str(value) for option, value in options.items()}
-    for store in ("aws", "azure"):
-        endpoint = given.get(f"{store}_endpoint") or given.get(f"{store}_storage_endpoint") or ""
-        if endpoint.startswith("http://") and given.get(f"{store}_allow_http", "").lower() != "true":
-            yield "", f"{endpoint!r} is without TLS: set {store}_allow_http: true too, or write https://"
+    for endpoint, allowed in _ENDPOINTS.items():
+        url = given.get(endpoint, "https://")
+        if not url.startswith(("http://", "https://")):
+            yield endpoint, f"{url!r} is not a URL: write https://, or http:// where there is no TLS, before it"
+        elif url.startswith("http://") and given.get(allowed, "").lower() != "true":
+            yield endpoint, f"{url!r} is without TLS: set {allowed}: true too, or write https://"
 
 
 def unused(settings: Iterable[str], options: Options) -> Iterator[Finding]:

@@ -31,8 +31,9 @@ def test_options_are_as_the_library_takes_them(lab: Lab) -> None:
         ("{azure_storage_account_key: x}", "table.options.azure_storage_account_key: unknown option; "),
         (
             "{aws_endpoint: 'http://minio:9000'}",
-            "table.options: 'http://minio:9000' is without TLS: set aws_allow_http",
+            "aws_endpoint: 'http://minio:9000' is without TLS: set aws_allow_http",
         ),
+        ("{aws_endpoint: 'minio:9000', aws_allow_http: true}", "table.options.aws_endpoint: 'minio:9000' is not a URL"),
         ("{aws_region: [a]}", "table.options.aws_region: must be a single value"),
     ],
 )

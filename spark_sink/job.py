@@ -287,7 +287,7 @@ class Job:
     def _start(self, batches: BatchHandler, planner: PlannerOptions) -> StreamingQuery:
         planned = planned_source.stream(self._spark, planner)
         writer = planned.writeStream.queryName(QUERY).foreachBatch(batches)
-        writer = writer.option("checkpointLocation", self._config.checkpoint.path)
+        writer = writer.option("checkpointLocation", self._checkpoint.location.in_spark)
         return writer.trigger(processingTime=f"{round(self._config.trigger.interval * 1000)} milliseconds").start()
 
 

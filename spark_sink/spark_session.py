@@ -10,7 +10,6 @@ from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.platform import delta_jar, executors
 from log_shipper.spark_sink.platform.session import open_session
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
-from log_shipper.spark_sink.storage.paths import check_plain
 
 
 @contextmanager
@@ -27,7 +26,6 @@ def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
     try:
         if config.views:
             delta_jar.check(spark)
-        check_plain(spark, config)
         executors.check(spark)
         yield spark
     finally:

@@ -41,22 +41,6 @@ def scala_none(spark: SparkSession) -> Any:
     return java_class(spark, "scala.Option").empty()
 
 
-def hadoop_path(spark: SparkSession, directory: str, name: str) -> Any:
-    """Return the org.apache.hadoop.fs.Path of a name in a directory."""
-    return java_class(spark, "org.apache.hadoop.fs.Path")(directory, name)
-
-
-def file_system(spark: SparkSession, path: Any) -> Any:
-    """Return Hadoop's FileSystem of a path, with the session's settings. Spark copies all of them for it."""
-    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-
-
-def default_file_system(spark: SparkSession) -> str:
-    """Return the URI of the file system to which a path without a scheme belongs; of the local one `file:///`."""
-    settings = spark._jsparkSession.sessionState().newHadoopConf()
-    return str(java_class(spark, "org.apache.hadoop.fs.FileSystem").getDefaultUri(settings))
-
-
 class Garbage:
     """Releases the Java objects that Python does not use any more.
 

@@ -28,6 +28,10 @@ class Checkpoint:
     path: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)  # of its object store
 
+    @property
+    def location(self) -> Location:
+        return Location(self.path, self.options)
+
     def query_id(self) -> str | None:
         """Return the id of the query; None before its first start."""
         with self._reading("metadata"):
@@ -59,7 +63,7 @@ class Checkpoint:
     def set_aside(self) -> str | None:
         """Rename the directory, so that a new checkpoint can begin in its place. Returns the new path; None on another
         store, where directories are not renamed at once."""
-        if (directory := Location(self.path).directory) is None:
+        if (directory := self.location.directory) is None:
             return None
         aside = next(
             path for number in count(1) if not (path := directory.with_name(f"{directory.name}.{number}")).exists()
@@ -70,7 +74,7 @@ class Checkpoint:
 
     def sync(self, batch: int) -> None:
         """Make what Spark has written by the time it runs this batch survive a power cut, on a local file system."""
-        if (directory := Location(self.path).directory) is None:
+        if (directory := self.location.directory) is None:
             return
         names = ("metadata", f"offsets/{batch}", f"commits/{batch - 1}")
         try:
@@ -106,4 +110,4 @@ class Checkpoint:
 
     @cached_property
     def _files(self) -> fs.FileSystem:
-        return Location(self.path, self.options).files()
+        return self.location.files()

@@ -4,6 +4,7 @@ Both reach a store by deltalake's own client of it, so there is one set of optio
 value: it can be sent to the tasks that write.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -39,6 +40,13 @@ class Location:
         if parts.scheme == "file":
             return Path("/" + self.path.partition(":")[2].lstrip("/"))
         return Path(self.path) if "://" not in self.path else None
+
+    @property
+    def in_spark(self) -> str:
+        """The URI as Spark takes it, to which a plain path is one of the default file system, whatever that is."""
+        if (directory := self.directory) is not None:
+            return f"file://{directory.absolute()}"
+        return re.sub("^s3:", "s3a:", self.path)
 
     @property
     def storage_options(self) -> dict[str, str]:

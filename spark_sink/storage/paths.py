@@ -1,11 +1,7 @@
-"""One rule for all paths of the configuration, checked at the start: a plain path is a directory of this machine.
-
-Spark takes it for a directory of its default file system (`fs.defaultFS`), and the libraries that write the tables do
-not know that one. So where the default is another store, a plain path is refused. And a path of this machine has to be
-the same directory on every machine of a cluster, or each would keep the rows of its own tasks.
+"""A path of this machine has to be the same directory on every machine of a cluster, or each would keep the rows of its
+own tasks: that is looked at before the first batch.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -14,27 +10,8 @@ from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError, enumerated, translate
-from log_shipper.spark_sink.platform.jvm import default_file_system
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.locations import Location
-
-
-def check_plain(spark: SparkSession, config: SinkConfig) -> None:
-    """Raise SinkError where Spark would look for a plain path elsewhere."""
-    if message := misplaced(default_file_system(spark), config):
-        raise SinkError(message)
-
-
-def misplaced(default: str, config: SinkConfig) -> str:
-    """Return why the paths will not do with this default file system, empty where they will."""
-    plain = [path for path in _paths(config) if "://" not in path and not path.startswith("file:")]
-    if not plain or default.startswith("file:"):
-        return ""
-    return (
-        f"{enumerated(plain)}: a path without a scheme, and Spark's default file system is {default}. Write which one "
-        f"is meant: {default.rstrip('/')}/{plain[0].lstrip('/')}, or file://{os.path.abspath(plain[0])} for a "
-        "directory that all machines share"
-    )
 
 
 def check_shared(spark: SparkSession, config: SinkConfig) -> None:
@@ -77,11 +54,6 @@ def looker(probe: str) -> Callable[[Iterable[int]], Iterator[str]]:
             yield platform.node()
 
     return look
-
-
-def _paths(config: SinkConfig) -> list[str]:
-    views = [config.view_path(view) for view in config.views]
-    return [config.table.path, config.dead_letter_path, config.state_path, config.checkpoint.path, *views]
 
 
 def _written_by_tasks(config: SinkConfig) -> Iterator[Path]:

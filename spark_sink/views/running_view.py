@@ -65,13 +65,13 @@ class RunningView:
         self._started, self.retry_at = self.clock(), None
         view = self.storage.entry.view
         writer = self.rows.writeStream.format("delta").outputMode(view.mode).queryName(PREFIX + view.name)
-        writer = writer.option("checkpointLocation", self.storage.checkpoint.path)
+        writer = writer.option("checkpointLocation", self.storage.checkpoint.location.in_spark)
         if available_now:
             writer = writer.trigger(availableNow=True)
         else:
             writer = writer.trigger(processingTime=f"{round(view.trigger.interval * 1000)} milliseconds")
         try:
-            self.query = writer.start(self.storage.table.path)
+            self.query = writer.start(self.storage.table.location.in_spark)
         except SPARK_ERRORS as error:
             self._fail(str(error))
 

@@ -222,7 +222,7 @@ class ViewStorage:
 
     def _describe(self, written: TableSnapshot) -> ExistingTable:
         assert written.delta is not None
-        types = self.spark.read.format("delta").load(self.table.path).schema
+        types = self.spark.read.format("delta").load(self.table.location.in_spark).schema
         return ExistingTable(
             written.delta.metadata().configuration,
             tuple(written.partition_columns),
@@ -232,7 +232,7 @@ class ViewStorage:
     @property
     def _name(self) -> str:
         """The name of the view's table in SQL."""
-        return "delta.`" + self.table.path.replace("`", "``") + "`"
+        return "delta.`" + self.table.location.in_spark.replace("`", "``") + "`"
 
 
 def _created_at(existing: ExistingTable) -> int:

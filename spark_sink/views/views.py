@@ -185,7 +185,7 @@ class Views:
             )
         last_skipped = storage.last_skipped_version()
         first = None if last_skipped is None else last_skipped + 1
-        return query(self.spark, storage.entry, storage.lines.path, first)
+        return query(self.spark, storage.entry, storage.lines.location.in_spark, first)
 
 
 @contextmanager

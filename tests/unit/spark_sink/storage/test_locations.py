@@ -27,3 +27,18 @@ def test_a_location_can_be_sent_to_another_process() -> None:
 def test_there_is_no_table_where_nothing_is(tmp_path: Path) -> None:
     assert Location(str(tmp_path / "missing")).open() is None
     assert Location(str(tmp_path)).open() is None
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("/data/my logs", "file:///data/my logs"),
+        ("file:/data/logs", "file:///data/logs"),
+        ("file:///data/logs", "file:///data/logs"),
+        ("s3://lake/logs", "s3a://lake/logs"),
+        ("s3a://lake/s3:logs", "s3a://lake/s3:logs"),
+        ("abfss://lake@account.dfs.core.windows.net/logs", "abfss://lake@account.dfs.core.windows.net/logs"),
+    ],
+)
+def test_spark_is_told_which_file_system_a_path_is_of(path: str, uri: str) -> None:
+    assert Location(path).in_spark == uri

@@ -11,14 +11,13 @@ statistics of what was appended.
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.schema import PrimitiveType
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance.known import KnownTable
 from log_shipper.spark_sink.maintenance.sizes import Sizes
-from log_shipper.spark_sink.storage.rewrites import NO_HOOKS, Conflict
+from log_shipper.spark_sink.storage.rewrites import NO_HOOKS, Conflict, stored_files
 from log_shipper.spark_sink.storage.tables import TableSnapshot
 
 DATE = "date"
@@ -84,9 +83,16 @@ def count(snapshot: TableSnapshot, expired: ExpiredRows) -> int:
     return int(counted.column("rows")[0].as_py())
 
 
-def delete(table: DeltaTable, expired: ExpiredRows) -> int:
+def delete(snapshot: TableSnapshot, expired: ExpiredRows) -> int:
     """Delete the rows of a table as it was read, and return how many they were. Raises Conflict, also where another
-    writer has added old rows since, and SinkError, also for a table feature that deltalake does not write."""
+    writer has added old rows since, and SinkError, also for what only Spark can delete from."""
+    table = snapshot.delta
+    assert table is not None
+    if kept := next((file.path for file in stored_files(snapshot) if not file.is_removable), None):
+        raise SinkError(
+            f"cannot delete old rows of {snapshot.path}: Delta's Java has written the path {kept} into the log in "
+            f"another form than deltalake would. DELETE FROM delta.`{snapshot.path}` WHERE {expired.condition} in Spark"
+        )
     try:
         metrics = table.delete(expired.predicate, post_commithook_properties=NO_HOOKS)
     except DeltaError as error:

@@ -63,8 +63,7 @@ class TableSteps:
             rows = retention.count(snapshot, expired)
             files = f" in {expired.files:,} files" if expired.files is not None else ""
             return self._log(f"would delete {rows:,} rows{files} ({expired.condition})", rows=rows)
-        assert snapshot.delta is not None
-        rows = retention.delete(snapshot.delta, expired)
+        rows = retention.delete(snapshot, expired)
         return self._log(f"deleted {rows:,} rows ({expired.condition})", rows=rows) if rows else None
 
     def optimize(self) -> None:

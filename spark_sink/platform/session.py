@@ -37,6 +37,9 @@ FOR_VIEWS = {
     "spark.hadoop.parquet.enable.dictionary#doc": "false",
     # As the sink writes its own files: with Spark's default, snappy, they are twice as large.
     "spark.sql.parquet.compression.codec": "zstd",
+    # Spark's own form of times, INT96, is nanoseconds to deltalake, which end in 1677 and 2262: a file of a view that
+    # `maintain` rewrites would have other times then.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # By which Delta reads a table's log; its own 50 are for a cluster.
     "spark.databricks.delta.snapshotPartitions": "2",
 }

@@ -52,13 +52,14 @@ class Conflict(SinkError):
 @dataclass(frozen=True, slots=True)
 class StoredFile:
     """A data file of a version of a table. `path`: from the table's directory; `partition`: the text of each partition
-    column, by its name. `is_replaceable`: False where the form of its path in the log, a type of its partition or a
-    deletion vector stands against it."""
+    column, by its name. `is_removable`: False where Delta's Java has written its path into the log as deltalake would
+    not; `is_replaceable`: False there, and where a type of its partition or a deletion vector prevents it."""
 
     path: str
     size: int
     partition: Mapping[str, str | None]
-    is_replaceable: bool
+    is_replaceable: bool = True
+    is_removable: bool = True
 
     @property
     def directory(self) -> str:
@@ -75,8 +76,9 @@ def stored_files(snapshot: TableSnapshot) -> Iterator[StoredFile]:
     for row in listed.select(["path", "size_bytes", *names]).to_pylist():
         path, values = unquote(row["path"]), {name.removeprefix("partition."): row[name] for name in names}
         texts = {name: _TEXTS[type(value)](value) for name, value in values.items() if type(value) in _TEXTS}
-        replaceable = len(texts) == len(values) and _name(path) not in vectors and _SAME_ESCAPES.fullmatch(row["path"])
-        yield StoredFile(path, row["size_bytes"], texts, bool(replaceable))
+        removable = _SAME_ESCAPES.fullmatch(row["path"]) is not None
+        replaceable = removable and len(texts) == len(values) and _name(path) not in vectors
+        yield StoredFile(path, row["size_bytes"], texts, replaceable, removable)
 
 
 def file_layout(table: DeltaTable) -> FileLayout:

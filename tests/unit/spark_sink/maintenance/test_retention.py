@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance import retention
@@ -29,7 +29,7 @@ def plan(known: KnownTable) -> retention.ExpiredRows | None:
 
 
 def delete(table: Table, expired: retention.ExpiredRows) -> int:
-    return retention.delete(DeltaTable(table.path), expired)
+    return retention.delete(table.snapshot(), expired)
 
 
 def count(table: Table, expired: retention.ExpiredRows) -> int:
@@ -68,7 +68,7 @@ def test_bad_records_that_are_added_while_old_ones_are_deleted_are_no_conflict(t
     table = Table(Location(str(tmp_path / "bad")))
     append_bad(table, "2026-11-13T00:00:00Z", "2026-11-15T00:00:00Z")
     old = plan(KnownTable("dead letter", table, keep=7 * DAY))
-    opened = DeltaTable(table.path)
+    opened = table.snapshot()
     append_bad(table, "2026-11-21T00:00:00Z")
     assert old is not None
     assert retention.delete(opened, old) == 1
@@ -79,10 +79,10 @@ def test_old_rows_that_are_added_while_others_are_deleted_are_a_conflict_that_is
     table = make_lines(tmp_path / "lines", {"2026-11-10": 1, "2026-11-15": 1})
     old = plan(KnownTable("lines", table, keep=7 * DAY))
     assert old is not None
-    opened, deleted = [DeltaTable(table.path)], []
+    opened, deleted = [table.snapshot()], []
     append_files(table, "2026-11-10", 2)
     append_files(table, "2026-11-15", 1)
-    retried(lambda: deleted.append(retention.delete(opened.pop() if opened else DeltaTable(table.path), old)))
+    retried(lambda: deleted.append(retention.delete(opened.pop() if opened else table.snapshot(), old)))
     assert (opened, deleted, look(table).dates) == ([], [6], (date(2026, 11, 15),))
 
 
@@ -105,6 +105,21 @@ def test_a_table_feature_that_prevents_it_is_named(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"cannot delete old rows of .*RowTracking") as caught:
         delete(table, old)
     assert not isinstance(caught.value, Conflict)
+
+
+def test_where_a_removal_would_not_count_nothing_is_deleted(tmp_path: Path) -> None:
+    """deltalake would write another path than Delta's Java has added: a rewritten file would be there beside it."""
+    table = Table(Location(str(tmp_path / "view")))
+    rows = pa.table({"date": ["2026-11-10", "2026-11-15"], "host": ["x", "x"]})
+    write_deltalake(table.path, rows, partition_by=["host"])
+    log = tmp_path / "view" / "_delta_log" / f"{0:020}.json"
+    log.write_text(log.read_text().replace("host=x/", "host=ä/"))
+    (tmp_path / "view" / "host=x").rename(tmp_path / "view" / "host=ä")
+    old = plan(KnownTable("view", table, keep=7 * DAY, name="v"))
+    assert old is not None
+    with pytest.raises(SinkError, match=r"another form than deltalake would\. DELETE FROM delta\.`.*` WHERE date < "):
+        delete(table, old)
+    assert table.version() == 0
 
 
 def test_where_rows_have_no_date_it_is_reported(tmp_path: Path) -> None:

@@ -191,20 +191,33 @@ def test_a_compacted_file_is_read_as_those_before(table: Table, read: Reader) ->
 
 
 def test_a_view_of_any_types_is_compacted_to_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark's own form of times is another than Arrow's, and deltalake takes those of before 1677 for others."""
-    spark.sql(
-        f"CREATE TABLE delta.`{tmp_path}` USING DELTA PARTITIONED BY (host) AS SELECT id, "
-        "TIMESTAMP'0001-01-01 00:00:00Z' AS ts, TIMESTAMP_NTZ'2026-01-01 00:00:00' AS local, "
-        "CAST(1.5 AS DECIMAL(38, 10)) AS number, map('a', id) AS m, "
-        "named_struct('x', id, 'y', array('q')) AS s, array(named_struct('k', 'v')) AS a, CAST(id AS TINYINT) AS t, "
-        "CAST('x' AS BINARY) AS b, parse_json('{\"k\": 1}') AS v, IF(id % 2 = 0, 'a b', 'c/d%') AS host FROM range(3)"
-    )
+    """Also with times in Spark's own form, as earlier builds wrote them."""
+    setting = "spark.sql.parquet.outputTimestampType"
+    before_test = spark.conf.get(setting)
+    spark.conf.set(setting, "INT96")
+    try:
+        spark.sql(
+            f"CREATE TABLE delta.`{tmp_path}` USING DELTA PARTITIONED BY (host) AS SELECT id, "
+            "TIMESTAMP'0001-01-01 00:00:00Z' AS ts, TIMESTAMP_NTZ'2026-01-01 00:00:00' AS local, "
+            "CAST(1.5 AS DECIMAL(38, 10)) AS number, map('a', id) AS m, CAST(id AS TINYINT) AS t, "
+            "named_struct('x', id, 'y', array('q')) AS s, array(named_struct('k', 'v')) AS a, "
+            "CAST('x' AS BINARY) AS b, parse_json('{\"k\": 1}') AS v, IF(id % 2 = 0, 'a b', 'c/d%') AS host "
+            "FROM range(3)"
+        )
+    finally:
+        spark.conf.set(setting, before_test or "TIMESTAMP_MICROS")
     columns = ("* EXCEPT (v, ts)", "to_json(v)", "unix_micros(ts)")
     spark.sql(f"INSERT INTO delta.`{tmp_path}` SELECT * FROM delta.`{tmp_path}`")
     before = [repr(row) for row in spark.read.format("delta").load(str(tmp_path)).selectExpr(*columns).collect()]
     assert compact(tmp_path) == (4, 2)
     after = spark.read.format("delta").load(str(tmp_path)).selectExpr(*columns)
     assert sorted(repr(row) for row in after.collect()) == sorted(before)
+
+
+def test_times_of_views_are_read_by_deltalake_as_spark_wrote_them(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}` USING DELTA AS SELECT TIMESTAMP'0001-01-01 00:00:00Z' AS ts")
+    rows = StoredTable(Location(str(tmp_path))).snapshot().select("SELECT ts FROM stored")
+    assert rows.column("ts").to_pylist() == [datetime(1, 1, 1, tzinfo=UTC)]
 
 
 def test_rows_that_spark_has_deleted_stay_deleted_after_compaction_and_vacuum(

@@ -98,10 +98,10 @@ def test_paths_that_java_writes_otherwise_than_deltalake_are_left_alone(table: T
     write_deltalake(view.path, pa.table({"host": ["a", "b c", "x"], "n": [1, 2, 3]}), partition_by=["host"])
     log = Path(view.path, "_delta_log", f"{0:020}.json")
     log.write_text(log.read_text().replace("host=x/", "host=ä/"))
-    assert {file.path.partition("/")[0]: file.is_replaceable for file in files(view)} == {
-        "host=a": True,
-        "host=b%20c": True,
-        "host=ä": False,
+    assert {file.path.partition("/")[0]: (file.is_replaceable, file.is_removable) for file in files(view)} == {
+        "host=a": (True, True),
+        "host=b%20c": (True, True),
+        "host=ä": (False, False),
     }
 
 

@@ -6,6 +6,7 @@ same version, without a trace; so it is tried at the start of a run.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from threading import Barrier
 from uuid import uuid4
@@ -89,6 +90,8 @@ def _commit(together: Barrier, table: DeltaTable) -> DeltaError | None:
 
 
 def _delete(files: fs.FileSystem) -> None:
-    for info in files.get_file_info(fs.FileSelector("", recursive=True)):
-        if info.is_file:
-            files.delete_file(info.path)
+    """Delete everything, best effort: not every account may delete."""
+    with suppress(OSError):
+        for info in files.get_file_info(fs.FileSelector("", recursive=True)):
+            if info.is_file:
+                files.delete_file(info.path)

@@ -1,5 +1,7 @@
 """A store that would lose commits is recognised."""
 
+from dataclasses import replace
+
 import pytest
 from pyarrow import fs
 
@@ -56,3 +58,10 @@ def test_a_disk_needs_no_trial(object_store: ObjectStore) -> None:
     object_store.requests()
     check_conditional_puts(config_of(object_store, "/data/lines"))
     assert object_store.requests() == []
+
+
+def test_an_account_that_may_not_delete_is_no_obstacle(object_store: ObjectStore) -> None:
+    object_store.fail("unavailable", r"POST .*\?delete|DELETE", times=1000)
+    config = config_of(object_store, f"{object_store.create_bucket()}/lines")
+    options = {**config.table.options, "max_retries": "0"}
+    check_conditional_puts(replace(config, table=replace(config.table, options=options)))

@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import pytest
 
+from log_shipper import config
 from log_shipper.config.export import MASK, export
 from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.stores import NAMES
 from tests.unit.config.conftest import Lab
 
 S3 = "kafka: {hosts: [a:1], topics: [logs]}\ntable.path: s3a://lake/logs\ncheckpoint.path: s3a://lake/checkpoint\n"
@@ -11,14 +15,14 @@ def test_options_are_as_the_library_takes_them(lab: Lab) -> None:
     options = (
         "table.options: {aws_region: eu-central-1, aws_allow_http: true, MAX_RETRIES: 3, aws_session_token: '${T}'}"
     )
-    config = lab.load(S3 + options, SinkConfig, env={"T": "s3cret"})
-    assert config.storage_options == {
+    loaded = lab.load(S3 + options, SinkConfig, env={"T": "s3cret"})
+    assert loaded.storage_options == {
         "aws_region": "eu-central-1",
         "aws_allow_http": "true",
         "max_retries": "3",
         "aws_session_token": "s3cret",
     }
-    assert "s3cret" not in repr(config)
+    assert "s3cret" not in repr(loaded)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +100,8 @@ def test_secrets_are_hidden(lab: Lab, name: str) -> None:
     scheme = {"aws": "s3", "azure": "az", "google": "gs"}[name.partition("_")[0]]
     lab.load(S3.replace("s3a:", f"{scheme}:") + f"table.options.{name}: s3cret\n", SinkConfig)
     assert f"{name}: {MASK}" in export([lab.file], (), {}, SinkConfig)
+
+
+def test_the_page_has_all_options() -> None:
+    page = (Path(config.__file__).parents[1] / "docs" / "cluster.md").read_text()
+    assert {name for names in NAMES.values() for name in names if f"`{name}`" not in page} == set()

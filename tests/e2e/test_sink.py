@@ -41,15 +41,12 @@ def test_each_record_lands_once_however_often_the_job_is_killed(lab: SinkLab, se
     lab.land()
 
 
-@pytest.mark.slow("each is a start of Spark; what they print is proven by unit tests")
-def test_status_of_missing_tables_without_kafka_as_text(lab: SinkLab) -> None:
+def test_status_of_missing_tables_and_without_kafka(lab: SinkLab) -> None:
     report = status(lab, 1, "-E", "kafka.hosts=127.0.0.1:1")
     assert "Kafka does not answer" in report["errors"][0]
     assert report["tables"][0]["path"] == str(lab.lines)
     lab.make_topic()
     assert [table["there"] for table in status(lab)["tables"]] == [False, False, False]
-    lab.send_lines(10)
-    lab.land()
     human = spark_sink(lab, "status").stdout
     assert f"{lab.topic} " in human
     assert "lines " in human

@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -43,6 +44,26 @@ def test_a_wrong_configuration_is_reported_before_spark_starts(
     file.write_text(SMALL + "kafka.topicz: [logs]\n")
     assert main([*command, "-c", str(file)]) == 1
     assert f"{file}:6: kafka.topicz: unknown option; did you mean " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["status", "maintain"])
+def test_what_needs_no_spark_runs_where_there_is_none(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "sink.yml"
+    file.write_text(
+        f"kafka.hosts: ['127.0.0.1:1']\nkafka.topics: [logs]\ntable.path: {tmp_path}/lines\n"
+        f"checkpoint.path: {tmp_path}/checkpoint\n"
+    )
+    script = f"""
+import sys
+sys.modules.update(pyspark=None, py4j=None, delta=None)
+from log_shipper.spark_sink.__main__ import main
+sys.exit(main([{command!r}, '-c', {str(file)!r}]))
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PATH", "JAVA_HOME")}  # no Java
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    output = ended.stdout + ended.stderr
+    assert (ended.returncode, ended.stderr.count("Traceback")) == ({"status": 1, "maintain": 0}[command], 0), output
+    assert {"status": "not answered: cannot read from Kafka", "maintain": "maintained: 0 tables"}[command] in output
 
 
 def test_a_wrong_configuration_is_reported_where_there_is_no_pyspark(file: Path) -> None:

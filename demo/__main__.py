@@ -15,7 +15,6 @@ from pathlib import Path
 from types import FrameType
 
 from confluent_kafka import KafkaException
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 
 from demo.broker import BrokerFailed
 from demo.process import kill_children
@@ -38,10 +37,8 @@ def main() -> int:
     )
     logging.getLogger().addHandler(logging.NullHandler())  # py4j logs a stack trace of its own for Ctrl-C
     keep = parser.parse_args().keep
-    received: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        received.append(number)
         raise KeyboardInterrupt
 
     for number in SIGNALS:
@@ -51,12 +48,8 @@ def main() -> int:
     try:
         equal = _run(Site(folder), keep)
         kept = keep
-    except (KeyboardInterrupt, Py4JError) as error:
-        # While py4j waits for the JVM, it turns the first into the second.
-        if received or isinstance(error, KeyboardInterrupt):
-            return STOPPED
-        print(f"\nSpark has ended, or was interrupted: {error}", file=sys.stderr)  # noqa: T201 - as below
-        return 1
+    except KeyboardInterrupt:
+        return STOPPED
     except EXPECTED as error:
         print(f"\n{error}", file=sys.stderr)  # noqa: T201 - the last line of a command
         return 1

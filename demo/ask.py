@@ -10,19 +10,14 @@ from demo.table import TableReader
 
 def show(table: TableReader, screen: Screen, queries: tuple[str, ...]) -> None:
     """Show the results of the queries, or, without any, the sample rows and the aggregate."""
-    for rows in [table.query(text) for text in queries] or [table.rows(), table.aggregate()]:
+    for columns, rows in [table.query(text) for text in queries] or [table.rows(), table.aggregate()]:
         screen.write()
         if rows:
-            screen.table(rows[0].__fields__, rows, width=100)
+            screen.table(columns, rows, width=100)
 
 
 def main() -> None:
-    site = Site(Path(sys.argv[1]).absolute())
-    table = TableReader(site)
-    try:
-        show(table, Screen(), tuple(sys.argv[2:]))
-    finally:
-        table.close()
+    show(TableReader(Site(Path(sys.argv[1]).absolute())), Screen(), tuple(sys.argv[2:]))
 
 
 if __name__ == "__main__":

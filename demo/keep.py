@@ -28,7 +28,7 @@ Everything is left running in {folder}. To look at it:
   tail -f {folder}/app/app.log
   .venv/bin/shipper registry list -c {folder}/shipper.yml --path.data {folder}/shipper
   .venv/bin/shipper test output -c {folder}/shipper.yml
-  .venv/bin/python -m demo.ask {folder}    # Spark SQL on the table: rows and an aggregate
+  .venv/bin/python -m demo.ask {folder}    # SQL on the table: rows and an aggregate
   .venv/bin/python -m demo.ask {folder} "SELECT max(ts) FROM lines"
   tail -f {folder}/shipper.out {folder}/sink.out    # the logs of the two
 

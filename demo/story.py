@@ -141,9 +141,8 @@ class Story:
             self._programs.end(name)
 
     def _compare(self, sizes: dict[Key, int], ends: dict[int, int]) -> bool:
-        self._screen.write("Everything has landed; comparing line by line, and querying the table with Spark SQL")
+        self._screen.write("Everything has landed; comparing line by line, and querying the table with DuckDB")
         table = TableReader(self._site)
-        self._open.callback(table.close)
         in_kafka = lines_arrived(self._topic.messages(ends), sizes)
         in_delta = lines_arrived(table.messages(ends), sizes)
         files = sorted(self._files.by_key.items(), key=lambda item: str(item[1].path))

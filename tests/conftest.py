@@ -3,6 +3,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -30,6 +31,10 @@ from tests.tiers import (  # noqa: F401 - pytest finds its hooks and fixtures he
     seed,
 )
 
+# Where Spark has what writes checkpoints.
+CHECKPOINTS = "org.apache.spark.sql.execution.streaming" + (
+    "" if pyspark.__version__.startswith("4.0.") else ".checkpointing"
+)
 # Of a query over a handful of rows most of the time is planning, whatever the rows are.
 HANDFUL: dict[str, str | int | float | bool] = {
     # A third of it is to write, compile and load Java for the query.
@@ -45,9 +50,7 @@ HANDFUL: dict[str, str | int | float | bool] = {
     # Without Hadoop's native library, a rename of the file system for many processes starts three of `readlink`. One
     # process needs no such rename. The end-to-end tests have it.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTS}.FileSystemBasedCheckpointFileManager",
 }
 
 

@@ -31,16 +31,6 @@ def java_class(spark: SparkSession, name: str) -> Any:
     return getattr(jvm(spark), name)
 
 
-def scala_list(sequence: Any) -> list[Any]:
-    """Return the items of a Scala Seq."""
-    return [sequence.apply(index) for index in range(sequence.size())]
-
-
-def scala_none(spark: SparkSession) -> Any:
-    """Return Scala's None."""
-    return java_class(spark, "scala.Option").empty()
-
-
 class Garbage:
     """Releases the Java objects that Python does not use any more.
 

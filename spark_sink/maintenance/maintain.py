@@ -70,17 +70,18 @@ class Maintenance:
     def _maintain_table(self, known: KnownTable) -> None:
         if not self.dry_run:
             mend_table(known.table.path, logger.warning)
-        if not known.table.exists():
+        snapshot = known.table.snapshot()
+        if not snapshot.exists:
             return logger.info(f"{known.title}: {known.table.path} does not exist yet")
-        version = known.table.version()
+        version = snapshot.version
         steps = TableSteps(known, self.config, self.dry_run, self.now, self.uncommitted_since)
-        before = steps.read_sizes()
+        before = steps.sizes_of(snapshot)
         self.done += 1
         for step in steps.all():
             self._guarded(f"{step.__name__} of {known.title}, {known.table.path}", partial(retried, step))
             if self.config.fsync:
                 version = sync_commits(known.table.path, version)
-        after = steps.read_sizes()
+        after = steps.sizes_of(known.table.snapshot())
         if not self.dry_run:
             logger.info(
                 f"{known.title}: {before.files:,} files, {readable_bytes(before.bytes)} before; "

@@ -50,7 +50,7 @@ class TableSteps:
     def retention(self) -> None:
         snapshot = self._snapshot()
         try:
-            expired = retention.plan(self.known, snapshot, self._sizes_of(snapshot), self.now)
+            expired = retention.plan(self.known, snapshot, self.sizes_of(snapshot), self.now)
         except retention.NoDate:
             return self._log(
                 "it has no column `date` that shows which rows are old, so retention.views deletes none: select one in "
@@ -67,7 +67,7 @@ class TableSteps:
         return self._log(f"deleted {rows:,} rows ({expired.condition})", rows=rows) if rows else None
 
     def optimize(self) -> None:
-        sizes, options = self._sizes_of(self._snapshot()), self.config.maintenance.optimize
+        sizes, options = self.sizes_of(self._snapshot()), self.config.maintenance.optimize
         for day_files in optimize.plan(sizes, options, self.now):
             day = day_files.date if sizes.dated else None
             of = f" of {day}" if day else ""
@@ -143,16 +143,12 @@ class TableSteps:
             logging.WARNING,
         )
 
-    def read_sizes(self) -> Sizes:
-        """Return the sizes of the newest version of the table, which exists."""
-        return self._sizes_of(self.known.table.snapshot())
-
     def _snapshot(self) -> TableSnapshot:
         self.began = time.monotonic()
         return self.known.table.snapshot()
 
-    def _sizes_of(self, snapshot: TableSnapshot) -> Sizes:
-        """Count the files only where the table has changed: in most rounds, most steps do nothing."""
+    def sizes_of(self, snapshot: TableSnapshot) -> Sizes:
+        """Count the files, only where the table has changed: in most rounds, most steps do nothing."""
         if self._sizes is None or self._sizes.version != snapshot.version:
             self._sizes = sizes_of(snapshot, optimize.small_size(self.config.maintenance.optimize))
         return self._sizes

@@ -40,5 +40,5 @@ def test_there_is_no_table_where_nothing_is(tmp_path: Path) -> None:
         ("abfss://lake@account.dfs.core.windows.net/logs", "abfss://lake@account.dfs.core.windows.net/logs"),
     ],
 )
-def test_spark_is_told_which_file_system_a_path_is_of(path: str, uri: str) -> None:
+def test_spark_gets_the_file_system_of_a_path(path: str, uri: str) -> None:
     assert Location(path).in_spark == uri

@@ -20,6 +20,12 @@ from log_shipper.spark_sink.storage.locations import Location
 
 NO_BATCH = -1  # below every batch number
 NO_TABLE = -1  # below every version
+# Files of less than 10 MB together would be read one after the other, each by some requests that take their time. Below
+# this size they would be cut into pieces that are hardly larger than a footer, which is read for each.
+_FOR_STORES = {
+    "datafusion.execution.target_partitions": "16",
+    "datafusion.optimizer.repartition_file_min_size": "65536",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,8 @@ class TableSnapshot:
 
     def _reader(self, query: str) -> pa.RecordBatchReader:
         assert self.delta is not None
-        answer = QueryBuilder().register("stored", self.delta).execute(query)
+        settings = _FOR_STORES if self.table.location.directory is None else None
+        answer = QueryBuilder(settings).register("stored", self.delta).execute(query)
         rows = pa.RecordBatchReader.from_stream(answer)
         # The engine's own kinds of texts are such as few of Arrow's functions take.
         return rows.cast(pa.schema([field.with_type(_plain(field.type)) for field in rows.schema]))

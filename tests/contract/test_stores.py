@@ -1,5 +1,6 @@
 """What the sink demands of each place of a table: of a disk, of S3, of Google's store, and of Azure's."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -233,3 +234,13 @@ def test_a_process_has_one_client_for_a_table(bucket: Table) -> None:
     place = bucket.location
     assert Location(place.path, dict(place.options)).files() is place.files()
     assert Location(place.path, {**place.options, "timeout": "9s"}).files() is not place.files()
+
+
+def test_small_files_are_read_at_the_same_time(bucket: Table) -> None:
+    for batch in range(20):
+        bucket.land(batch, *range(5000))
+    query = "EXPLAIN SELECT count(*) FROM stored WHERE message LIKE '%9'"
+    plan = str(StoredTable(bucket.location).snapshot().select(query).to_pylist())
+    groups = re.search(r"file_groups={(\d+) groups", plan)
+    assert groups is not None, plan
+    assert int(groups[1]) > 10

@@ -12,6 +12,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -22,6 +23,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.views import ViewConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.platform.session import open_session
 
@@ -29,7 +31,7 @@ OWN = {
     # The third of the heap that Java gives it by default.
     "spark.driver.extraJavaOptions": "-Xmn298m",
     # The connector depends on what Spark has on its class path already.
-    "spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+    "spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}",
     "spark.jars.excludes": "org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime",
 }
 
@@ -56,7 +58,8 @@ class BatchLog(StreamingQueryListener):
 
 def main() -> None:
     config = load([Path(sys.argv[1])], SinkConfig)
-    spark, batch_log = open_session(replace(config, spark={**config.spark, **OWN})), BatchLog()
+    views = (ViewConfig(name="any", sql="SELECT * FROM lines"),)  # they alone bring Delta, to which this job writes
+    spark, batch_log = open_session(replace(config, views=views, spark={**config.spark, **OWN})), BatchLog()
     spark.streams.addListener(batch_log)
     options = {
         "kafka.bootstrap.servers": config.kafka.bootstrap_servers,

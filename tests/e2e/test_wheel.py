@@ -110,7 +110,7 @@ def test_the_sink_runs_beside_modules_of_any_name(
 
 
 def test_a_checkout_on_the_path_is_enough_where_nothing_is_installed(tmp_path: Path) -> None:
-    statement = "from log_shipper.spark_sink.platform import versions; print(versions.__file__)"
+    statement = "from log_shipper.spark_sink.platform import cache; print(cache.__file__)"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     loaded = subprocess.run(
         [sys.executable, "-S", "-c", statement],
@@ -120,4 +120,4 @@ def test_a_checkout_on_the_path_is_enough_where_nothing_is_installed(tmp_path: P
         text=True,
         check=True,
     )
-    assert Path(loaded.stdout.strip()) == ROOT / "spark_sink" / "platform" / "versions.py"
+    assert Path(loaded.stdout.strip()) == ROOT / "spark_sink" / "platform" / "cache.py"

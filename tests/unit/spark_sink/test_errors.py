@@ -33,7 +33,7 @@ def test_a_failure_has_what_was_done_what_it_means_and_sparks_reason() -> None:
         ("java.io.IOException: Mkdirs failed to create file:/x", "no permission to write"),
         ("No space left on device", "the disk is full"),
         ('UnsupportedFileSystemException: No FileSystem for scheme "s3x"', "no file system for this kind of path"),
-        ("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.", "SHIPPER_CACHE"),
+        ("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.", "spark.jars.packages"),
         (
             "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
             "lower max_offsets_per_trigger",

@@ -43,6 +43,10 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         "a jar is missing: under spark-submit name its package by --packages, else by spark.jars.packages",
     ),
     (
+        r"NoSuchMethodError|NoSuchFieldError|AbstractMethodError|NoClassDefFoundError",
+        "a jar is for another release of Spark; Delta's is for one minor version (docs/cluster.md)",
+    ),
+    (
         r"ModuleNotFoundError",
         "the Python of an executor lacks a package: name the archive of the sink's packages by --archives, or install "
         "them there (docs/cluster.md)",

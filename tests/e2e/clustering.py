@@ -19,7 +19,6 @@ import psutil
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
 from log_shipper.spark_sink.platform import archive
-from log_shipper.spark_sink.platform.delta_jar import jar_set
 from log_shipper.spark_sink.platform.executors import UNPACKED
 from log_shipper.spark_sink.platform.java import find_java
 from log_shipper.spark_sink.platform.jvm import spark_home
@@ -85,7 +84,6 @@ class Cluster:
             "spark.log.level": "WARN",
             # The defaults are made for more than two cores.
             "spark.sql.shuffle.partitions": str(WORKERS),
-            "spark.databricks.delta.snapshotPartitions": str(WORKERS),
             # Else the first executor may do everything before the second has come.
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{PATIENCE}s",
@@ -96,7 +94,6 @@ class Cluster:
         }
         command = [str(spark_home() / "bin" / "spark-submit"), "--master", self.url, "--driver-memory", "512m"]
         command += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-        command += ["--jars", ",".join(map(str, jar_set().jars()))]
         command += ["--archives", f"{packed}#{UNPACKED}"] if archives else []
         command += [str(script), "run", *options]
         environment = self._environment("driver") | {

@@ -44,8 +44,8 @@ FOR_VIEWS = {
     "spark.databricks.delta.snapshotPartitions": "2",
 }
 
-# Java plans batches and reads tables' logs, and no row passes through it: with a young generation of this size it takes
-# 480 MB instead of 720, and no more CPU.
+# Java plans batches, and no row passes through it but those of views: with a young generation of this size it takes 480
+# MB instead of 720, and no more CPU.
 YOUNG = "-Xmn64m"
 # The C library keeps what Java's compilers and the codecs have freed: after some minutes 80 MB and more. The interval
 # is in milliseconds; a Java that does not know the option ignores it, because Spark asks for that.
@@ -93,7 +93,7 @@ def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
     )
     return {
         "spark.master": f"local[{cores}]",
-        # After a full collection 130 MB are in use; the rest is for `maintain`, whose rows do pass through Java.
+        # After a full collection 130 MB are in use; the rest is for views, whose rows do pass through Java.
         "spark.driver.memory": "896m",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

@@ -15,6 +15,8 @@ module reads what is new, and decides again:
 - One that changed what a writer has to know (schema, properties, table features): it is examined again.
 - An error after the commit was written (an object store's answer was lost, and its retry met the first one's file):
   each commit has an id of its own in its `commitInfo`, and is recognised by it.
+- An error, and no new version: it is written again, FAILURES times at most. A put that timed out and is done late is
+  recognised in the same way, because only one of the two can succeed.
 
 On a local file system the data files are durable before the commit is written, and the commit before `append` returns
 (`power_cuts`).
@@ -52,6 +54,7 @@ from log_shipper.spark_sink.storage.writable import check_writable
 logger = logging.getLogger(__name__)
 
 TRIES = 20  # each one was lost to a commit of another process, and those come some milliseconds apart at most
+FAILURES = 3  # deltalake itself does not repeat a put with a condition that was not answered
 TURNS = "spark-sink turns"  # the txnAppId under which the log has the number of the last numbered append
 CHECKPOINT_INTERVAL = 100  # commits, where the table does not say otherwise (delta.checkpointInterval)
 # The member of commitInfo by which a process knows its own commit. Delta's own `txnId` is not for clients to set.
@@ -149,7 +152,7 @@ class CommitLog:
         named = [txn] if txn is not None else []
         if turn is not None:
             named.append(TxnId(TURNS, turn))
-        commit_id, error = uuid4().hex, None
+        commit_id, error, failures = uuid4().hex, None, 0
         self._sync_files(file.path for file in files)
         for _ in range(TRIES):
             read = self.refresh()
@@ -168,7 +171,7 @@ class CommitLog:
                     self.size += size_of(files)
                 self._maintain_log(read + 1)
                 return read + 1
-            if self.refresh() == read:
+            if self.refresh() == read and (failures := failures + 1) == FAILURES:
                 raise SinkError(f"cannot write to the log of the table {self.location.path}: {error}") from error
             if (own := self._version_of(commit_id, read)) is not None:
                 self.sync(own)

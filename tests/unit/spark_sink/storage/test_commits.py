@@ -172,6 +172,36 @@ def test_a_commit_whose_answer_was_lost_is_found_among_those_of_others(table: Ta
     assert (table.offsets(), log.version) == ([1], 3)
 
 
+def test_a_commit_that_was_not_written_is_tried_again(table: Table) -> None:
+    failures = [OSError("timed out"), OSError("timed out")]
+
+    def fail() -> None:
+        if failures:
+            raise failures.pop()
+
+    log = InterruptedLog(table.location, table.second_process().table, fail)
+    assert table.land(0, 1, log=log) == 1
+    assert (failures, table.offsets()) == ([], [1])
+
+
+def test_a_commit_that_is_written_late_is_found_when_it_is_tried_again(table: Table) -> None:
+    """Its put has timed out, and the store does it all the same, a moment before the second one."""
+    late: list[Callable[[], None]] = []
+
+    @dataclass(slots=True)
+    class LateLog(CommitLog):
+        def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:
+            if not late:
+                other = table.second_process()
+                late.append(lambda: CommitLog._write(other, files, named, commit_id))
+                raise OSError("timed out")
+            late[0]()
+            CommitLog._write(self, files, named, commit_id)
+
+    assert table.land(0, 1, log=LateLog(table.location, table.second_process().table)) == 1
+    assert (table.offsets(), table.log.refresh()) == ([1], 1)
+
+
 def test_a_commit_that_was_not_written_is_an_error(table: Table) -> None:
     log = UnansweredLog(table.location, table.second_process().table, written=False)
     with pytest.raises(SinkError, match=r"cannot write to the log of the table .*lines: connection reset by peer"):

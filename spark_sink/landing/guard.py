@@ -50,15 +50,15 @@ def outdated(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], ends: Offs
     """Return why the checkpoint is not the last one that landed rows, empty where it is: it was set back, and the names
     of its next batches have been used; or another one has been used since. With it, rows would land twice.
 
-    A checkpoint without a completed batch passes: after the tables were emptied, it may be meant to begin before the
-    ends. So do partitions that its last batches do not name (`Startup.lower_ends`).
+    Partitions that its last batches do not name pass (`Startup.lower_ends`).
     """
     query_id, planned = checkpoint.query_id(), checkpoint.last_planned()
     for snapshot in tables if query_id is not None else ():
         if (landed := snapshot.last_batch(query_id or "")) > planned:
             return f"the table {snapshot.path} has batch {landed} of it, and it knows no batch after {planned}"
     next_ends = checkpoint.ends(planned)
-    for (topic, partition), end in checkpoint.resume_offsets().items():
+    last_ends = next_ends if checkpoint.last_committed() == NO_BATCH else checkpoint.resume_offsets()
+    for (topic, partition), end in last_ends.items():
         resumed = max(end, next_ends[topic, partition])
         if (landed := ends.get((topic, partition), 0)) > resumed:
             return f"it resumes topic {topic}, partition {partition} at {resumed}, and up to {landed} has landed"

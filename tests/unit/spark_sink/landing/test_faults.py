@@ -261,6 +261,24 @@ def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLa
     assert [lab.land().rows, len(lab.rows())] == [1, 3]
 
 
+def test_a_checkpoint_of_a_first_batch_is_renamed_after_another_one_went_on(lab: LandingLab) -> None:
+    """Its batch would set the ends back, and the bad records behind them would land again."""
+    lab.start()
+    lab.send(b"no JSON")
+    with pytest.raises(Killed):
+        lab.land("before commit")
+    old = lab.config
+    new_checkpoint(lab, "earliest")
+    lab.start()
+    lab.send(b"no JSON either")
+    lab.land()
+    lab.config = old
+    lab.start()
+    lab.send(b"nor this")
+    lab.land()
+    assert lab.reasons() == {"not JSON": 3}
+
+
 def test_a_time_that_python_has_no_date_for_does_not_end_the_job(lab: LandingLab) -> None:
     lab.start()
     for time in ("0001-01-01T00:00:00+05:00", "0000-01-01T00:00:00Z", "9999-12-31T23:00:00-05:00"):

@@ -92,10 +92,14 @@ class SinkProcess:
         return self.log.read_text()
 
     def batches(self) -> int:
-        return len(list(self.checkpoint.glob("commits/[0-9]*")))
+        return self._next_batch("commits")
 
     def started_batches(self) -> int:
-        return len(list(self.checkpoint.glob("offsets/[0-9]*")))
+        return self._next_batch("offsets")
+
+    def _next_batch(self, directory: str) -> int:
+        """Return the number behind the highest: Spark keeps a hundred files."""
+        return max((int(file.name) + 1 for file in self.checkpoint.glob(f"{directory}/[0-9]*")), default=0)
 
     def await_batch_after(self, before: int) -> None:
         def begins() -> bool:

@@ -29,12 +29,12 @@ from log_shipper.spark_sink.landing.guard import check_unknown, check_version
 from log_shipper.spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
-from log_shipper.spark_sink.landing.repeats import SUMMARIZED, Search, exact, file_of, mark_of, summarize, suspects
+from log_shipper.spark_sink.landing.repeats import Search, exact, file_of, mark_of, suspects
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Staged
 from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
 from log_shipper.spark_sink.platform.jvm import Garbage
-from log_shipper.spark_sink.rows.batches import FileSummary
+from log_shipper.spark_sink.rows.batches import SUMMARIZED, FileSummary, summaries
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, Unnamed
 
@@ -198,7 +198,7 @@ class BatchWriter:
         if not len(self.orphaned.places):
             return staged, exact(staged, lines.summaries.values())
         staged = staged.without(self.orphaned.places, self.ranges.tasks)
-        return staged, summarize(staged.rows(SUMMARIZED)) if staged.files else []
+        return staged, list(summaries(staged.rows(SUMMARIZED))) if staged.files else []
 
     def _committed(self, staged: Staged, name: CommitName) -> int:
         return self.tables.commit(staged, self._name_of_commit(staged, name))

@@ -27,7 +27,6 @@ from log_shipper.spark_sink.rows.batches import FileSummary
 from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
 LINE_NAME = ("host", "file_id", "offset")
-SUMMARIZED = (*LINE_NAME, "date")
 # The most characters of ids that a condition on the table's rows names; with more, the join alone finds the rows. An id
 # is whatever a record says, and may be as long as the record.
 MAX_IDS = 100_000
@@ -43,24 +42,6 @@ _NO_HOST = "\0"  # joins do not take NULL for equal to NULL, and no host has thi
 def mark_of(summary: FileSummary, seconds: float) -> Mark:
     """Return the file's mark as of `seconds` of the epoch."""
     return Mark(summary.highest, summary.first, summary.last, seconds)
-
-
-def summarize(rows: pa.Table) -> list[FileSummary]:
-    """Return a summary of each file. `rows`: with the columns of SUMMARIZED; those of no file are left out."""
-    rows = rows.filter(compute.is_valid(rows["file_id"]))
-    summaries = rows.group_by(["host", "file_id"]).aggregate(
-        [
-            ("file_id", "count"),
-            ("offset", "count"),
-            ("offset", "count_distinct"),
-            ("offset", "min"),
-            ("offset", "max"),
-            ("date", "min"),
-            ("date", "max"),
-        ]
-    )
-    files = (FileSummary(*row.values()) for row in summaries.to_pylist())
-    return [summary for summary in files if summary.placed]
 
 
 def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]:

@@ -16,8 +16,8 @@ from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.places import PLACE, PLACE_SQL, Places
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
-from log_shipper.spark_sink.landing.repeats import SUMMARIZED, file_of, mark_of, summarize
-from log_shipper.spark_sink.rows.batches import KafkaRecords
+from log_shipper.spark_sink.landing.repeats import file_of, mark_of
+from log_shipper.spark_sink.rows.batches import KafkaRecords, summaries
 from log_shipper.spark_sink.storage.tables import TableSnapshot, Unnamed, literal
 
 logger = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class DeadLetterRepair:
         parts = [places.among(pa.Table.from_batches([batch])) for batch in snapshot.stream(query)]
         if not orphaned.add(snapshot.path, Places.of(parts)):
             return
-        for summary in summarize(pa.concat_tables(parts).select(SUMMARIZED)):
+        for summary in summaries(pa.concat_tables(parts)):
             file, mark = file_of(summary), mark_of(summary, self.writer.clock())
             self.writer.marks.note_file(snapshot.path, file, mark)
             orphaned.files.append((snapshot.path, file))

@@ -1,6 +1,6 @@
 """What goes into a conversion and what comes out of it. All of it can be sent to another process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -69,6 +69,29 @@ class FileSummary(NamedTuple):
             min(self.first, other.first),
             max(self.last, other.last),
         )
+
+
+SUMMARIZED = ("host", "file_id", "offset", "date")
+_SUMMARY: tuple[tuple[str | list[str], str], ...] = (
+    ([], "count_all"),
+    ("offset", "count"),
+    ("offset", "count_distinct"),
+    ("offset", "min"),
+    ("offset", "max"),
+    ("date", "min"),
+    ("date", "max"),
+)
+
+
+def summaries(rows: pa.Table) -> Iterator[FileSummary]:
+    """Yield a summary of each file. Rows without a file id or an offset are no lines of a file. `rows`: with at least
+    the columns of SUMMARIZED."""
+    grouped = rows.select(list(SUMMARIZED)).group_by(["host", "file_id"], use_threads=False)
+    table = grouped.aggregate(list(_SUMMARY))
+    for row in zip(*(table.column(index).to_pylist() for index in range(table.num_columns)), strict=True):
+        summary = FileSummary(*row)
+        if summary.file_id is not None and summary.placed:
+            yield summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions
+from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions, summaries
 from log_shipper.spark_sink.rows.decoding import Decoder
 from log_shipper.spark_sink.rows.judging import Judge
 from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
@@ -20,16 +20,6 @@ from log_shipper.spark_sink.rows.own_columns import OwnColumn
 from log_shipper.spark_sink.rows.routes import Routes
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 from log_shipper.spark_sink.rows.tables import Rows, RowTables
-
-_SUMMARY: tuple[tuple[str | list[str], str], ...] = (
-    ([], "count_all"),
-    ("offset", "count"),
-    ("offset", "count_distinct"),
-    ("offset", "min"),
-    ("offset", "max"),
-    ("date", "min"),
-    ("date", "max"),
-)
 
 
 class Conversion:
@@ -59,7 +49,7 @@ class Conversion:
         parts: list[Part] = []
         files: dict[str, list[FileSummary]] = {}
         for path, table in self._by_table(records.topic, rows):
-            files[path] = list(_summaries(table))
+            files[path] = list(summaries(table))
             parts += self._by_date(path, table)
         return Converted(parts, self._bad(records, reading), files)
 
@@ -117,13 +107,3 @@ def _dead_letter(records: KafkaRecords, index: int, reason: str, now: datetime) 
         "at": now,
         "headers": [{"key": name, "value": content} for name, content in headers] if headers else None,
     }
-
-
-def _summaries(rows: pa.Table) -> Iterator[FileSummary]:
-    """Yield a summary of each file. Rows without a file id or an offset are no lines of a file."""
-    grouped = rows.select(["host", "file_id", "offset", "date"]).group_by(["host", "file_id"], use_threads=False)
-    table = grouped.aggregate(list(_SUMMARY))
-    for row in zip(*(table.column(index).to_pylist() for index in range(table.num_columns)), strict=True):
-        summary = FileSummary(*row)
-        if summary.file_id is not None and summary.placed:
-            yield summary

@@ -4,12 +4,10 @@ python -m demo.jars         fetches what is missing of them, as script/bootstrap
 """
 
 import os
-import sys
 from pathlib import Path
 
 from log_shipper.spark_sink.platform.cache import cache_directory
-from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing
-from log_shipper.spark_sink.platform.java import NoJava, find_java
+from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing, fetched
 from log_shipper.spark_sink.platform.jvm import spark_home
 
 BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
@@ -34,14 +32,5 @@ def broker_class_path(cache: Path | None = None) -> str:
     return os.pathsep.join(map(str, (*jars, *sorted((spark_home() / "jars").glob("scala-library-*.jar")))))
 
 
-def main() -> int:
-    try:
-        broker_set().fetch(find_java())
-    except (JarsMissing, NoJava) as error:
-        print(error, file=sys.stderr)  # noqa: T201 - this module is a command
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(fetched(broker_set))

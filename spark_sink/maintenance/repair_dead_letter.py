@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-from deltalake import PostCommitHookProperties
 from deltalake.exceptions import DeltaError
 from pyarrow import compute
 
@@ -18,6 +17,7 @@ from log_shipper.spark_sink.landing.places import PLACE, PLACE_SQL, Places
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
 from log_shipper.spark_sink.landing.repeats import file_of, mark_of
 from log_shipper.spark_sink.rows.batches import KafkaRecords, summaries
+from log_shipper.spark_sink.storage.commits import NO_HOOKS
 from log_shipper.spark_sink.storage.tables import TableSnapshot, Unnamed, literal
 
 logger = logging.getLogger(__name__)
@@ -115,14 +115,13 @@ class DeadLetterRepair:
         dead_letter = self.writer.tables.dead_letter.snapshot()
         assert dead_letter.delta is not None
         same = " AND ".join(f"bad.{name} = repaired.{name}" for name in PLACE)
-        hooks = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
         try:
             dead_letter.delta.merge(
                 good.group_by(list(PLACE)).aggregate([]),
                 f"{same} AND bad.last_offset IS NULL",
                 source_alias="repaired",
                 target_alias="bad",
-                post_commithook_properties=hooks,
+                post_commithook_properties=NO_HOOKS,
             ).when_matched_delete().execute()
         except DeltaError as error:
             raise SinkError(

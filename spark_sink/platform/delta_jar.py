@@ -7,7 +7,6 @@ command line: its JVM runs already.
 """
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.platform.cache import cache_directory
-from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing
-from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, find_java
+from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing, fetched
+from log_shipper.spark_sink.platform.java import JavaRuntime
 from log_shipper.spark_sink.platform.jvm import java_class
 
 # Spark's minor version -> the release of Delta for it that was tested, by Maven coordinate.
@@ -95,14 +94,5 @@ def check(spark: SparkSession, extension: str = EXTENSION) -> None:
         ) from error
 
 
-def main() -> int:
-    try:
-        jar_set().fetch(find_java())
-    except (JarsMissing, NoJava) as error:
-        print(error, file=sys.stderr)  # noqa: T201 - this module is a command
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(fetched(jar_set))

@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.platform.java import JavaRuntime
+from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, find_java
 from log_shipper.spark_sink.platform.jvm import spark_home
 
 PRINT_EVERY = 5.0
@@ -89,6 +90,16 @@ class JarSet:
                 logged = time.monotonic()
                 sizes = [jar.stat().st_size for jar in (self.directory / "cache").rglob("*.jar")]
                 _print(f"  {logged - began:.0f} s, {len(sizes)} jars, {sum(sizes) / 1e6:.0f} MB so far")
+
+
+def fetched(wanted: Callable[[], JarSet]) -> int:
+    """Fetch a set of jars, as a command. Prints what failed, and returns the exit code."""
+    try:
+        wanted().fetch(find_java())
+    except (JarsMissing, NoJava) as error:
+        _print(str(error))
+        return 1
+    return 0
 
 
 def reasons(log: str) -> str:

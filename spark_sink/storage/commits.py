@@ -62,7 +62,7 @@ COMMIT_ID = "sinkCommit"
 
 # deltalake's own hooks are off: an error in one would look as if the commit had failed, and the clean-up of the log
 # lists all of it for each commit.
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _ERRORS = (DeltaError, OSError)
 
 _FileState = tuple[int | None, int | None]  # its size in bytes and when it was written, None where there is no file
@@ -130,7 +130,7 @@ class CommitLog:
             newer = self.version - before
             # On S3 the own commit is looked at, too: Delta's Java may overwrite there what others committed.
             is_known = newer <= 0 or (newer == 1 and self._own == self.version and not self.location.is_s3)
-            commits = [] if is_known else self._commits_since(before)
+            commits = [] if is_known else list(read_commits(self._files, range(before + 1, self.version + 1)))
         except _ERRORS as error:
             raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
         if any(commit["version"] != self._own for commit in commits):
@@ -173,7 +173,7 @@ class CommitLog:
                 return read + 1
             if self.refresh() == read and (failures := failures + 1) == FAILURES:
                 raise SinkError(f"cannot write to the log of the table {self.location.path}: {error}") from error
-            if (own := self._version_of(commit_id, read)) is not None:
+            if (own := version_of(self._files, commit_id, range(read + 1, self.version + 1))) is not None:
                 self.sync(own)
                 return own
         raise SinkError(
@@ -244,16 +244,8 @@ class CommitLog:
                 max_commit_retries=0,
                 app_transactions=[Transaction(txn.query_id, txn.batch, now) for txn in named],
             ),
-            post_commithook_properties=_NO_HOOKS,
+            post_commithook_properties=NO_HOOKS,
         )
-
-    def _version_of(self, commit_id: str, before: int) -> int | None:
-        """Return the version after `before` that has this id."""
-        commits = self._commits_since(before)
-        return next((int(commit["version"]) for commit in commits if commit.get(COMMIT_ID) == commit_id), None)
-
-    def _commits_since(self, version: int) -> list[dict[str, Any]]:
-        return list(read_commits(self._files, range(version + 1, self.version + 1)))
 
     def _examine(self) -> None:
         """Check the table where it is not as it was. Raises Refused."""
@@ -334,6 +326,13 @@ class CommitLog:
     def _is_same(self, read: DeltaTable) -> bool:
         """True if there is nothing in it that `refresh` would have to look at."""
         return read.version() == self.version and read.metadata().id == self.table.metadata().id
+
+
+def version_of(files: fs.FileSystem, commit_id: str, versions: range) -> int | None:
+    """Return which of these versions of a table has the commit with this id. `files`: those of the table's directory.
+    May raise OSError."""
+    commits = read_commits(files, versions)
+    return next((int(commit["version"]) for commit in commits if commit.get(COMMIT_ID) == commit_id), None)
 
 
 def last_turn(table: DeltaTable) -> int:

@@ -12,17 +12,17 @@ from threading import Barrier
 from uuid import uuid4
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Field, PostCommitHookProperties, Schema
+from deltalake import CommitProperties, DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 from pyarrow import fs
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.storage.commits import NO_HOOKS
 from log_shipper.spark_sink.storage.locations import Location, location_of
 
 ROUNDS = 3  # on a store that ignores conditions, one round of 30 did not show it
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _SCHEMA = Schema([Field("probe", PrimitiveType("integer"))])
 
 
@@ -82,7 +82,7 @@ def _commit(together: Barrier, table: DeltaTable) -> DeltaError | None:
             "append",
             _SCHEMA,
             commit_properties=CommitProperties(max_commit_retries=0),
-            post_commithook_properties=_NO_HOOKS,
+            post_commithook_properties=NO_HOOKS,
         )
     except DeltaError as error:
         return error

@@ -16,20 +16,19 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties
+from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.storage.commits import COMMIT_ID, TRIES
+from log_shipper.spark_sink.storage.commits import COMMIT_ID, NO_HOOKS, TRIES, version_of
 from log_shipper.spark_sink.storage.data_files import UNIQUE, DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import STATISTICS_PROPERTY
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.power_cuts import sync_files
-from log_shipper.spark_sink.storage.tables import TableSnapshot, read_commits, reading
+from log_shipper.spark_sink.storage.tables import TableSnapshot, reading
 
 INDEXED = 32  # columns with statistics, where the table does not name them (delta.dataSkippingNumIndexedCols)
-NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)  # `run` does both
 # In paths of other characters, Delta's Java and deltalake do not agree on the escapes: what the one has added, the
 # other would not remove.
 _SAME_ESCAPES = re.compile(r"(?:[\w=./-]|%2[05])*", re.ASCII)
@@ -114,7 +113,7 @@ def replace(location: Location, read: DeltaTable, old: Collection[StoredFile], n
                 if latest.version() == newest.version():
                     raise SinkError(f"cannot write to the log of the table {location.path}: {error}") from error
                 versions = range(newest.version() + 1, latest.version() + 1)
-                if (own := _version_of(location, commit_id, versions)) is not None:
+                if (own := version_of(location.files(), commit_id, versions)) is not None:
                     return own
             else:
                 return newest.version() + 1
@@ -171,8 +170,3 @@ def _commit(table: DeltaTable, actions: list[RemoveAction | AddAction], commit_i
         ),
         post_commithook_properties=NO_HOOKS,
     )
-
-
-def _version_of(location: Location, commit_id: str, versions: range) -> int | None:
-    commits = read_commits(location.files(), versions)
-    return next((int(commit["version"]) for commit in commits if commit.get(COMMIT_ID) == commit_id), None)

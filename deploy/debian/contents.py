@@ -92,7 +92,7 @@ SINK = Package(
     summary="lands Kafka topics of log lines in Delta tables, each line once",
     description="Needs Java 17 or newer. Where there are views, the first start fetches the jar of Delta, 8 MB.",
     user="spark-sink",
-    locks=(LOCKS / "sink.lock", LOCKS / "search.lock"),
+    locks=(LOCKS / "sink.lock",),
     depends=(*EVERY, "default-jre-headless (>= 2:1.17) | java17-runtime-headless"),
     config="/etc/spark-sink/sink.yml",
     example=ROOT / "config" / "sink.yml",

@@ -13,6 +13,7 @@ script/bench --outage  the broker away, and every input at full speed: memory, a
 script/bench --churn   a thousand pods on a node, of which five hundred a minute end
 script/bench --many    100,000 files, and files that are all renamed, all removed, or come and go (bench/many.py)
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
+script/bench --month   a month of commits and maintenance in minutes: what grows
 script/bench --search  how soon `spark-sink search` finds a line in a day of rows
 """
 
@@ -31,6 +32,7 @@ from bench import (
     scale,
     shapes,
     sink,
+    sink_month,
     sink_search,
     throughput,
     variants,
@@ -49,6 +51,10 @@ def main() -> None:
         parser.error("--svg draws the figures of one file: leave out --shapes, --scale and --sink")
     if options.search:
         report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
+        return
+    if options.month is not None:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            report(sink_month.table(Path(name), options.month, options.every))
         return
     if options.inputs is not None:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
@@ -149,6 +155,9 @@ def _parser() -> argparse.ArgumentParser:
     landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
     landing.add_argument("--records", type=int, default=3_000_000)
     landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="how long delays are measured")
+    passing = parser.add_argument_group("--month")
+    passing.add_argument("--month", type=int, nargs="?", const=30, metavar="DAYS", help="of a sink; needs no broker")
+    passing.add_argument("--every", type=parse_duration, default=120.0, help="from one batch to the next")
     searching = parser.add_argument_group("--search")
     searching.add_argument("--search", action="store_true", help="spark-sink search in a day of rows; needs no broker")
     searching.add_argument("--rows", type=int, default=20_000_000)

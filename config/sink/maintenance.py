@@ -39,7 +39,7 @@ class OptimizeConfig:
         metadata={"doc": "How long after its end a date is considered closed, and its files are compacted."},
     )
     open_min_files: int = field(
-        default=5000,
+        default=1000,
         metadata={
             "doc": "A date that is not closed is compacted from this many small files on: a commit takes longer with "
             "each.",

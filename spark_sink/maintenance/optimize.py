@@ -1,6 +1,9 @@
-"""Compacts small files (as OPTIMIZE does): those of dates that get no more rows, and today's where they are very many.
+"""Compacts small files (as OPTIMIZE does): those of dates that get no more rows, and today's where they are many.
 
 A file is small below half the target size: two of those always fit in one, so each run that finds any leaves fewer.
+Where rows are still coming, what was compacted before is copied again only together with as many bytes of smaller files
+(`without_large`): so a row is copied a few times, and not once a round, and replaced files, which stay until VACUUM
+deletes them, are a few times the table's growth.
 The rows are copied in the order in which they landed, by what writes the sink's own files, a row group at a time. The
 commit changes no row and lets appends pass (`rewrites`); of two that compact the same files the later one fails, and
 finds nothing left to do when it is retried.
@@ -61,14 +64,15 @@ def is_closed(day: date, after: float, now: datetime) -> bool:
     return end + timedelta(seconds=after) <= now
 
 
-def compact(table: Table, day: date | None, target: int) -> OptimizeResult:
+def compact(table: Table, day: date | None, target: int, closed: bool = True) -> OptimizeResult:
     """Compact the small files of one date, or of the whole table: one commit, so that a kill loses the work of one
-    date. Raises Refused where the table has what the sink does not write, Conflict, and other SinkErrors."""
+    date. `closed`: no more rows are expected. Raises Refused where the table has what the sink does not write,
+    Conflict, and other SinkErrors."""
     snapshot = table.snapshot()
     assert snapshot.delta is not None
     check_rewritable(table.path, snapshot.delta)
     small = [file for file in stored_files(snapshot) if file.size < target // 2 and _is_of(file, day)]
-    groups = [group for group in groups_of(small, target) if len(group) > 1]
+    groups = [group for group in groups_of(small if closed else without_large(small), target) if len(group) > 1]
     removed = [file for group in groups for file in group]
     if not removed:
         return OptimizeResult(0, 0, 0, 0)
@@ -78,6 +82,20 @@ def compact(table: Table, day: date | None, target: int) -> OptimizeResult:
     replace(table.location, snapshot.delta, removed, added)
     before, after = sum(file.size for file in removed), sum(file.size for file in added)
     return OptimizeResult(len(removed), len(added), before, after)
+
+
+def without_large(files: Iterable[StoredFile]) -> list[StoredFile]:
+    """Return the files, in their order, without those of each directory that are larger than all smaller ones of it
+    together: what comes of the rest is at least twice as large as its largest file."""
+    in_order, kept, sums = list(files), set[str](), dict[str, int]()
+    pending: dict[str, list[str]] = {}  # larger than the smaller ones so far: kept if a larger one is
+    for file in sorted(in_order, key=lambda file: file.size):
+        smaller = sums.get(file.directory, 0)
+        pending.setdefault(file.directory, []).append(file.path)
+        if file.size <= smaller:
+            kept.update(pending.pop(file.directory))
+        sums[file.directory] = smaller + file.size
+    return [file for file in in_order if file.path in kept]
 
 
 def groups_of(files: Iterable[StoredFile], target: int) -> Iterator[list[StoredFile]]:

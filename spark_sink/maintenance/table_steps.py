@@ -70,6 +70,7 @@ class TableSteps:
         sizes, options = self.sizes_of(self._snapshot()), self.config.maintenance.optimize
         for day_files in optimize.plan(sizes, options, self.now):
             day = day_files.date if sizes.dated else None
+            closed = day is not None and optimize.is_closed(day, options.closed_after, self.now)
             of = f" of {day}" if day else ""
             if self.dry_run:
                 self._log(
@@ -78,7 +79,7 @@ class TableSteps:
                 continue
             self.began = time.monotonic()
             try:
-                compacted = optimize.compact(self.known.table, day, optimize.target_size(options))
+                compacted = optimize.compact(self.known.table, day, optimize.target_size(options), closed)
             except Refused as refusal:
                 return self._log(str(refusal), logging.WARNING)
             if compacted.files_before == 0:  # compacted by another process meanwhile

@@ -6,7 +6,15 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 
 from log_shipper.config.sink.maintenance import OptimizeConfig
-from log_shipper.spark_sink.maintenance.optimize import TARGET, compact, groups_of, is_closed, plan, small_size
+from log_shipper.spark_sink.maintenance.optimize import (
+    TARGET,
+    compact,
+    groups_of,
+    is_closed,
+    plan,
+    small_size,
+    without_large,
+)
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
 from log_shipper.spark_sink.storage.data_files import FileLayout
 from log_shipper.spark_sink.storage.rewrites import StoredFile, stored_files
@@ -44,8 +52,8 @@ def test_a_date_is_closed_some_time_after_it_ended_in_utc(day: str, after: float
     [
         (table_of(part("2026-11-10", 2)), ["2026-11-10"]),
         (table_of(part("2026-11-10", 1)), []),
-        (table_of(part("2026-11-21", 4999)), []),  # today
-        (table_of(part("2026-11-21", 5000)), ["2026-11-21"]),
+        (table_of(part("2026-11-21", 999)), []),  # today
+        (table_of(part("2026-11-21", 1000)), ["2026-11-21"]),
         (table_of(part("2026-11-20", 500)), []),  # ended, and not yet for a day
         (table_of(part("2027-01-01", 500)), []),  # a clock that is ahead
         (table_of(part("2026-11-12", 9), part("2026-11-10", 9)), ["2026-11-10", "2026-11-12"]),
@@ -122,3 +130,19 @@ def test_a_table_without_dates_is_compacted_as_a_whole(tmp_path: Path) -> None:
     table = make_lines(tmp_path / "lines", {"2026-11-10": 2, "2026-11-11": 2}, dated=False)
     compacted = compact(table, None, TARGET)
     assert (compacted.files_before, compacted.files_after) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "kept"),
+    [
+        ([], ""),
+        ([stored("a", 40)], ""),
+        ([stored("a", 40), stored("b", 40)], "ab"),
+        ([stored("a", 3), stored("b", 1), stored("c", 1)], "bc"),
+        ([stored("a", 2), stored("b", 1), stored("c", 1)], "abc"),
+        ([stored("a", 9), stored("b", 9), stored("c", 1)], "abc"),
+        ([stored("x/a", 3), stored("y/b", 2), stored("y/c", 2), stored("x/d", 2)], "bc"),
+    ],
+)
+def test_a_file_is_copied_only_together_with_as_many_bytes_of_smaller_ones(files: list[StoredFile], kept: str) -> None:
+    assert "".join(file.path[-1] for file in without_large(files)) == kept

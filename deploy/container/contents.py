@@ -35,6 +35,7 @@ START: dict[str, Any] = {
         "org.opencontainers.image.title": NAME,
         "org.opencontainers.image.description": "Ships log files to Kafka with acknowledged positions.",
         "org.opencontainers.image.version": VERSION,
+        "org.opencontainers.image.licenses": "Apache-2.0",
     },
     # Not in the specification: Docker and Podman read it all the same.
     "Healthcheck": {

@@ -15,6 +15,7 @@ from deploy.debian.archive import architecture, write_archive
 from deploy.debian.bill import write_bill
 from deploy.debian.contents import PACKAGES, ROOT, Package
 from deploy.debian.errors import PackagingFailed
+from deploy.debian.policy import MAINTAINER, check_maintainer
 from deploy.debian.tree import lay_out
 from log_shipper import VERSION
 
@@ -26,10 +27,16 @@ def main() -> int:
     parser.add_argument(
         "--extras", default="", metavar="NAMES", help="extras of pyproject.toml to install, too, as aws-msk-iam"
     )
+    parser.add_argument(
+        "--maintainer", default=MAINTAINER, metavar="NAME", help="who publishes them, as 'Name <user@host.domain>'"
+    )
     options = parser.parse_args()
     extras = tuple(filter(None, options.extras.split(",")))
     names = [options.only] if options.only else sorted(PACKAGES)
-    packages = [replace(PACKAGES[name], extras=(*PACKAGES[name].extras, *extras)) for name in names]
+    packages = [
+        replace(PACKAGES[name], extras=(*PACKAGES[name].extras, *extras), maintainer=options.maintainer)
+        for name in names
+    ]
     return report(options.output, [partial(build, package, options.output) for package in packages])
 
 
@@ -51,12 +58,14 @@ def report(output: Path, builds: Iterable[Callable[[], Path]]) -> int:
 
 def build(package: Package, output: Path) -> Path:
     """Build a package, and the list of its components beside it; return its path. Raises PackagingFailed, OSError."""
+    check_maintainer(package.maintainer)
     destination = output / f"{package.name}_{VERSION}_{architecture()}.deb"
     with tempfile.TemporaryDirectory(prefix="package-", dir=output) as scratch:
         stage = Path(scratch) / "stage"
-        home = lay_out(package, VERSION, stage, Path(scratch))
+        epoch = source_date()
+        home = lay_out(package, VERSION, stage, Path(scratch), epoch)
         write_bill(home, VERSION, destination.with_suffix(".cdx.json"))
-        write_archive(package, VERSION, stage, destination, source_date())
+        write_archive(package, VERSION, stage, destination, epoch)
     return destination
 
 

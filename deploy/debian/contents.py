@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.debian.policy import MAINTAINER
+
 ROOT = Path(__file__).parents[2]
 SYSTEMD = ROOT / "deploy" / "systemd"
 LOCKS = ROOT / "requirements"
@@ -26,11 +28,12 @@ class Package:
     depends: tuple[str, ...]
     config: str
     example: Path
-    pages: tuple[str, ...]
     parser: Callable[[], argparse.ArgumentParser]
     options: Callable[[], str]
+    recommends: tuple[str, ...] = ()
     cache: str = ""
     extras: tuple[str, ...] = ()
+    maintainer: str = MAINTAINER
 
     @property
     def home(self) -> str:
@@ -70,7 +73,7 @@ def _sink_options() -> str:
 
 
 # useradd is in passwd; the wheels are linked against glibc and the C++ library, and bring all else.
-EVERY = ("python3.11", "passwd", "init-system-helpers", "libc6", "libgcc-s1", "libstdc++6")
+EVERY = ("python3.11", "passwd", "libc6", "libgcc-s1", "libstdc++6")
 
 SHIPPER = Package(
     name="kafka-log-shipper",
@@ -80,9 +83,9 @@ SHIPPER = Package(
     user="shipper",
     locks=(LOCKS / "base.lock",),
     depends=EVERY,
+    recommends=("systemd",),  # journalctl, for the journal that the configuration reads
     config="/etc/shipper/shipper.yml",
     example=ROOT / "deploy" / "debian" / "shipper.yml",
-    pages=("operating.md", "configuration.md", "from-filebeat.md", "files.md", "kafka-records.md", "processing.md"),
     parser=_shipper_parser,
     options=_shipper_options,
 )
@@ -96,7 +99,6 @@ SINK = Package(
     depends=(*EVERY, "default-jre-headless (>= 2:1.17) | java17-runtime-headless"),
     config="/etc/spark-sink/sink.yml",
     example=ROOT / "config" / "sink.yml",
-    pages=("operating-the-sink.md", "sink-configuration.md", "querying.md", "views.md", "metrics.md", "cluster.md"),
     parser=_sink_parser,
     options=_sink_options,
     cache="/var/cache/spark-sink",

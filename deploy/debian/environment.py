@@ -47,7 +47,8 @@ def copy_source(directory: Path) -> Path:
     left there before."""
     directory.mkdir()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    for name in ("pyproject.toml", "setup.py", project["project"]["readme"]):
+    described = project["project"]
+    for name in ("pyproject.toml", "setup.py", described["readme"], *described["license-files"]):
         shutil.copy(ROOT / name, directory)
     for name in project["tool"]["setuptools"]["package-dir"].values():
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -8,11 +8,12 @@ from deploy.debian import environment
 from deploy.debian.completion import completion
 from deploy.debian.contents import ROOT, Package
 from deploy.debian.manual import command_page, options_page
+from deploy.debian.policy import changelog, overrides, rights
 
 CONFIG_MODE = 0o640
 
 
-def lay_out(package: Package, version: str, stage: Path, scratch: Path) -> Path:
+def lay_out(package: Package, version: str, stage: Path, scratch: Path, epoch: int) -> Path:
     """Lay the package out below `stage`; return the environment's directory there. Raises PackagingFailed."""
     home = environment.create(package, stage, scratch)
     _copy(package.unit, stage / "usr/lib/systemd/system" / package.unit.name)
@@ -21,13 +22,14 @@ def lay_out(package: Package, version: str, stage: Path, scratch: Path) -> Path:
     command.parent.mkdir(parents=True)
     command.symlink_to(f"{package.home}/bin/{package.command}")
     _write_manual(package, version, stage / "usr/share/man")
-    script = stage / "usr/share/bash-completion/completions" / package.command
-    script.parent.mkdir(parents=True)
-    script.write_text(completion(package.parser()))
+    _write(completion(package.parser()), stage / "usr/share/bash-completion/completions" / package.command)
     documents = stage / "usr/share/doc" / package.name
-    for page in (ROOT / "README.md", *(ROOT / "docs" / page for page in package.pages)):
-        _copy(page, documents / page.name)
-    _compress((ROOT / "CHANGELOG.md").read_text(), documents / "changelog.gz")
+    # As in the project, so that their links work, and those of the alert rules to docs/operations.md.
+    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*")):
+        _copy(page, documents / page.relative_to(ROOT))
+    _compress(changelog(package.name, version, package.maintainer, epoch), documents / "changelog.gz")
+    (documents / "copyright").write_text(rights(home, stage))
+    _write(overrides(package.name), stage / "usr/share/lintian/overrides" / package.name)
     _set_modes(stage)
     (stage / package.config.lstrip("/")).chmod(CONFIG_MODE)
     return home
@@ -45,6 +47,11 @@ def _write_manual(package: Package, version: str, directory: Path) -> None:
 def _copy(source: Path, destination: Path) -> None:
     destination.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, destination)
+
+
+def _write(text: str, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    destination.write_text(text)
 
 
 def _compress(text: str, destination: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,6 +98,19 @@ def test_a_package_lists_its_components_and_nothing_of_the_machine_that_built_it
     assert naming.stdout.decode() == ""
     first = (tmp_path / "opt/kafka-log-shipper/bin/shipper").read_text().splitlines()[0]
     assert first == "#!/opt/kafka-log-shipper/bin/python"
+    documents = tmp_path / "usr/share/doc/kafka-log-shipper"
+    assert (
+        "Files: *\nCopyright: The log-shipper authors\nLicense: Apache-2.0\n" in (documents / "copyright").read_text()
+    )
+    rules = (REPOSITORY / "deploy/prometheus/shipper-alerts.yml").read_text()
+    (runbook,) = set(re.findall(r"runbook: (.*)#", rules))
+    assert (documents / runbook).is_file()
+
+
+@pytest.mark.skipif(shutil.which("lintian") is None, reason="not installed: lintian (apt-get install lintian)")
+def test_lintian_finds_nothing_that_has_no_reason(package: Path) -> None:
+    done = subprocess.run(["lintian", str(package)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_a_fresh_debian_installs_runs_upgrades_removes_and_purges_it(

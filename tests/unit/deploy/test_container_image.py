@@ -65,8 +65,12 @@ def test_an_engine_and_our_script_install_the_same() -> None:
 def test_the_containerfile_copies_every_package_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = set(project["tool"]["setuptools"]["package-dir"].values())
-    copied = re.findall(r"^COPY (\w+) \1$", (HERE / "Containerfile").read_text(), flags=re.MULTILINE)
-    assert set(copied) == packages
+    text = (HERE / "Containerfile").read_text()
+    assert set(re.findall(r"^COPY (\w+) \1$", text, flags=re.MULTILINE)) == packages
+    described = project["project"]
+    files = {"pyproject.toml", "setup.py", described["readme"], *described["license-files"]}
+    (copied,) = re.findall(r"^COPY (.*) \./$", text, flags=re.MULTILINE)
+    assert set(copied.split()) == files
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from deploy.debian.archive import control, maintainer_script
 from deploy.debian.completion import completion
 from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package
 from deploy.debian.environment import copy_source
+from deploy.debian.errors import PackagingFailed
 from deploy.debian.manual import command_page, commands, escaped, options_page, visible_options
+from deploy.debian.policy import MAINTAINER, check_maintainer, rights
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
@@ -84,9 +87,44 @@ def test_the_control_file_has_what_dpkg_needs(package: Package) -> None:
 
 def test_a_package_is_built_from_a_copy_of_all_that_the_wheel_has(tmp_path: Path) -> None:
     copied = {path.relative_to(tmp_path / "source") for path in copy_source(tmp_path / "source").rglob("*")}
-    assert {Path("pyproject.toml"), Path("setup.py"), Path("README.md")} <= copied
+    assert {Path(name) for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")} <= copied
     for name in ("log_shipper", "config", "registry", "runtime", "shipper", "spark_sink"):
         assert {path.relative_to(ROOT) for path in (ROOT / name).rglob("*.py")} <= copied
+
+
+def distribution(site: Path, name: str, metadata: str, licence: str) -> None:
+    """Install a distribution with a module and a licence file."""
+    info = site / f"{name}-1.dist-info"
+    (info / "licenses").mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {name}\nVersion: 1\n{metadata}\n")
+    (info / "licenses" / "LICENSE").write_text(licence)
+    (info / "RECORD").write_text(f"{name}/__init__.py,,\n{info.name}/licenses/LICENSE,,\n../../../bin/{name},,\n")
+
+
+def test_the_package_lists_who_holds_the_rights_in_each_part_of_it(tmp_path: Path) -> None:
+    home = tmp_path / "opt/p"
+    site = home / "lib/python3.11/site-packages"
+    authors = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["authors"]
+    distribution(site, "kafka-log-shipper", f"Author: {authors[0]['name']}", "")
+    distribution(site, "dual", "License-Expression: MIT OR Apache-2.0", "MIT\n\nCopyright (c) 2020 Jane Doe\n")
+    classified = "Author: Joe\nClassifier: License :: OSI Approved :: Apache Software License"
+    distribution(site, "classified", classified, "Copyright (c) [yyyy] [name of copyright owner]\n")
+    paragraphs = [
+        dict(re.findall(r"^(\w+): (.*)$", text, re.MULTILINE)) for text in rights(home, tmp_path).split("\n\n")
+    ]
+    assert paragraphs[1] == {"Files": "*", "Copyright": "The log-shipper authors", "License": "Apache-2.0"}
+    assert [(paragraph["Copyright"], paragraph["License"]) for paragraph in paragraphs[3:]] == [
+        ("Joe", "Apache-2.0"),
+        ("(c) 2020 Jane Doe", "MIT or Apache-2.0"),
+    ]
+    assert f"  /{site.relative_to(tmp_path)}/dual-1.dist-info/licenses/LICENSE\n" in rights(home, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "me@host.domain", "Me", "Me <me>", "Me <me@localhost>", "Me <a@b.c d>"])
+def test_a_maintainer_is_a_name_with_an_address(text: str) -> None:
+    with pytest.raises(PackagingFailed, match="is not of the form"):
+        check_maintainer(text)
+    assert check_maintainer(MAINTAINER) == MAINTAINER
 
 
 @BOTH
@@ -136,7 +174,5 @@ def test_bash_completes_commands_options_and_files() -> None:
     assert "maintain" in offers(SINK, "spark-sink", "m")
 
 
-def test_a_package_is_no_page_of_another_tree() -> None:
-    pages = [ROOT / "docs" / page for package in PACKAGES.values() for page in package.pages]
-    assert [page for page in pages if not page.is_file()] == []
+def test_both_packages_fit_on_one_machine() -> None:
     assert Path(SHIPPER.home) != Path(SINK.home), "each has an environment of its own: both fit on one machine"

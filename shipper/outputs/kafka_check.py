@@ -84,7 +84,7 @@ def _ask(config: KafkaOutputConfig, report: Steps) -> bool:
     if topic.error is None:
         return report(f"{step}: {len(topic.partitions)} partitions")
     if topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and _creates_topics(client, metadata):
-        return report(f"{step}: does not exist; the broker creates it with the first event")
+        return report(f"{step}: does not exist; the broker would create it with the first event")
     return report(step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}")
 
 

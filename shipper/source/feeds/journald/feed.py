@@ -98,5 +98,5 @@ def _check_program(feed_input: FeedInput, config: JournaldConfig) -> None:
         within = f" below {config.chroot}" if config.chroot else ""
         raise StartError(
             f"input {feed_input.id}: {config.program} is not there{within}, or may not be executed; install systemd's "
-            "journalctl, or set journalctl_path"
+            "journalctl, set journalctl_path, or remove the input"
         )

@@ -1,4 +1,6 @@
 import json
+import re
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -46,6 +48,23 @@ def shown(lines: list[str]) -> Iterator[str | tuple[str, int, int]]:
         head, arrow, record = line.partition("-> ")
         event = json.loads(record) if arrow else {}
         yield (event["message"], event["log"]["offset"], event["log"]["length"]) if event else head.strip()
+
+
+def test_the_readmes_configuration_keeps_a_trace_of_python_whole(tmp_path: Path) -> None:
+    try:
+        try:
+            raise OSError("no route")
+        except OSError as error:
+            raise KeyError("order") from error  # two traces, with empty lines and a sentence between them
+    except KeyError:
+        trace = f"2026-11-27 06:31:02,118 ERROR failed\n{traceback.format_exc()}"
+    readme = (Path(__file__).parents[4] / "README.md").read_text()
+    (tmp_path / "shipper.yml").write_text(next(re.finditer(r"```yaml\n(shipper\.inputs:.*?)```", readme, re.DOTALL))[1])
+    config = load(tmp_path / "shipper.yml", ShipperConfig, env={})
+    context = ProcessorContext(AGENT, tmp_path, Metrics(), SystemClock(), Caches(SystemClock()))
+    lines = Preview(config, config.file_inputs[0], context, "-").of(f"{trace}2026-11-27 06:31:03 INFO ready\n".encode())
+    events = [line[0] for line in shown(list(lines)) if isinstance(line, tuple)]
+    assert events == [trace.rstrip("\n"), "2026-11-27 06:31:03 INFO ready"]
 
 
 MULTILINE = r"parsers: [{multiline: {pattern: '^\s', match: after}}]"

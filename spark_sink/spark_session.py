@@ -7,8 +7,9 @@ from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import translate
+from log_shipper.spark_sink.logs import is_text
 from log_shipper.spark_sink.platform import delta_jar, executors
-from log_shipper.spark_sink.platform.session import open_session
+from log_shipper.spark_sink.platform.session import close_session, open_session
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 
 
@@ -20,7 +21,7 @@ def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
     Python is not the driver's.
     """
     try:
-        spark = open_session(config)
+        spark = open_session(config, is_text(config.logging))
     except SPARK_ERRORS as error:
         raise translate(str(error), "starting Spark") from error
     try:
@@ -29,4 +30,4 @@ def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
         executors.check(spark)
         yield spark
     finally:
-        spark.stop()
+        close_session(spark)

@@ -105,7 +105,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "logs": set(),
     "service": set(),
     "platform": {"errors"},
-    "spark_session": {"errors", "platform", "storage"},
+    "spark_session": {"errors", "logs", "platform"},
     "records": {"errors", "platform"},
     "rows": {"errors", "records.schema"},
     "storage": {"errors", "platform", "records"},

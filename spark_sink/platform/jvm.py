@@ -2,13 +2,17 @@
 typed."""
 
 import gc
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+END_SECONDS = 10.0
 
 
 def spark_home() -> Path:
@@ -29,6 +33,23 @@ def java_class(spark: SparkSession, name: str) -> Any:
     way as a class, in all jars: that was a tenth of what a small batch cost.
     """
     return getattr(jvm(spark), name)
+
+
+def end_java() -> None:
+    """End the JVM that this process has started, and wait for its end: what outlives the sink would be killed by its
+    service manager. Waits END_SECONDS at most."""
+    if (gateway := SparkContext._gateway) is None:
+        return
+    gateway.shutdown()
+    java: subprocess.Popen[bytes] = gateway.proc  # set by launch_gateway
+    assert java.stdin is not None
+    java.stdin.close()  # on which it ends
+    try:
+        java.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        java.kill()
+        java.wait()
+    SparkContext._gateway = SparkContext._jvm = None  # the next session starts a JVM of its own
 
 
 class Garbage:

@@ -17,6 +17,7 @@ from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.class_sharing import archive_option
 from log_shipper.spark_sink.platform.executors import LIBRARIES, UNPACKED
 from log_shipper.spark_sink.platform.java import find_java
+from log_shipper.spark_sink.platform.jvm import end_java
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
 
 # The job cannot do without these, wherever it runs.
@@ -78,10 +79,11 @@ def collector_option(given: str, env: Mapping[str, str] = os.environ) -> str:
     return "" if re.search(r"-XX:\+Use\w+GC\b", " ".join((given, *named))) else "-XX:+UseParallelGC"
 
 
-def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
+def local_options(cores: int, given: str, archive: str = "", text: bool = True) -> dict[str, str]:
     """Return options for a session of one process: Spark's defaults are for a cluster, and cost seconds a batch here.
 
-    `given`: the user's Java options; `archive`: the Java option that names the class archive.
+    `given`: the user's Java options; `archive`: the Java option that names the class archive; `text`: Spark logs text,
+    not JSON.
     """
     log_settings = Path(__file__).with_name("log4j2.properties")
     java_options = (
@@ -90,6 +92,7 @@ def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
         TRIM,
         archive,
         f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
+        f"-Dspark_sink.log={'text' if text else 'json'}",
     )
     return {
         "spark.master": f"local[{cores}]",
@@ -113,11 +116,14 @@ def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
     }
 
 
-def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> dict[str, str]:
+def settings(config: SinkConfig, own: bool, cores: int, archive: str = "", text: bool = True) -> dict[str, str]:
     """Return all options of the session. Later ones win: those of a small session (`own`), those that the job needs,
     the user's. The entries of LISTS are added up."""
     users = config.spark_conf
-    place = local_options(cores, users.get(JAVA_OPTIONS, ""), archive) if own else {EXECUTOR_PATH: executor_path()}
+    if own:
+        place = local_options(cores, users.get(JAVA_OPTIONS, ""), archive, text)
+    else:
+        place = {EXECUTOR_PATH: executor_path()}
     ours = {"spark.app.name": "spark-sink", **place, **NEEDED, **(FOR_VIEWS if config.views else {})}
     added = {name: f"{ours[name]}{LISTS[name]}{users[name]}" for name in LISTS if name in ours and name in users}
     return {**ours, **users, **added}
@@ -137,8 +143,9 @@ def executor_path() -> str:
     return os.pathsep.join(dict.fromkeys((UNPACKED, *own)))
 
 
-def open_session(config: SinkConfig) -> SparkSession:
-    """Start Spark, or take the session of spark-submit. Blocks some seconds while the JVM starts.
+def open_session(config: SinkConfig, text: bool = True) -> SparkSession:
+    """Start Spark, or take the session of spark-submit. Blocks some seconds while the JVM starts. With `text` Spark
+    logs text, else JSON.
 
     Raises NoJava; JarsMissing where views are configured, and Delta's jar cannot be had.
     """
@@ -151,7 +158,7 @@ def open_session(config: SinkConfig) -> SparkSession:
         if config.views and not delta_jar.is_named(config.spark_conf):
             os.environ.update(delta_jar.environment(java))
         archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
-    wanted = settings(config, own, os.cpu_count() or 1, archive)
+    wanted = settings(config, own, os.cpu_count() or 1, archive, text)
     secrets = secrets_of(wanted) if own else {}
     builder = SparkSession.builder
     for key, value in wanted.items():
@@ -159,3 +166,10 @@ def open_session(config: SinkConfig) -> SparkSession:
             builder = builder.config(key, value)
     with passed_by_file(secrets):
         return builder.getOrCreate()
+
+
+def close_session(spark: SparkSession) -> None:
+    """Stop Spark, and its JVM where this process has started it."""
+    spark.stop()
+    if not is_submitted():
+        end_java()

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 from confluent_kafka import Producer
 from deltalake import DeltaTable
 
@@ -36,6 +38,12 @@ def send(host: str, topic: str, partition: int, count: int, began: int = BEGAN) 
 
 def line(text: str) -> bytes:
     return json.dumps({"@timestamp": "2026-11-21T09:30:00Z", "message": text}).encode()
+
+
+def _runs_in(session: int, process: int) -> bool:
+    with suppress(ProcessLookupError, psutil.NoSuchProcess):
+        return os.getsid(process) == session and psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 class SinkProcess:
@@ -87,6 +95,11 @@ class SinkProcess:
     def signal(self, number: int) -> None:
         assert self._process is not None
         os.killpg(self._process.pid, number)
+
+    def processes(self) -> list[int]:
+        """Return the processes of its session that run still: Java, and Python's workers."""
+        assert self._process is not None
+        return [process for process in psutil.pids() if _runs_in(self._process.pid, process)]
 
     def log_text(self) -> str:
         return self.log.read_text()

@@ -43,7 +43,7 @@ import sys
 from pathlib import Path
 from dataclasses import replace
 from tests.unit.spark_sink.conftest import sink_config
-from log_shipper.spark_sink.platform.session import open_session
+from log_shipper.spark_sink.platform.session import close_session, open_session
 
 name, value = sys.argv[2], sys.stdin.read()
 spark = open_session(replace(sink_config(Path(sys.argv[1])), spark={name: value, "spark.master": "local[1]"}))
@@ -51,7 +51,7 @@ read = spark.sparkContext.getConf().get(name)
 hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(name.removeprefix("spark.hadoop."))
 java = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/cmdline").read_bytes()
 print("RESULT", read == value, hadoop == value, b"local[1]" in java, b"hunter2" in java)
-spark.stop()
+close_session(spark)
 """
 
 

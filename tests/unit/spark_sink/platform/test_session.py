@@ -1,4 +1,7 @@
+import json
 import logging
+import subprocess
+import sys
 from dataclasses import replace
 from logging.handlers import BufferingHandler
 from pathlib import Path
@@ -103,6 +106,40 @@ def test_java_maps_the_class_archive_that_bootstrap_made(spark: SparkSession) ->
 def test_java_was_started_with_what_the_session_asks_for(spark: SparkSession) -> None:
     given = list(jvm(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
     assert {YOUNG, TRIM, "-XX:+UseParallelGC", "-Xmx1g"} <= set(given)
+
+
+SESSIONS = """
+import os, sys
+from pathlib import Path
+from dataclasses import replace
+from tests.unit.spark_sink.conftest import sink_config
+from log_shipper.spark_sink.platform.session import close_session, open_session
+
+config = replace(sink_config(Path(sys.argv[1])), spark={"spark.master": "local[1]"})
+for text in (False, True):
+    spark = open_session(config, text)
+    java = spark.sparkContext._gateway.proc.pid
+    packages = spark._jvm.org.apache.logging.log4j
+    for name in ("org.apache.spark.Some", "org.apache.spark.sql.execution.streaming.MicroBatchExecution"):
+        error = spark._jvm.java.lang.IllegalStateException("its reason")
+        packages.LogManager.getLogger(name).error('a "quoted"\\nmessage', error)
+    close_session(spark)
+    print("ENDED", not os.path.exists(f"/proc/{java}"))
+"""
+
+
+@pytest.mark.slow("starts Spark twice in a process of its own")
+@pytest.mark.spark
+def test_spark_logs_errors_as_the_sink_does_and_its_java_ends_with_the_session(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SESSIONS, str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[4])
+    assert run.stdout.splitlines() == ["ENDED True"] * 2, run.stderr
+    logged = [line for line in run.stderr.splitlines() if "message" in line]
+    first = json.loads(logged[0])
+    assert (first["log.level"], first["message"]) == ("error", 'a "quoted"\nmessage')
+    assert first["error.stack_trace"].lstrip().startswith("java.lang.IllegalStateException: its reason")
+    assert logged[1:] == ["  message"]
+    assert 'spark-sink: Spark: a "quoted"' in run.stderr.splitlines()
 
 
 @pytest.mark.spark

@@ -9,6 +9,7 @@ from pathlib import Path
 from deploy.debian.errors import PackagingFailed
 
 SUITE = "bookworm"
+SHELL = "/usr/sbin/nologin"
 MIRROR = "http://deb.debian.org/debian"
 # Documentation apart from licences, caches, logs, and what debootstrap has left of this machine.
 EMPTIED = ("var/cache", "var/lib/apt/lists", "var/log", "tmp", "usr/share/man", "usr/share/info", "usr/share/locale")
@@ -36,6 +37,12 @@ def create(tree: Path, packages: Sequence[str], mirror: str) -> None:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
         raise PackagingFailed(f"debootstrap could not create a system from {mirror} (--mirror):\n{last}")
     _slim(tree)
+
+
+def add_user(tree: Path, name: str, uid: int, gid: int, home: str) -> None:
+    """Give a user of the image its name: Java does not start as one that has none."""
+    with (tree / "etc/passwd").open("a") as file:
+        file.write(f"{name}:x:{uid}:{gid}::{home}:{SHELL}\n")
 
 
 def _slim(tree: Path) -> None:

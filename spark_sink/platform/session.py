@@ -95,7 +95,8 @@ def local_options(cores: int, given: str, archive: str = "", text: bool = True) 
         f"-Dspark_sink.log={'text' if text else 'json'}",
     )
     return {
-        "spark.master": f"local[{cores}]",
+        # As many tasks as Java sees processors, which knows the limit of a container or a service. Python does not.
+        "spark.master": "local[*]",
         # After a full collection 130 MB are in use; the rest is for views, whose rows do pass through Java.
         "spark.driver.memory": "896m",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -1,4 +1,4 @@
-"""Containers of the image, run by runc as Kubernetes would: with the manifest's arguments, environment and mounts."""
+"""Containers of the images, run by runc as Kubernetes would: with the manifest's arguments, environment and mounts."""
 
 import json
 import os
@@ -21,13 +21,14 @@ from tests.e2e.debian import mirror, require
 from tests.e2e.running import REPOSITORY
 
 
-def built_image(directory: Path) -> Path:
-    """Return the archive of the image, which takes some minutes to build; SHIPPER_IMAGE may name one that exists. Skips
-    the test where that is not possible."""
+def built_image(name: str, directory: Path) -> Path:
+    """Return the archive of the image of shipper or sink, which takes some minutes to build; SHIPPER_IMAGE or
+    SINK_IMAGE may name one that exists. Skips the test where that is not possible."""
     require("debootstrap", "dpkg-deb", "skopeo", "umoci", "runc")
-    if "SHIPPER_IMAGE" in os.environ:
-        return Path(os.environ["SHIPPER_IMAGE"])
-    command = [sys.executable, "-m", "deploy.container", "--output", str(directory), "--mirror", mirror()]
+    if given := os.environ.get(f"{name.upper()}_IMAGE"):
+        return Path(given)
+    options = ["--only", name, "--output", str(directory), "--mirror", mirror()]
+    command = [sys.executable, "-m", "deploy.container", *options]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.strip())
@@ -72,9 +73,9 @@ class Container:
         self._name = f"shipper-test-{os.getpid()}-{time.monotonic_ns()}"
         self._bundle = directory / self._name
         self._bundle.mkdir()
-        self._hosts = self._bundle / "hosts"  # every engine makes one
-        self._hosts.write_text("127.0.0.1 localhost\n::1 localhost\n")
         settings = json.loads((bundle / "config.json").read_text())
+        self._hosts = self._bundle / "hosts"  # every engine makes one
+        self._hosts.write_text(f"127.0.0.1 localhost\n::1 localhost\n127.0.1.1 {settings['hostname']}\n")
         self._configure(settings, spec, bundle / "rootfs")
         (self._bundle / "config.json").write_text(json.dumps(settings))
         self._log = self._bundle / "log"
@@ -127,6 +128,11 @@ class Container:
     def exec(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the container, as a probe does."""
         return subprocess.run(["runc", "exec", self._name, *words], capture_output=True, text=True, check=False)
+
+    def memory(self) -> int:
+        """Return the bytes that its processes have to themselves, and their share of what they have together."""
+        lines = self.exec("sh", "-c", "cat /proc/[0-9]*/smaps_rollup").stdout.splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
     def stop(self) -> int:
         """Send SIGTERM and return the exit code."""

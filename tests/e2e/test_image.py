@@ -1,4 +1,4 @@
-"""The container image: built, and run as a sidecar, and in the place of Filebeat's image."""
+"""The container image of the shipper: built, and run as a sidecar, and in the place of Filebeat's image."""
 
 import json
 import subprocess
@@ -62,7 +62,7 @@ TO_FILE = "output.file: {path: /usr/share/filebeat/data/out}\n"
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built_image(tmp_path_factory.mktemp("image"))
+    return built_image("shipper", tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +117,6 @@ def arrived(node: Path) -> list[str]:
     return [json.loads(line)["message"] for line in lines]
 
 
-def memory_of(container: Container) -> int:
-    """Return the memory that its process has to itself, in bytes, without what the page cache shares."""
-    lines = container.exec("cat", "/proc/1/smaps_rollup").stdout.splitlines()
-    return int(next(line for line in lines if line.startswith("Pss:")).split()[1]) * 1024
-
-
 def test_other_tools_take_the_image(archive: Path) -> None:
     command = ["skopeo", "inspect", "--config", f"oci-archive:{archive}"]
     config = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["config"]
@@ -152,7 +146,7 @@ def test_a_sidecar_ships_all_that_its_program_wrote(
         await_true(lambda: sidecar.exec("shipper", "test", "health", "--ready").returncode == 0, sidecar.log)
         (logs / "app.log").write_text("first\n")
         topic.await_message("first")
-        assert memory_of(sidecar) < MOST_MEMORY
+        assert sidecar.memory() < MOST_MEMORY
         sidecar.pause()
         lines = [f"line {number}" for number in range(3000)]
         (logs / "other.log").write_text("\n".join([*lines, "the last words"]))

@@ -1,6 +1,8 @@
-"""The configuration and the entry point of the container image; tests/e2e/test_image.py runs the image."""
+"""The configurations and the entry point of the container images; tests/e2e/test_image.py and test_sink_image.py run
+them."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,17 @@ import pytest
 
 from demo.process import SHIPPER_PROGRAM
 from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 
 CONTAINER = Path(__file__).parents[3] / "deploy" / "container"
+LEAST_OF_SINK = {
+    "KAFKA_HOSTS": "kafka-1:9092,kafka-2:9092",
+    "KAFKA_TOPICS": "logs,audit",
+    "TABLE_PATH": "s3://lake/logs",
+}
 LEAST = {"KAFKA_HOSTS": "kafka-1:9092,kafka-2:9092", "KAFKA_TOPIC": "logs"}
 
 
@@ -60,6 +68,27 @@ def test_tls_and_sasl_come_from_the_environment() -> None:
     assert (secure.ssl.enabled, secure.ssl.certificate_authorities) == (True, ("/tls/ca.crt",))
     assert (secure.ssl.certificate, secure.ssl.key) == ("/tls/tls.crt", Secret("/tls/tls.key"))
     assert (secure.sasl.mechanism, secure.username, secure.password) == ("SCRAM-SHA-512", "logs", Secret("secret"))
+
+
+def test_three_variables_are_enough_for_the_sink() -> None:
+    config = load(CONTAINER / "sink.yml", SinkConfig, env=LEAST_OF_SINK)
+    assert (config.kafka.hosts, config.kafka.topics) == (("kafka-1:9092", "kafka-2:9092"), ("logs", "audit"))
+    assert (config.table.path, config.checkpoint.path) == ("s3://lake/logs", "/var/lib/spark-sink/checkpoint")
+    assert (config.kafka.ssl.enabled, config.http.enabled, config.warnings, config.notes) == (None, True, (), ())
+
+
+def test_a_variable_of_the_sink_that_is_missing_is_named_with_what_to_set() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(CONTAINER / "sink.yml", SinkConfig, env={})
+    assert re.findall(r"variable (\w+) is not set: set it to", str(refused.value)) == list(LEAST_OF_SINK)
+
+
+def test_shipper_and_sink_reach_kafka_by_the_same_variables() -> None:
+    def variables(name: str) -> set[str]:
+        return set(re.findall(r"\$\{(KAFKA_\w+):", (CONTAINER / name).read_text()))
+
+    assert variables("shipper.yml") - variables("sink.yml") == {"KAFKA_TOPIC", "KAFKA_COMPRESSION"}
+    assert variables("sink.yml") - variables("shipper.yml") == {"KAFKA_TOPICS"}
 
 
 def test_paths_and_limits_come_from_the_environment() -> None:

@@ -11,65 +11,91 @@ from typing import Any
 
 import pytest
 
-from deploy.container.contents import CONFIG, DATA, HERE, HOME, PACKAGES, SECOND, START
+from deploy.container.base import SHELL
+from deploy.container.contents import HERE, IMAGES, SECOND, Contents
 from deploy.container.layout import Blobs, Image, pack, write_layout
 from deploy.debian.contents import ROOT
 
 EPOCH = 1_700_000_000
+CONTAINERFILE = (HERE / "Containerfile").read_text()
+Instructions = list[tuple[str, str]]
+each_image = pytest.mark.parametrize("name", IMAGES)
 
 
-def instructions() -> list[tuple[str, str]]:
-    """Return name and arguments of each instruction in the last stage of the Containerfile."""
-    text = (HERE / "Containerfile").read_text().rpartition("\nFROM ")[2].partition("\n")[2]
+def stage(name: str) -> Instructions:
+    """Return name and arguments of each instruction of a stage of the Containerfile, after those of its base."""
+    _, base, rest = re.split(rf"^FROM (\S+) AS {name}$", CONTAINERFILE, flags=re.MULTILINE)
+    text = rest.partition("\nFROM ")[0]
     lines = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
-    return [(name, rest) for name, _, rest in (line.partition(" ") for line in lines if line)]
+    own = [(word, rest) for word, _, rest in (line.partition(" ") for line in lines if line)]
+    return own if base.startswith("$") else stage(base) + own
 
 
-def given(name: str) -> list[str]:
-    return [rest for instruction, rest in instructions() if instruction == name]
+def given(name: str, instruction: str) -> list[str]:
+    return [rest for word, rest in stage(name) if word == instruction]
 
 
-def test_an_engine_and_our_script_make_images_that_start_equally() -> None:
-    assert given("USER") == [START["User"]]
-    assert given("WORKDIR") == [START["WorkingDir"]] == [HOME]
-    assert given("STOPSIGNAL") == [START["StopSignal"]]
-    assert given("ENV") == START["Env"]
-    assert [json.loads(text) for text in (*given("ENTRYPOINT"), *given("CMD"))] == [START["Entrypoint"], START["Cmd"]]
-    labels = dict(shlex.split(text)[0].split("=", 1) for text in given("LABEL"))
-    assert labels == START["Labels"]
-    assert [f"{port}/tcp" for port in given("EXPOSE")] == list(START["ExposedPorts"])
+@each_image
+def test_an_engine_and_our_script_make_images_that_start_equally(name: str) -> None:
+    start = IMAGES[name].start
+    assert given(name, "USER") == [start["User"]]
+    assert given(name, "WORKDIR") == [start["WorkingDir"]]
+    assert given(name, "STOPSIGNAL") == [start["StopSignal"]]
+    assert given(name, "ENV") == start["Env"]
+    started = [json.loads(text) for text in (*given(name, "ENTRYPOINT"), *given(name, "CMD"))]
+    assert started == [start["Entrypoint"], start["Cmd"]]
+    labels = dict(shlex.split(text)[0].split("=", 1) for text in given(name, "LABEL"))
+    assert labels == start["Labels"]
+    assert [f"{port}/tcp" for port in given(name, "EXPOSE")] == list(start["ExposedPorts"])
 
 
-def test_an_engine_and_our_script_make_images_that_are_probed_equally() -> None:
-    (health,) = given("HEALTHCHECK")
+@each_image
+def test_an_engine_and_our_script_make_images_that_are_probed_equally(name: str) -> None:
+    (health,) = given(name, "HEALTHCHECK")
     options, _, command = health.partition(" CMD ")
     times = {name: int(value) for name, value in re.findall(r"--([\w-]+)=(\d+)", options)}
-    made = START["Healthcheck"]
+    made = IMAGES[name].start["Healthcheck"]
     assert ["CMD", *json.loads(command)] == made["Test"]
     assert (times["retries"], times["interval"] * SECOND) == (made["Retries"], made["Interval"])
     assert (times["timeout"] * SECOND, times["start-period"] * SECOND) == (made["Timeout"], made["StartPeriod"])
 
 
-def test_an_engine_and_our_script_install_the_same() -> None:
-    installed = next(text for text in given("RUN") if "apt-get install" in text)
-    names = {name.rstrip("1234567890.") for name in PACKAGES}
-    assert {word for word in installed.replace("python3", "python").split() if word in names} == names
-    copied = {text.split()[-2]: text.split()[-1] for text in given("COPY")}
-    assert copied["deploy/container/shipper.yml"] == CONFIG
-    assert copied["deploy/container/entrypoint.sh"] == f"/usr/bin/{START['Entrypoint'][0]}"
-    made = next(text for text in given("RUN") if "ln -s" in text)
-    for part in (f"-m 0775 {DATA}", f"-m 0775 {HOME}", f"ln -s {DATA} {HOME}/data", "ln -s shipper /usr/bin/filebeat"):
-        assert part in made
+@each_image
+def test_an_engine_and_our_script_install_the_same(name: str) -> None:
+    contents = IMAGES[name]
+    assert installed(name) == {package.replace("python3.11", "python3") for package in contents.system}
+    locks = set(re.findall(r"requirements/(\w+\.lock)", " ".join(given(f"{name}-environment", "RUN"))))
+    assert locks == {lock.name for lock in contents.package.locks}
+    copied = {text.split()[-1]: text.split()[-2] for text in given(name, "COPY")}
+    home = contents.package.home
+    files = {inside: str(source.relative_to(ROOT)) for inside, source in contents.files.items()}
+    assert copied == {home: home, **files}
+    assert made(contents) <= set(given(name, "RUN")[-1].split(" && "))
+
+
+def installed(name: str) -> set[str]:
+    commands = " && ".join(given(name, "RUN")).split(" && ")
+    return {word for command in commands if "apt-get install" in command for word in command.split()[4:]}
+
+
+def made(contents: Contents) -> set[str]:
+    """Return the commands that make the user, the directories and the links of an image."""
+    user = contents.package
+    uid, _, gid = contents.start["User"].partition(":")
+    return {
+        f"useradd --uid {uid} --gid {gid} --no-create-home --home-dir {user.state} --shell {SHELL} {user.user}",
+        *(f"install -d -o {uid} -g {gid} -m 0775 {directory}" for directory in contents.writable),
+        *(f"ln -s {target} {link}" for link, target in contents.links.items()),
+    }
 
 
 def test_the_containerfile_copies_every_package_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = set(project["tool"]["setuptools"]["package-dir"].values())
-    text = (HERE / "Containerfile").read_text()
-    assert set(re.findall(r"^COPY (\w+) \1$", text, flags=re.MULTILINE)) == packages
+    assert set(re.findall(r"^COPY (\w+) \1$", CONTAINERFILE, flags=re.MULTILINE)) == packages
     described = project["project"]
     files = {"pyproject.toml", "setup.py", described["readme"], *described["license-files"]}
-    (copied,) = re.findall(r"^COPY (.*) \./$", text, flags=re.MULTILINE)
+    (copied,) = re.findall(r"^COPY (pyproject.*) \./$", CONTAINERFILE, flags=re.MULTILINE)
     assert set(copied.split()) == files
 
 

@@ -1,11 +1,10 @@
-"""The manifests of deploy/kubernetes: what Kubernetes accepts, and that what they name exists."""
+"""The manifests of deploy/kubernetes: what Kubernetes accepts, and that what those of the shipper name exists."""
 
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -18,30 +17,25 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
+from tests.unit.deploy.manifests import (
+    KUBERNETES,
+    OF_SHIPPER,
+    OF_SINK,
+    Document,
+    check_names,
+    containers,
+    documents,
+    pods_of,
+)
 
-KUBERNETES = Path(__file__).parents[3] / "deploy" / "kubernetes"
 IMAGE_CONFIG = KUBERNETES.parent / "container" / "shipper.yml"
 PROCESSING = KUBERNETES.parents[1] / "docs" / "processing.md"
-BASES = ("daemonset", "sidecar")
-Document = dict[str, Any]
-
-
-def documents(base: str) -> list[Document]:
-    """Return what the kustomization of a directory consists of."""
-    kustomization = yaml.safe_load((KUBERNETES / base / "kustomization.yaml").read_text())
-    files = [KUBERNETES / base / name for name in kustomization["resources"]]
-    return [document for file in files for document in yaml.safe_load_all(file.read_text())]
+each_base = pytest.mark.parametrize("base", [*OF_SHIPPER, *OF_SINK])
 
 
 def pods() -> Iterator[Document]:
-    for base in BASES:
-        for document in documents(base):
-            if "template" in document.get("spec", {}):
-                yield document["spec"]["template"]["spec"]
-
-
-def containers(pod: Document) -> list[Document]:
-    return [*pod.get("initContainers", []), *pod["containers"]]
+    for base in OF_SHIPPER:
+        yield from pods_of(documents(base))
 
 
 def shipper_of(pod: Document) -> Document:
@@ -51,7 +45,7 @@ def shipper_of(pod: Document) -> Document:
 
 @needs_schemas
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("base", BASES)
+@each_base
 def test_kubernetes_accepts_every_manifest(base: str, release: str) -> None:
     assert [problem for document in documents(base) for problem in mistakes(document, release)] == []
 
@@ -73,13 +67,9 @@ def test_there_are_pods() -> None:
 
 def test_what_a_container_mounts_and_probes_is_in_its_pod() -> None:
     for pod in pods():
-        volumes = {volume["name"] for volume in pod["volumes"]}
-        for container in containers(pod):
-            assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
-            ports = {port["name"] for port in container.get("ports", [])}
-            probes = [probe["httpGet"] for name, probe in container.items() if name.endswith("Probe")]
-            assert {probe["port"] for probe in probes} <= ports
-            assert {probe["path"] for probe in probes} <= {"/healthz", "/readyz"}
+        check_names(pod)
+        probes = [probe["httpGet"] for name, probe in shipper_of(pod).items() if name.endswith("Probe")]
+        assert {probe["path"] for probe in probes} <= {"/healthz", "/readyz"}
 
 
 def test_the_shipper_may_write_to_its_data_only() -> None:
@@ -159,17 +149,13 @@ def _yaml_blocks(page: Path) -> Iterator[Document]:
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-@pytest.mark.parametrize("base", BASES)
+@each_base
 def test_kustomize_makes_manifests_of_it(base: str) -> None:
     done = subprocess.run(["kubectl", "kustomize", KUBERNETES / base], capture_output=True, text=True, check=True)
     made = list(yaml.safe_load_all(done.stdout))
     assert len(made) >= len(documents(base))
-    images = [container["image"] for pod in _pods_of(made) for container in containers(pod)]
-    assert all(image.startswith(("registry.example/kafka-log-shipper:", "docker.io/")) for image in images)
+    images = [container["image"] for pod in pods_of(made) for container in containers(pod)]
+    assert all(image.startswith(("registry.example/", "docker.io/")) for image in images)
     names = {document["metadata"]["name"] for document in made if document["kind"] == "ConfigMap"}
-    used = {v["configMap"]["name"] for pod in _pods_of(made) for v in pod["volumes"] if "configMap" in v}
+    used = {v["configMap"]["name"] for pod in pods_of(made) for v in pod["volumes"] if "configMap" in v}
     assert used == names
-
-
-def _pods_of(made: list[Document]) -> list[Document]:
-    return [document["spec"]["template"]["spec"] for document in made if "template" in document.get("spec", {})]

@@ -17,12 +17,15 @@ from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.search.arguments import add_parser as add_search
 
 INTERRUPTED = 130  # as a shell reports it
+DEFAULT = Path("sink.yml")
 Command = Callable[[argparse.Namespace], int]
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = whole_parser().parse_args(arguments)
+    options = whole_parser().parse_args(_rewritten(sys.argv[1:] if arguments is None else arguments))
+    if getattr(options, "files", ()) is None and not getattr(options, "tables", None):
+        options.files = [DEFAULT]
     try:
         code = int(options.command(options))
         sys.stdout.flush()  # here, where a reader that has closed the pipe is not an error
@@ -44,6 +47,7 @@ def whole_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "spark-sink", description="Lands Kafka topics of log lines in Delta tables, each line once."
     )
+    parser.add_argument("--version", action="version", version=f"spark-sink {VERSION}")
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
     run = _add(parsers, "run", commands.run, "read the topics and write the tables until stopped")
     run.add_argument(
@@ -55,8 +59,15 @@ def whole_parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
     add_search(parsers, commands.search)
     _add_repair(parsers)
-    test = parsers.add_parser("test", help="check the configuration").add_subparsers(required=True, metavar="WHAT")
-    _add(test, "config", commands.check_config, "check the configuration; nothing is connected to")
+    test = parsers.add_parser("test", help="check the configuration, or what it names")
+    tests = test.add_subparsers(required=True, metavar="WHAT")
+    _add(
+        tests,
+        "config",
+        commands.check_config,
+        "check the configuration, SQL of views included; nothing is connected to",
+    )
+    _add(tests, "output", commands.check_output, "connect to Kafka and to the places of the tables, step by step")
     export = parsers.add_parser("export", help="print what is in effect").add_subparsers(required=True, metavar="WHAT")
     _add(export, "config", commands.export_config, "print the configuration in effect, secrets masked")
     schema = parsers.add_parser("schema", help="print the JSON schema of sink.yml, for editors")
@@ -88,9 +99,8 @@ def _add(parsers: Parsers, name: str, command: Command, summary: str) -> argpars
         dest="files",
         type=Path,
         action="append",
-        required=True,
         metavar="FILE",
-        help="the configuration (YAML); of several the later ones win",
+        help="the configuration (YAML); of several the later ones win (default: sink.yml)",
     )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
@@ -113,6 +123,11 @@ def _reason(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("is empty; `spark-sink status` shows the existing reasons")
     return text
+
+
+def _rewritten(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments, `help COMMAND` as `COMMAND --help`."""
+    return [*arguments[1:], "--help"] if arguments[:1] == ["help"] else [*arguments]
 
 
 def _version(_: argparse.Namespace) -> int:

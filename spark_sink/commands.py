@@ -19,6 +19,7 @@ from log_shipper.config.export import export
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.document import Override
 from log_shipper.config.yaml.load import load
+from log_shipper.config.yaml.report import Examination
 from log_shipper.spark_sink import logs
 
 logger = logging.getLogger(__name__)
@@ -77,11 +78,20 @@ def repair(options: argparse.Namespace) -> int:
 
 
 def check_config(options: argparse.Namespace) -> int:
-    config = config_of(options)
+    config = config_of(options, _parsed)
     for line in (*(f"warning: {warning}" for warning in config.warnings), *config.notes):
         print(line)  # noqa: T201
     print("Config OK")  # noqa: T201
     return 0
+
+
+def check_output(options: argparse.Namespace) -> int:
+    def work(config: SinkConfig) -> int:
+        from log_shipper.spark_sink import check_output
+
+        return check_output.run(config)
+
+    return _with_spark(options, work)
 
 
 def export_config(options: argparse.Namespace) -> int:
@@ -102,13 +112,24 @@ def _exported(options: argparse.Namespace) -> str:
     return export(options.files, options.overrides, model=SinkConfig)
 
 
-def config_of(options: argparse.Namespace) -> SinkConfig:
+def _parsed(config: SinkConfig) -> Examination:
+    """Let Spark parse the SQL of the views. That takes a second or two, and is done only where there are views."""
+    if not config.views:
+        return Examination()
+    if importlib.util.find_spec("pyspark") is None:
+        return Examination(warnings=(("views", "their SQL was not parsed: pyspark is not installed"),))
+    from log_shipper.spark_sink.views import syntax
+
+    return syntax.examine(config)
+
+
+def config_of(options: argparse.Namespace, examine: Callable[[SinkConfig], Examination] | None = None) -> SinkConfig:
     """Return the configuration of the command line. Raises ConfigError."""
     levels: list[Override] = []
     if options.debugged is not None:
         selectors = f"logging.selectors={json.dumps(options.debugged)}"
         levels = [Override("logging.level=debug", "-d"), Override(selectors, "-d")]
-    config = load(options.files, SinkConfig, [*levels, *options.overrides])
+    config = load(options.files, SinkConfig, [*levels, *options.overrides], examine=examine)
     if getattr(options, "available_now", False):
         return replace(config, stop="available-now", stop_timestamp=None, stop_offsets={})
     return config

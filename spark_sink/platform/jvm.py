@@ -4,12 +4,12 @@ typed."""
 import gc
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyspark
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 END_SECONDS = 10.0
@@ -35,13 +35,21 @@ def java_class(spark: SparkSession, name: str) -> Any:
     return getattr(jvm(spark), name)
 
 
+def start_java(settings: Mapping[str, str]) -> Any:
+    """Start a JVM without a session, and return the root of its packages; to be ended by `end_java`. Takes a second or
+    two."""
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
+    return SparkContext._jvm
+
+
 def end_java() -> None:
     """End the JVM that this process has started, and wait for its end: what outlives the sink would be killed by its
     service manager. Waits END_SECONDS at most."""
-    if (gateway := SparkContext._gateway) is None:
+    gateway = SparkContext._gateway
+    if gateway is None or gateway.proc is None:  # set by launch_gateway; spark-submit's JVM ends after this process
         return
     gateway.shutdown()
-    java: subprocess.Popen[bytes] = gateway.proc  # set by launch_gateway
+    java: subprocess.Popen[bytes] = gateway.proc
     assert java.stdin is not None
     java.stdin.close()  # on which it ends
     try:

@@ -4,9 +4,11 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -17,7 +19,7 @@ from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.class_sharing import archive_option
 from log_shipper.spark_sink.platform.executors import LIBRARIES, UNPACKED
 from log_shipper.spark_sink.platform.java import find_java
-from log_shipper.spark_sink.platform.jvm import end_java
+from log_shipper.spark_sink.platform.jvm import end_java, start_java
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
 
 # The job cannot do without these, wherever it runs.
@@ -172,5 +174,16 @@ def open_session(config: SinkConfig, text: bool = True) -> SparkSession:
 def close_session(spark: SparkSession) -> None:
     """Stop Spark, and its JVM where this process has started it."""
     spark.stop()
-    if not is_submitted():
+    end_java()
+
+
+@contextmanager
+def packages_of_java(config: SinkConfig) -> Iterator[Any]:
+    """Start a JVM without a session, and yield the root of its packages. Raises NoJava."""
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
+    options = config.spark_conf.get(JAVA_OPTIONS, "")
+    try:
+        yield start_java({JAVA_OPTIONS: local_options(1, options, archive_option(java, options))[JAVA_OPTIONS]})
+    finally:
         end_java()

@@ -31,7 +31,7 @@ def add_parser(parsers: Parsers, command: Callable[[argparse.Namespace], int]) -
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    tables = parser.add_mutually_exclusive_group(required=True)
+    tables = parser.add_mutually_exclusive_group()
     tables.add_argument(
         "-c",
         "--config",
@@ -39,7 +39,7 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help="the sink's configuration, which has the table; of a template all tables are searched",
+        help="the sink's configuration, which has the table; of a template all tables are searched (default: sink.yml)",
     )
     tables.add_argument(
         "--table", dest="tables", action="append", metavar="PATH", help="a table of lines, by its path; several are one"

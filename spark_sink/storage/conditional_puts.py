@@ -29,7 +29,7 @@ _SCHEMA = Schema([Field("probe", PrimitiveType("integer"))])
 def check_conditional_puts(config: SinkConfig) -> None:
     """Write two commits of one version to a small table beside the sink's own, in each bucket, and delete it. Raises
     Refused where the second replaces the first, SinkError where a store cannot be written to."""
-    for place in _buckets(config):
+    for place in buckets(config):
         probe = Location(f"{place.path.rstrip('/')}/_probe_{uuid4().hex}", place.options)
         try:
             is_replaced = _replaces(probe)
@@ -46,7 +46,7 @@ def check_conditional_puts(config: SinkConfig) -> None:
             )
 
 
-def _buckets(config: SinkConfig) -> Iterator[Location]:
+def buckets(config: SinkConfig) -> Iterator[Location]:
     """Yield one directory in each bucket that has tables."""
     lines = config.table.template.directory if config.has_template else config.table.path
     buckets: dict[str, Location] = {}

@@ -45,8 +45,7 @@ def query(spark: SparkSession, entry: ViewEntry, source: str, from_version: int 
 
     Raises SinkError for a text that Spark cannot parse, cannot resolve, or cannot run as a stream.
     """
-    view = entry.view
-    text = view.sql.rstrip().removesuffix(";")
+    view, text = entry.view, text_of(entry.view)
     _register(spark, entry, source, from_version)
     try:
         catalyst.parse_query(spark, text)  # spark.sql alone would execute a DROP or a DELETE
@@ -59,6 +58,11 @@ def query(spark: SparkSession, entry: ViewEntry, source: str, from_version: int 
     if problems := list(_problems(entry, rows)):
         raise SinkError("\n".join(problems))
     return rows
+
+
+def text_of(view: ViewConfig) -> str:
+    """Return the SQL text as Spark takes it."""
+    return view.sql.rstrip().removesuffix(";")
 
 
 def _register(spark: SparkSession, entry: ViewEntry, source: str, from_version: int | None) -> None:

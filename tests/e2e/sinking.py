@@ -216,8 +216,8 @@ class SinkLab(SinkProcess):
         return rows
 
 
-def spark_sink(lab: SinkLab, command: str, *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = [*SINK_PROGRAM, command, "-c", str(lab.directory / "sink.yml"), *options]
+def spark_sink(lab: SinkLab, *command: str) -> subprocess.CompletedProcess[str]:
+    arguments = [*SINK_PROGRAM, *command, "-c", str(lab.directory / "sink.yml")]
     return subprocess.run(arguments, capture_output=True, text=True, env=os.environ | QUICK, timeout=PATIENCE)
 
 

@@ -20,7 +20,7 @@ from demo.broker import Broker
 from demo.ports import free_ports
 from demo.process import SINK_PROGRAM
 from tests.e2e.running import await_true
-from tests.e2e.sinking import BAD, PATIENCE, SinkLab, spark_sink, status
+from tests.e2e.sinking import BAD, PARTITIONS, PATIENCE, SinkLab, spark_sink, status
 from tests.java import QUICK
 from tests.tiers import GATE_SEED
 
@@ -145,6 +145,14 @@ def test_status_shows_lag_tables_and_bad_records(lab: SinkLab) -> None:
     assert sum(partition["lag"] for partition in report["partitions"]) == lab.sent["good"] - rows
     assert [table["rows"] for table in report["tables"][:2]] == [rows, bad]
     assert Counter({reason["reason"]: reason["rows"] for reason in report["dead_letter"]}).total() == 3
+
+
+def test_everything_that_it_needs_is_reached(lab: SinkLab) -> None:
+    tried = spark_sink(lab, "test", "output")
+    assert tried.returncode == 0, tried.stdout + tried.stderr
+    kafka, table, *_ = tried.stdout.splitlines()
+    assert kafka.endswith(f"... OK (topics {lab.topic}: {PARTITIONS} partitions)")
+    assert table == f"table.path {lab.lines}... OK (version {DeltaTable(lab.lines).version()})"
 
 
 @pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")

@@ -3,18 +3,19 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
 import pytest
 import yaml
 
 from demo.process import SINK_PROGRAM
-from log_shipper import config
+from log_shipper import VERSION, config
 from log_shipper.config.sink.tables import BUILT_IN
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.__main__ import main, whole_parser
 from log_shipper.spark_sink.records.schema import LINES, names
+from tests.java import QUICK
 from tests.json_schemas import check_schema, refusals
 
 SMALL = "kafka:\n  hosts: [a:1]\n  topics: [logs]\ntable.path: /t/logs\ncheckpoint.path: /c\n"
@@ -104,11 +105,54 @@ def test_a_configuration_that_is_not_there_is_reported(tmp_path: Path, capsys: p
     assert "none.yml" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["test", "config"], ["export", "config"], ["search", "text"]], ids=" ".join)
+def test_without_a_configuration_it_is_sink_yml(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with chdir(tmp_path):
+        assert main(command) != 0
+    assert "sink.yml: cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+def test_help_of_a_command_is_that_of_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["help", "status"], ["status", "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.startswith("usage: spark-sink status")
+
+
+def test_what_cannot_be_reached_is_reported_step_by_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sink.yml"
+    file.write_text(
+        f"kafka: {{hosts: ['127.0.0.1:1'], topics: [logs]}}\ntable.path: {tmp_path}/lines\n"
+        f"checkpoint.path: {file}/checkpoint\n"
+    )
+    assert main(["test", "output", "-c", str(file)]) == 1
+    kafka, lines, *_, checkpoint, java = capsys.readouterr().out.splitlines()
+    assert kafka.startswith("kafka 127.0.0.1:1... ERROR cannot read from Kafka at 127.0.0.1:1")
+    assert lines == f"table.path {tmp_path}/lines... OK (does not exist yet)"
+    assert checkpoint == f"checkpoint.path {file}/checkpoint... ERROR {file} is not a directory"
+    assert java.startswith("java... OK (")
+    assert not (tmp_path / "lines").exists()
+
+
+@pytest.mark.spark
+def test_sql_of_a_view_that_cannot_be_parsed_is_a_mistake(file: Path) -> None:
+    file.write_text(
+        SMALL + "views:\n- {name: right, sql: SELECT host FROM lines}\n- name: wrong\n  sql: SELECT host FORM lines\n"
+    )
+    command = [*SINK_PROGRAM, "test", "config", "-c", str(file)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | QUICK, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    *_, mistake = ended.stderr.splitlines()
+    assert mistake.startswith(f"{file}:9: views[1].sql: [PARSE_SYNTAX_ERROR] Syntax error at or near 'lines'")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         [],
-        ["run"],
         ["fly"],
         ["test"],
         ["test", "topic", "-c", "x"],
@@ -117,7 +161,6 @@ def test_a_configuration_that_is_not_there_is_reported(tmp_path: Path, capsys: p
         ["repair", "-c", "x", "--reason", "a", "--from-kafka"],
         ["run", "-c", "x", "--dry-run"],
         ["status", "-c", "x", "--dry-run"],
-        ["search", "text"],
         ["search", "text", "-c", "x", "--table", "y"],
         ["search", "--table", "y", "-i", "-s"],
         ["search", "--table", "y", "--since", "soon"],
@@ -142,6 +185,7 @@ def test_a_wrong_command_line_ends_with_2(arguments: list[str], capsys: pytest.C
         (["repair", "--reason", "no JSON"], commands.repair, {"reason": "no JSON", "from_kafka": False}),
         (["repair", "--from-kafka", "--dry-run"], commands.repair, {"reason": None, "from_kafka": True}),
         (["test", "config"], commands.check_config, {}),
+        (["test", "output"], commands.check_output, {}),
         (["export", "config"], commands.export_config, {}),
     ],
 )
@@ -192,7 +236,11 @@ def test_the_schema_that_is_printed_accepts_the_configuration_that_we_ship(capsy
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version"]) == 0
-    assert capsys.readouterr().out.startswith("spark-sink ")
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    command, option = capsys.readouterr().out.splitlines()
+    assert command == option == f"spark-sink {VERSION}"
 
 
 def test_the_configuration_knows_the_columns_of_every_table() -> None:

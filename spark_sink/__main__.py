@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from log_shipper import VERSION
 from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.runtime.logs.journal import report
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.search.arguments import add_parser as add_search
 
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where a reader that has closed the pipe is not an error
         return code
     except ConfigError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - without a configuration it is not known how to log
+        report(str(error), sys.stderr)  # without a configuration it is not known how to log
         return 1
     except BrokenPipeError:
         # The reader of the output has seen enough. Python flushes standard output once more at its exit: into nothing.

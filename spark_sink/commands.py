@@ -20,6 +20,7 @@ from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.document import Override
 from log_shipper.config.yaml.load import load
 from log_shipper.config.yaml.report import Examination
+from log_shipper.runtime.logs.journal import report
 from log_shipper.spark_sink import logs
 
 logger = logging.getLogger(__name__)
@@ -142,7 +143,7 @@ def _with_spark(options: argparse.Namespace, work: Work) -> int:
 def _run(options: argparse.Namespace, work: Work, needed: str = "deltalake") -> int:
     config = config_of(options)
     if importlib.util.find_spec(needed) is None:
-        print(f"{needed} is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
+        report(f"{needed} is not installed: pip install '.[sink]' in the project's directory", sys.stderr)
         return 1
     from log_shipper.spark_sink.errors import SinkError
     from log_shipper.spark_sink.platform.java import NoJava

@@ -11,6 +11,7 @@ from typing import TextIO
 from log_shipper.config.sink.parts import SinkLoggingConfig
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import STATUS_LINE, JsonFormatter
+from log_shipper.runtime.logs.journal import StreamHandler
 from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.runtime.logs.visible import visible
@@ -51,7 +52,7 @@ def is_text(config: SinkLoggingConfig) -> bool:
 def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | None = None) -> None:
     """Set up the log, in place of any earlier set-up."""
     out, config = out or sys.stderr, config or SinkLoggingConfig()
-    handler = TerminalHandler(out) if text and out.isatty() else logging.StreamHandler(out)
+    handler: logging.Handler = TerminalHandler(out) if text and out.isatty() else StreamHandler(out)
     handler.setFormatter(SinkTextFormatter(traces=config.level == "debug") if text else JsonFormatter())
     folding = FoldingHandler([handler]) if config.fold_repeated else handler
     for logger in map(logging.getLogger, LOGGERS):

@@ -9,6 +9,7 @@ from log_shipper.config.shipper.logs import LogFilesConfig, LoggingConfig
 from log_shipper.runtime.logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
+from log_shipper.runtime.logs.journal import StreamHandler
 from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.errors import StartError
@@ -38,7 +39,7 @@ def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bo
         at_terminal = sys.stderr.isatty()
         as_text = to_stderr or config.format == "text" or (config.format == "auto" and at_terminal)
         terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
-        handlers = [terminal or logging.StreamHandler(sys.stderr)]
+        handlers = [terminal or StreamHandler(sys.stderr)]
         handlers[0].setFormatter(TextFormatter() if as_text else JsonFormatter())
     logging.basicConfig(
         handlers=[FoldingHandler(handlers)] if config.fold_repeated else handlers,

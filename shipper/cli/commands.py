@@ -10,6 +10,7 @@ from importlib import import_module
 from log_shipper import VERSION
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.registry.errors import RegistryError
+from log_shipper.runtime.logs.journal import report
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.cli.command_line import NotSupported, normalized
 from log_shipper.shipper.errors import StartError
@@ -35,7 +36,7 @@ def _failed(text: str, keep: str = "") -> int:
     from log_shipper.shipper.agent import logs
 
     logs.log_end(text)
-    print(visible(text, keep), file=sys.stderr)  # noqa: T201  # logging may not be set up yet, or have another level
+    report(visible(text, keep), sys.stderr)
     return FAILED
 
 

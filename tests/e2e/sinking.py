@@ -78,6 +78,11 @@ class SinkProcess:
         assert self._process is not None
         return self._process.wait(PATIENCE)
 
+    def children(self) -> list[psutil.Process]:
+        """Return the processes that it has started, and those that these have."""
+        assert self._process is not None
+        return psutil.Process(self._process.pid).children(recursive=True)
+
     def ask_to_end(self) -> None:
         assert self._process is not None
         self._process.terminate()

@@ -152,6 +152,30 @@ def test_a_fresh_debian_installs_runs_upgrades_removes_and_purges_it(
     assert "shipper" not in system.path("/etc/passwd").read_text()
 
 
+def test_a_purge_of_what_was_never_configured_leaves_nothing(system: System, package: Path) -> None:
+    before = system.files()
+    shutil.copy(package, system.path("/mnt"))
+    system.run("dpkg", "--unpack", f"/mnt/{package.name}")
+    system.run("dpkg", "--purge", "kafka-log-shipper")
+    assert system.files() == before
+    program = system.path("/usr/bin/install")
+    program.rename(f"{program}.whole")
+    with pytest.raises(AssertionError, match="post-installation script"):
+        system.install(package)
+    program.with_name("install.whole").rename(program)
+    system.run("dpkg", "--purge", "kafka-log-shipper")
+    assert system.files() == before
+    assert "shipper" not in system.path("/etc/passwd").read_text()
+
+
+def test_a_purge_does_without_what_the_package_depends_on(system: System, package: Path) -> None:
+    system.install(package)
+    for name in ("userdel", "groupdel"):
+        system.path(f"/usr/sbin/{name}").unlink()
+    system.run("dpkg", "--purge", "kafka-log-shipper")
+    assert not system.path("/etc/shipper").exists()
+
+
 @pytest.mark.kafka
 def test_systemd_starts_reloads_restarts_and_watches_it(
     machine: Machine, package: Path, newer: Path, kafka_broker: Broker, topic: Topic
@@ -178,6 +202,12 @@ def test_systemd_starts_reloads_restarts_and_watches_it(
         configure(system, "/var/log/app/app.log", "/var/log/app/second.log", **kafka)
         machine.run("systemctl", "reload", UNIT)
         topic.await_message("of the second input")
+        whole = system.path(CONFIG).read_bytes()
+        system.path(CONFIG).write_bytes(whole.replace(b"output.kafka", b"output.kafak"))
+        with pytest.raises(AssertionError, match="exit code"):
+            machine.run("systemctl", "reload", UNIT)
+        assert "output.kafak" in machine.run("journalctl", "-p", "warning", "-o", "cat", "-u", UNIT)
+        system.path(CONFIG).write_bytes(whole)
         assert machine.show(UNIT, "MainPID") == first, "nothing was restarted"
 
         restarted(machine, signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from demo.broker import Broker
@@ -10,6 +11,14 @@ from tests.e2e.sinking import PATIENCE, SinkProcess, send
 from tests.service_manager import ServiceManager
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow("Spark starts for it")]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """True unless it has ended, whoever is to take note of that."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_the_service_manager_sees_the_wait_for_a_topic_the_query_and_the_stop(
@@ -25,8 +34,13 @@ def test_the_service_manager_sees_the_wait_for_a_topic_the_query_and_the_stop(
             send(kafka_broker.bootstrap, topic_name, 0, 10)
             manager.await_report("STATUS=10 rows landed", PATIENCE)
             assert manager.await_report("WATCHDOG=1", PATIENCE) == ["WATCHDOG=1"]
+            below = sink.children()
+            assert {"java", "python"} <= {child.name().rstrip("0123456789.") for child in below}
             sink.ask_to_end()
             assert "WATCHDOG_USEC=0" in manager.await_report("STOPPING=1", PATIENCE)
             assert sink.wait() == 0
+            assert [child for child in below if is_alive(child)] == [], (
+                "systemd would kill them one by one, and log each"
+            )
         finally:
             sink.kill()

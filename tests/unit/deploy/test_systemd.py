@@ -47,9 +47,8 @@ def test_the_check_before_the_start_is_of_the_same_configuration() -> None:
 
 
 def test_a_reload_is_the_signal_that_the_shipper_reads_its_configuration_again_after() -> None:
-    assert shlex.split(SETTINGS["ExecReload"]) == ["/bin/sh", "-c", "kill -HUP $MAINPID"], (
-        "minimal systems have no /bin/kill"
-    )
+    words = ["/bin/sh", "-c", f"{SETTINGS['ExecStartPre']} && kill -HUP $MAINPID"]
+    assert shlex.split(SETTINGS["ExecReload"]) == words, "minimal systems have no /bin/kill"
     assert SETTINGS["RestartForceExitStatus"] == "SIGHUP", "one that comes before the shipper listens ends it"
     with Signals(lambda: None, reloads=True) as signals:
         signal.raise_signal(signal.SIGHUP)

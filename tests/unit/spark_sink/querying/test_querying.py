@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")
 
 STATEMENTS = blocks("sql")
 NAMES = STATEMENTS.pop("With Spark")
+REGISTRATION = STATEMENTS.pop("Tables by name")
 RECENT = STATEMENTS.pop("What came in the last ten minutes")
 
 
@@ -86,3 +87,15 @@ def test_what_came_in_the_last_minutes_is_what_was_sent_then(spark: SparkSession
 
 def test_the_shell_of_the_page_has_the_version_that_writes() -> None:
     assert f"--packages {delta_jar.package()} " in PAGE
+
+
+def test_a_table_has_a_name_and_loses_no_row_with_it(spark: SparkSession, tables: Tables) -> None:
+    for statement in filter(str.strip, tables.here(REGISTRATION).split(";\n")):
+        spark.sql(statement)
+    try:
+        assert [row.tableName for row in spark.sql("SHOW TABLES IN logs").collect() if row.namespace] == ["lines"]
+        by_path = spark.sql(f"SELECT count(*) FROM delta.`{tables.path}`").collect()
+        assert spark.sql("SELECT count(*) FROM logs.lines").collect() == by_path
+    finally:
+        spark.sql("DROP SCHEMA logs CASCADE")
+    assert spark.sql(f"SELECT count(*) FROM delta.`{tables.path}`").collect() == by_path

@@ -1,17 +1,22 @@
 """A filebeat.yml with today's names: the output of `shipper migrate`.
 
 Only what has another name today is replaced in the text, so that comments, quotes and the order stay. The names are
-those of `config.shipper.old_names`, which replaces them in the tree when a configuration is read.
+those of `config.shipper.old_names`, which replaces them in the tree when a configuration is read, and those that
+another type of input has for the same option. With `strict` the result has `shipper.*` names, in which a mistake is an
+error, and nothing that only Filebeat uses.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from log_shipper.config.shipper.filebeat import FILESTREAM_NAMES, LOG_NAMES, ROOT_IGNORED
 from log_shipper.config.shipper.input_ids import derived_id
+from log_shipper.config.shipper.modules import IN_FILES, LISTED
 from log_shipper.config.shipper.old_names import DOCKER_FILES, RENAMED, RENAMED_OF_INPUT
 from log_shipper.config.yaml.composing import Composer
 from log_shipper.config.yaml.errors import ConfigError, Problem
@@ -19,6 +24,13 @@ from log_shipper.config.yaml.files import read_bytes
 
 _INPUTS = ("filebeat.inputs", "filebeat.prospectors")
 _CONTAINERS = "containers"
+_MODULES = (LISTED, IN_FILES)  # they have no other names: what they make is Filebeat's
+_UNUSED = tuple(name for name in ROOT_IGNORED if name not in _MODULES)
+# What an option of other types is called in this one; where the form differs, too, it is left to a person.
+_NAMES_HERE = {
+    kind: {name: here for name, here in names.items() if " " not in here and here not in ("multiline", "parsers")}
+    for kind, names in {"filestream": FILESTREAM_NAMES, "log": LOG_NAMES, "container": LOG_NAMES}.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class Migrated:
     changes: tuple[str, ...]  # each with its line
 
 
-def migrate(file: Path) -> Migrated:
+def migrate(file: Path, *, strict: bool = False) -> Migrated:
     """Return the configuration, or the list of inputs, with today's names. Raises ConfigError for what is not YAML."""
     try:
         text = read_bytes(file).decode("utf-8")
@@ -48,7 +60,7 @@ def migrate(file: Path) -> Migrated:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     edits: list[Edit] = []
     if isinstance(root, yaml.MappingNode):
-        edits = list(_edits(root, "", frozenset(_names(root, ""))))
+        edits = list(_edits(root, "", frozenset(_names(root, "")), strict=strict))
     elif isinstance(root, yaml.SequenceNode):
         edits = list(_of_inputs(root))
     edits.sort(key=lambda edit: (edit.start, edit.end))
@@ -63,19 +75,31 @@ def _edited(text: str, edits: list[Edit]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _edits(section: yaml.MappingNode, prefix: str, written: frozenset[str]) -> Iterator[Edit]:
+def _edits(section: yaml.MappingNode, prefix: str, written: frozenset[str], *, strict: bool) -> Iterator[Edit]:
     """Yield the edits of a section. `written` are the names of all options that are not below inputs."""
     for key, value in section.value:
         name = prefix + key.value
-        old = next((old for old in RENAMED if name == old or name.startswith(f"{old}.")), None)
+        if strict and _is_below(name, _UNUSED):
+            yield _removal(section, key, value, f"{name} is left out: the shipper does not use it")
+            continue
+        old = next((old for old in RENAMED if _is_below(name, [old])), None)
         if name in _INPUTS and isinstance(value, yaml.SequenceNode):
             yield from _of_inputs(value)
         if old is None and isinstance(value, yaml.MappingNode):
-            yield from _edits(value, f"{name}.", written)
-        elif old is not None and RENAMED[old] not in written:  # else one of the two has to be removed by hand
-            today = (RENAMED[old] + name.removeprefix(old)).removeprefix(prefix)
-            what = f"{old} is {RENAMED[old]}"
-            yield Edit(key.start_mark.index, key.end_mark.index, today, key.start_mark.line + 1, what)
+            yield from _edits(value, f"{name}.", written, strict=strict)
+        today = name
+        if old is not None and RENAMED[old] not in written:  # else one of the two has to be removed by hand
+            today = RENAMED[old] + name.removeprefix(old)
+        if strict and not prefix and not any(_is_below(module, [name]) for module in written if module in _MODULES):
+            today = re.sub(r"^filebeat(?=\.|$)", "shipper", today)
+        if today != name:
+            what = f"{old or name} is {RENAMED[old] if old and not strict else today}"
+            yield _renaming(key, today.removeprefix(prefix), what)
+
+
+def _is_below(name: str, options: Iterable[str]) -> bool:
+    """True for one of these options, and for what is in one."""
+    return any(name == option or name.startswith(f"{option}.") for option in options)
 
 
 def _names(section: yaml.MappingNode, prefix: str) -> Iterator[str]:
@@ -96,12 +120,14 @@ class _Input:
 
     def __init__(self, node: yaml.MappingNode) -> None:
         self._options = {key.value: value for key, value in node.value}
+        self._node = node
         self._entries = node.value
         self._is_block = not node.flow_style
         # What separates two options: a comma within braces, else a new line with their indentation.
         self._next = ", " if node.flow_style else "\n" + " " * node.start_mark.column
         self._type = self._options.get("type", self._options.get("input_type"))
         is_docker = self._type is not None and self._type.value == "docker"
+        self._names_here = _NAMES_HERE.get(self._type.value if self._type is not None else "log", {})
         names = self._options if is_docker else ()
         self._containers = [name for name in names if name.partition(".")[0] == _CONTAINERS]
 
@@ -121,12 +147,22 @@ class _Input:
                     yield from self._document_type(key, value)
                 case "take_over" if isinstance(value, yaml.ScalarNode) and value.value:
                     yield _entry(key, value, f"take_over.enabled: {_source(value)}", "take_over is take_over.enabled")
+                case "include_matches" if isinstance(value, yaml.SequenceNode):
+                    yield _renaming(key, "include_matches.match", "include_matches is include_matches.match")
                 case "combine_partials":
                     yield self._removed(key, value, "combine_partials is always so")
+                case name if name in self._names_here:
+                    yield self._named(key, value, self._names_here[name])
                 case name if name in self._containers and name == self._containers[0]:
                     yield _entry(key, value, self._next.join([self._paths(), *self._stream()]), f"{name} is paths")
                 case name if name in self._containers:
                     yield self._removed(key, value, "")
+
+    def _named(self, key: yaml.ScalarNode, value: yaml.Node, here: str) -> Edit:
+        what = f"{key.value} is {here} in this type of input; Filebeat ignores it, and here it takes effect now"
+        if here in self._options:
+            return self._removed(key, value, f"{key.value} is left out: {here} is there")
+        return _renaming(key, here, what)
 
     def _id(self) -> Iterator[Edit]:
         paths = self._options.get("paths")
@@ -187,20 +223,27 @@ class _Input:
         return Edit(start.index, start.index, option + self._next, start.line + 1, what)
 
     def _removed(self, key: yaml.ScalarNode, value: yaml.Node, what: str) -> Edit:
-        """Return the edit that removes an option, with its line or what separates it from the next or the one
-        before."""
-        text: str = key.start_mark.buffer or ""
-        position = next(index for index, (other, _) in enumerate(self._entries) if other is key)
-        start, end = key.start_mark.index, _end(value)
-        line = text.rfind("\n", 0, start) + 1
-        if self._is_block and not text[line:start].strip():
-            line_end = text.find("\n", end) + 1
-            return Edit(line, line_end or end, "", key.start_mark.line + 1, what)
-        if position + 1 < len(self._entries):
-            end = self._entries[position + 1][0].start_mark.index
-        elif position:
-            start = _end(self._entries[position - 1][1])
-        return Edit(start, end, "", key.start_mark.line + 1, what)
+        return _removal(self._node, key, value, what)
+
+
+def _removal(section: yaml.MappingNode, key: yaml.ScalarNode, value: yaml.Node, what: str) -> Edit:
+    """Return the edit that removes an option, with its line or what separates it from the next or the one before."""
+    text: str = key.start_mark.buffer or ""
+    position = next(index for index, (other, _) in enumerate(section.value) if other is key)
+    start, end = key.start_mark.index, _end(value)
+    line = text.rfind("\n", 0, start) + 1
+    if not section.flow_style and not text[line:start].strip():
+        line_end = text.find("\n", end) + 1
+        return Edit(line, line_end or end, "", key.start_mark.line + 1, what)
+    if position + 1 < len(section.value):
+        end = section.value[position + 1][0].start_mark.index
+    elif position:
+        start = _end(section.value[position - 1][1])
+    return Edit(start, end, "", key.start_mark.line + 1, what)
+
+
+def _renaming(key: yaml.ScalarNode, name: str, what: str) -> Edit:
+    return Edit(key.start_mark.index, key.end_mark.index, name, key.start_mark.line + 1, what)
 
 
 def _entry(key: yaml.ScalarNode, value: yaml.Node, text: str, what: str) -> Edit:

@@ -23,16 +23,24 @@ def _export(options: argparse.Namespace) -> int:
 
 def add_migrate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a configuration, or a file with a list of inputs")
+    parser.add_argument(
+        "--strict",
+        dest="strict_names",
+        action="store_true",
+        help="with shipper.* names, in which a mistake is an error, and without what only Filebeat uses, as setup.*",
+    )
     parser.set_defaults(command=_migrate)
 
 
 def _migrate(options: argparse.Namespace) -> int:
     from log_shipper.config.migration import migrate
 
-    migrated = migrate(options.file)
+    migrated = migrate(options.file, strict=options.strict_names)
     sys.stdout.write(migrated.text)
-    for change in migrated.changes or (f"{options.file}: no old names",):
-        print(change, file=sys.stderr)  # noqa: T201
+    count = len(migrated.changes)
+    changes = f"{count} change{'s'[: count != 1]}" if count else "no old names: nothing changed"
+    for line in (*migrated.changes, f"{options.file}: {changes}; check the result: shipper test config -c FILE"):
+        print(line, file=sys.stderr)  # noqa: T201
     return 0
 
 

@@ -20,7 +20,7 @@ def add_registry_commands(parser: argparse.ArgumentParser) -> None:
     add_shared(listing, _list)
 
     show = commands.add_parser("show", help="all that is known of a file")
-    show.add_argument("name", metavar="PATH-or-ID")
+    show.add_argument("name", metavar="PATH-or-ID", help="or the end of a path, as app.log, if only one has it")
     show.add_argument("--json", action="store_true", help="one JSON object an entry")
     add_shared(show, _show)
 

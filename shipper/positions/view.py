@@ -36,8 +36,9 @@ def list_registry(directory: Path, *, as_json: bool) -> None:
 
 
 def show_entry(directory: Path, name: str, *, as_json: bool) -> None:
-    """Print the entry with this file id, or all entries of this path. Raises StartError, RegistryError, OSError."""
-    states = entries_of(read(directory), name)
+    """Print the entry with this file id, or all entries of this path, or of the only one with this end. Raises
+    StartError, RegistryError, OSError."""
+    states = entries_of(read(directory), name, by_end=True)
     if as_json:
         print_json(states)
         return
@@ -48,12 +49,18 @@ def in_order(states: Iterable[FileState]) -> list[FileState]:
     return sorted(states, key=lambda state: (state.path, state.updated))
 
 
-def entries_of(states: dict[str, FileState], name: str) -> list[FileState]:
-    """Return the entry with this file id, or all entries of this path, which may be relative or a link. Raises
-    StartError if there is none."""
+def entries_of(states: dict[str, FileState], name: str, *, by_end: bool = False) -> list[FileState]:
+    """Return the entry with this file id, or all entries of this path, which may be relative or a link, `by_end`: or
+    the end of the only path that has it. Raises StartError if there is none."""
     if name in states:
         return [states[name]]
     paths = {name, os.path.abspath(name), os.path.realpath(name)}
+    ends = {state.path for state in states.values() if by_end and state.path.endswith(f"/{name}")}
+    if ends and not paths & {state.path for state in states.values()}:
+        if len(ends) > 1:
+            listed = ", ".join(visible(readable_path(path)) for path in sorted(ends))
+            raise StartError(f"{visible(readable_path(name))}: several paths end so: {listed}; name one of them")
+        paths = ends
     matching = in_order(state for state in states.values() if state.path in paths)
     if not matching:
         raise StartError(

@@ -130,3 +130,60 @@ def test_where_both_names_are_written_the_old_one_stays(lab: Lab) -> None:
 def test_what_is_not_yaml_is_reported_with_its_line(lab: Lab) -> None:
     with pytest.raises(ConfigError, match="3: is not YAML"):
         migrated(lab, "a: 1\nb: [\n")
+
+
+OF_OTHER_TYPES = [
+    ("{type: filestream, id: a, paths: [x], close_inactive: 1m}", "close.on_state_change.inactive: 1m"),
+    ("{type: filestream, id: a, paths: [x], scan_frequency: 3s}", "prospector.scanner.check_interval: 3s"),
+    ("{type: log, paths: [x], close.reader.on_eof: true}", "close_eof: true"),
+    ("{paths: [x], message_max_bytes: 1000}", "max_bytes: 1000"),
+    ("{type: filestream, id: a, paths: [x], path: y}", "paths: [x]}"),
+    ("{type: journald, id: a, include_matches: [A=b]}", "include_matches.match: [A=b]"),
+]
+
+
+@pytest.mark.parametrize(("written", "today"), OF_OTHER_TYPES)
+def test_a_name_of_another_type_becomes_that_of_this_one(lab: Lab, written: str, today: str) -> None:
+    before = f"filebeat.inputs: [{written}]\noutput.console: {{}}\n"
+    assert lab.load(before).warnings
+    after = migrated(lab, before)
+    assert today in after
+    assert lab.load(after).warnings == ()
+
+
+OF_FILEBEAT = """\
+filebeat:   # all of it
+  prospectors: [{type: log, paths: [x]}]
+  spool_size: 10
+filebeat.registry_flush: 2s
+setup.kibana:
+  host: x
+# no metrics
+monitoring.enabled: false
+output.console: {}
+"""
+
+
+def test_strict_names_are_the_shippers_and_what_only_filebeat_uses_is_left_out(lab: Lab) -> None:
+    lab.file.write_text(OF_FILEBEAT)
+    result = migrate(lab.file, strict=True)
+    assert result.text == (
+        "shipper:   # all of it\n  inputs: [{type: log, paths: [x]}]\nshipper.registry.flush: 2s\n"
+        "# no metrics\noutput.console: {}\n"
+    )
+    assert [change.replace(f"{lab.file}:", "") for change in result.changes] == [
+        "1: filebeat is shipper",
+        "2: filebeat.prospectors is filebeat.inputs",
+        "3: filebeat.spool_size is left out: the shipper does not use it",
+        "4: filebeat.registry_flush is shipper.registry.flush",
+        "5: setup.kibana is left out: the shipper does not use it",
+        "8: monitoring.enabled is left out: the shipper does not use it",
+    ]
+    assert loaded(lab, result.text) == loaded(lab, OF_FILEBEAT)
+    assert lab.load(result.text).notes == ()
+
+
+def test_modules_keep_their_names_which_are_filebeats(lab: Lab) -> None:
+    text = "filebeat: {modules: [{module: nginx}]}\nfilebeat.modules: []\noutput.console: {}\n"
+    lab.file.write_text(text)
+    assert migrate(lab.file, strict=True).text == text

@@ -64,8 +64,11 @@ def test_migrate_prints_the_configuration_and_beside_it_the_changes(
     assert main(["migrate", str(config)]) == 0
     assert capsys.readouterr() == (
         "filebeat.inputs: []  # none\n",
-        f"{config}:1: filebeat.prospectors is filebeat.inputs\n",
+        f"{config}:1: filebeat.prospectors is filebeat.inputs\n"
+        f"{config}: 1 change; check the result: shipper test config -c FILE\n",
     )
+    assert main(["migrate", "--strict", str(config)]) == 0
+    assert capsys.readouterr().out == "shipper.inputs: []  # none\n"
 
 
 def test_the_schema_that_is_printed_accepts_the_configuration_that_we_ship(capsys: pytest.CaptureFixture[str]) -> None:

@@ -208,6 +208,22 @@ def test_a_path_can_be_given_from_here_and_through_a_link(place: Place, capsys: 
     assert capsys.readouterr().out.count(state.path) == 2
 
 
+def test_the_end_of_a_path_shows_the_only_one_that_has_it_and_forgets_none(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place.root / "web").mkdir()
+    (place.root / "job").mkdir()
+    for name in ("web/app.log", "web/err.log", "job/err.log"):
+        place.file(name, b"0123", 4)
+    assert place.run("show", "app.log") == 0
+    assert f"{place.root}/web/app.log" in capsys.readouterr().out
+    assert place.run("show", "err.log") == 1
+    both = f"{place.root}/job/err.log, {place.root}/web/err.log"
+    assert f"err.log: several paths end so: {both}; name one of them" in capsys.readouterr().err
+    assert place.run("show", "pp.log") == 1
+    assert place.run("forget", "app.log", "--yes") == 1
+
+
 @pytest.mark.parametrize(
     "command", [["show", "typo"], ["forget", "typo", "--yes"], ["forget", "id-of-a.log", "typo", "--yes"]]
 )

@@ -57,7 +57,8 @@ def end_java() -> None:
     except subprocess.TimeoutExpired:
         java.kill()
         java.wait()
-    SparkContext._gateway = SparkContext._jvm = None  # the next session starts a JVM of its own
+    # The next session starts a JVM of its own. `_jvm` stays: without it PySpark's errors have no text any more.
+    SparkContext._gateway = None
 
 
 class Garbage:

@@ -17,6 +17,7 @@ from types import FrameType
 from confluent_kafka import KafkaException
 
 from demo.broker import BrokerFailed
+from demo.ports import free_ports
 from demo.process import kill_children
 from demo.programs import DemoFailed
 from demo.screen import Screen
@@ -46,7 +47,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="shipper-demo-"))
     kept = False
     try:
-        equal = _run(Site(folder), keep)
+        equal = _run(Site(folder, *free_ports(2)), keep)
         kept = keep
     except KeyboardInterrupt:
         return STOPPED

@@ -1,7 +1,12 @@
-"""Query the table of a demo that was left running:  python -m demo.ask FOLDER ["SELECT ... FROM lines"]"""
+"""Query the table of a demo that was left running:  python -m demo.ask FOLDER ["SELECT ... FROM lines"]
+
+A mistake in the SQL is reported in one line.
+"""
 
 import sys
 from pathlib import Path
+
+from deltalake.exceptions import DeltaError
 
 from demo.screen import Screen
 from demo.site import Site
@@ -16,9 +21,16 @@ def show(table: TableReader, screen: Screen, queries: tuple[str, ...]) -> None:
             screen.table(columns, rows, width=100)
 
 
-def main() -> None:
-    show(TableReader(Site(Path(sys.argv[1]).absolute())), Screen(), tuple(sys.argv[2:]))
+def main() -> int:
+    import duckdb  # as in demo.table
+
+    try:
+        show(TableReader(Site(Path(sys.argv[1]).absolute())), Screen(), tuple(sys.argv[2:]))
+    except (duckdb.Error, DeltaError) as error:
+        print(" ".join(str(error).split()), file=sys.stderr)  # noqa: T201 - the last line of a command
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

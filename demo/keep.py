@@ -1,7 +1,10 @@
-"""The option `--keep`: it leaves the programs running, and a script that stops them."""
+"""The option `--keep`: it leaves the programs running, and scripts that query the table and stop the programs."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from demo.site import Site
 
 PROJECT = Path(__file__).parents[1]
 
@@ -21,28 +24,38 @@ done
 rm -rf "{folder}"
 """
 
-HOW = """\
-Everything is left running in {folder}. To look at it:
+ASK = """\
+#!/bin/sh
+# Queries the table:  sh {folder}/ask ["SELECT ... FROM lines"]
+PYTHONPATH="{project}" exec "{python}" -m demo.ask "{folder}" "$@"
+"""
 
-  cd {project}
-  tail -f {folder}/app/app.log
-  .venv/bin/shipper registry list -c {folder}/shipper.yml --path.data {folder}/shipper
-  .venv/bin/shipper test output -c {folder}/shipper.yml
-  .venv/bin/python -m demo.ask {folder}    # SQL on the table: rows and an aggregate
-  .venv/bin/python -m demo.ask {folder} "SELECT max(ts) FROM lines"
+HOW = """\
+Everything is left running in {folder}, and a program logs 20 lines a second. To look at it, from any directory:
+
+  http://127.0.0.1:{shipper_page}/    the agent's page
+  http://127.0.0.1:{sink_page}/    the sink's page
+
+  {bin}/shipper top -c {folder}/shipper.yml
+  {bin}/shipper tap -c {folder}/shipper.yml
+  {bin}/shipper registry list -c {folder}/shipper.yml
+  {bin}/spark-sink status -c {folder}/sink.yml
+  {bin}/spark-sink search -c {folder}/sink.yml ERROR --since 5m
+  sh {folder}/ask "SELECT max(ts) FROM lines"    # SQL on the table; without a query, some rows and an aggregate
   tail -f {folder}/shipper.out {folder}/sink.out    # the logs of the two
 
-Kafka is at {bootstrap}, topic {topic}. To stop all of it and remove the folder:
+Kafka is at {bootstrap}. To stop all of it and remove the folder:
 
   sh {folder}/stop"""
 
 
-def how_to_look(folder: Path, bootstrap: str, topic: str) -> str:
-    """Return the commands that show what was left running in the folder; they work in any directory."""
-    return HOW.format(project=PROJECT, folder=folder, bootstrap=bootstrap, topic=topic)
+def how_to_look(site: Site, bootstrap: str) -> str:
+    """Return the addresses and commands that show what was left running."""
+    pages = {"shipper_page": site.shipper_page, "sink_page": site.sink_page}
+    return HOW.format(bin=Path(sys.executable).parent, folder=site.folder, bootstrap=bootstrap, **pages)
 
 
-def write_stop(folder: Path, processes: Sequence[int]) -> Path:
-    script = folder / "stop"
-    script.write_text(STOP.format(folder=folder, processes=" ".join(map(str, processes))))
-    return script
+def write_scripts(folder: Path, processes: Sequence[int]) -> None:
+    """Write the two scripts of the folder: `ask` and `stop`."""
+    (folder / "ask").write_text(ASK.format(project=PROJECT, python=sys.executable, folder=folder))
+    (folder / "stop").write_text(STOP.format(folder=folder, processes=" ".join(map(str, processes))))

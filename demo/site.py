@@ -32,20 +32,25 @@ shipper.inputs:
 output.kafka:
   hosts: ["{bootstrap}"]
   topic: {topic}
+path.data: {data}
+http: {{enabled: true, port: {shipper_page}}}
 """
 
 SINK = """\
 kafka: {{hosts: ["{bootstrap}"], topics: [{topic}]}}
 table.path: {table}
 checkpoint.path: {checkpoint}
+http: {{enabled: true, port: {sink_page}}}
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """All paths of the demo, below one folder."""
+    """All paths of the demo, below one folder, and the ports of the two pages (0 is any free port)."""
 
     folder: Path
+    shipper_page: int = 0
+    sink_page: int = 0
 
     @property
     def kafka(self) -> Path:
@@ -102,20 +107,21 @@ class Site:
         for folder in (self.app_log.parent, self.data, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         values = {"bootstrap": bootstrap, "topic": TOPIC, "table": self.table, "checkpoint": self.checkpoint}
+        values |= {"data": self.data, "shipper_page": self.shipper_page, "sink_page": self.sink_page}
         logs = {"app": self.app_log, "package_log": PACKAGE_LOG, "broker_log": self.broker_log}
         packages = str(has_package_log()).lower()
         self.shipper_config.write_text(SHIPPER.format(**values, **logs, packages=packages))
         self.sink_config.write_text(SINK.format(**values))
 
     def shipper_command(self) -> list[str]:
-        return [*SHIPPER_PROGRAM, "run", "-c", str(self.shipper_config), "--path.data", str(self.data)]
+        return [*SHIPPER_PROGRAM, "run", "-c", str(self.shipper_config)]
 
     def sink_command(self) -> list[str]:
         return [*SINK_PROGRAM, "run", "-c", str(self.sink_config)]
 
-    def writer_command(self, rate: float, rotations: int, every: float) -> list[str]:
+    def writer_command(self, rate: float, rotations: int, every: float, *options: str) -> list[str]:
         numbers = ["--rate", str(rate), "--rotations", str(rotations), "--every", str(every)]
-        return [sys.executable, "-m", "demo.writer", str(self.app_log), *numbers]
+        return [sys.executable, "-m", "demo.writer", str(self.app_log), *numbers, *options]
 
     def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
         """Return variables that keep the temporary files of Spark and Java in the folder, to be removed with it."""

@@ -10,7 +10,7 @@ from demo.broker import Broker
 from demo.checkpoint import committed_offsets
 from demo.compare import Compared, lines_arrived, lines_on_disk
 from demo.files import Key, LogFiles
-from demo.keep import how_to_look, write_stop
+from demo.keep import how_to_look, write_scripts
 from demo.programs import DemoFailed, Programs
 from demo.provoke import provocations, send
 from demo.screen import Screen
@@ -101,9 +101,12 @@ class Story:
         counts = self._files.counts(read_registry(self._site.registry))
         landed_lines = self._topic.lines(committed_offsets(self._site.checkpoint, TOPIC))
         elapsed = time.monotonic() - self._times.started
+        landed = (
+            f"landed {landed_lines:,}  lag {counts.written - landed_lines:,}" if landed_lines else "Spark is starting"
+        )
         self._screen.progress(
             f"{elapsed:4.0f} s   lines written {counts.written:,}  read {counts.read:,}  "
-            f"acknowledged {counts.acknowledged:,}  landed {landed_lines:,}  lag {counts.written - landed_lines:,}"
+            f"acknowledged {counts.acknowledged:,}  {landed}"
         )
 
     def _provoke(self) -> None:
@@ -141,7 +144,9 @@ class Story:
             self._programs.end(name)
 
     def _compare(self, sizes: dict[Key, int], ends: dict[int, int]) -> bool:
-        self._screen.write("Everything has landed; comparing line by line, and querying the table with DuckDB")
+        self._screen.write(
+            "Everything has landed; comparing the lines of each file, and querying the table with DuckDB"
+        )
         table = TableReader(self._site)
         in_kafka = lines_arrived(self._topic.messages(ends), sizes)
         in_delta = lines_arrived(table.messages(ends), sizes)
@@ -184,10 +189,10 @@ class Story:
 
     def _keep_running(self) -> None:
         """Start a slow writer, so that there is something to look at, and write a script that ends everything."""
-        self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0))
+        self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0, "--flush"))
         broker = [self._broker.pid] if self._broker.pid is not None else []
-        write_stop(self._site.folder, [*reversed(self._programs.pids), *broker])
+        write_scripts(self._site.folder, [*reversed(self._programs.pids), *broker])
         self._programs.disown()
         self._broker.disown()
         self._screen.write()
-        self._screen.write(how_to_look(self._site.folder, self._broker.bootstrap, TOPIC))
+        self._screen.write(how_to_look(self._site, self._broker.bootstrap))

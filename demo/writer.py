@@ -1,6 +1,6 @@
 """A program that writes a log, the demo's live source: it rotates its own file by renaming, as logrotate does.
 
-    python -m demo.writer FILE --rate 5000 --rotations 2 --every 6
+    python -m demo.writer FILE --rate 5000 --rotations 2 --every 6 [--flush]
 
 Ends on SIGTERM after it has flushed its buffer. A process of its own, as programs that log are.
 """
@@ -44,10 +44,11 @@ def rotate(path: Path) -> None:
 class LogWriter:
     """One open log: `write` catches up with the clock; after `rename`, lines go to the old file until `reopen`."""
 
-    def __init__(self, path: Path, rate: float, dice: random.Random) -> None:
+    def __init__(self, path: Path, rate: float, dice: random.Random, flush: bool = False) -> None:
         self._path = path
         self._rate = rate
         self._dice = dice
+        self._flush = flush
         self._written = 0
         self._file = self._open()
 
@@ -56,6 +57,8 @@ class LogWriter:
         while self._written < elapsed * self._rate:
             self._written += 1
             self._file.write(line(self._written, now, self._dice))
+        if self._flush:
+            self._file.flush()
 
     def rename(self) -> None:
         rotate(self._path)
@@ -72,12 +75,11 @@ class LogWriter:
         return self._path.open("a", buffering=8192, encoding="utf-8", newline="")
 
 
-def run(path: Path, rate: float, rotations: int, every: float) -> None:
+def run(writer: LogWriter, rotations: int, every: float) -> None:
     """Write until SIGTERM."""
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     started = time.monotonic()
-    writer = LogWriter(path, rate, random.Random(1))
     moments = [(every * (n + 1) + late, n, late) for n in range(rotations) for late in (0.0, LATE)]
     while not stopped:
         elapsed = time.monotonic() - started
@@ -95,8 +97,10 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=5000, help="lines a second")
     parser.add_argument("--rotations", type=int, default=2)
     parser.add_argument("--every", type=float, default=6, help="seconds between rotations")
+    parser.add_argument("--flush", action="store_true", help="write each line at once, as programs with few lines do")
     options = parser.parse_args()
-    run(options.path, options.rate, options.rotations, options.every)
+    writer = LogWriter(options.path, options.rate, random.Random(1), options.flush)
+    run(writer, options.rotations, options.every)
 
 
 if __name__ == "__main__":

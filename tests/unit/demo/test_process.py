@@ -5,17 +5,21 @@ import select
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from demo.keep import how_to_look, write_stop
+from demo.keep import how_to_look, write_scripts
 from demo.process import end, last_lines, spawn
 from demo.programs import DemoFailed, Programs
 from demo.site import Site
 
 ROOT = Path(__file__).parents[3]
 FOREVER = ["sleep", "600"]
+SQL = ("SELECT max(ts) FROM lines", "SELEC max(ts) FROM lines")
 
 
 def ended(pid: int, seconds: float = 60) -> bool:
@@ -122,8 +126,10 @@ def test_the_stop_script_ends_what_is_of_the_folder_and_nothing_else(tmp_path: P
     folder.mkdir()
     ours = spawn(["tail", "-f", "/dev/null", str(folder)], tmp_path / "log")
     other = spawn(FOREVER, tmp_path / "log")
-    script = write_stop(folder, [ours.pid, other.pid])
-    with subprocess.Popen(["sh", script]) as stopping:  # ours is our child: its number stays until we have waited
+    write_scripts(folder, [ours.pid, other.pid])
+    with subprocess.Popen(
+        ["sh", folder / "stop"]
+    ) as stopping:  # ours is our child: its number stays until we have waited
         assert ours.wait(60) == -signal.SIGTERM
         assert stopping.wait(60) == 0
     assert not folder.exists()
@@ -131,9 +137,22 @@ def test_the_stop_script_ends_what_is_of_the_folder_and_nothing_else(tmp_path: P
     end(other, 60)
 
 
-def test_the_commands_that_are_shown_are_found_in_any_directory(tmp_path: Path) -> None:
-    shown = how_to_look(tmp_path, "127.0.0.1:9092", "logs")
-    change = next(line for line in shown.splitlines() if line.startswith("  cd "))
-    for command in (".venv/bin/shipper --version", ".venv/bin/python -c 'import demo.ask'"):
-        assert command.partition(" -")[0] in shown
-        subprocess.run(["sh", "-ec", f"{change}; {command}"], cwd=tmp_path, check=True)
+def test_the_commands_that_are_shown_work_in_any_directory(tmp_path: Path) -> None:
+    site = Site(tmp_path, 1111, 2222)
+    site.make("127.0.0.1:9")
+    shown = how_to_look(site, "127.0.0.1:9")
+    here = str(Path(sys.executable).parent)
+    programs = [line.split() for line in shown.splitlines() if line.strip().startswith(here)]
+    assert [words[1] for words in programs] == ["top", "tap", "registry", "status", "search"]
+    for words in programs:  # the options of each are right, whatever it finds
+        assert subprocess.run([*words, "--help"], cwd=tmp_path, capture_output=True).returncode == 0
+    assert all(f"http://127.0.0.1:{port}/" in shown for port in (1111, 2222))
+
+
+def test_a_mistake_in_sql_is_one_line(tmp_path: Path) -> None:
+    write_scripts(tmp_path, [])
+    write_deltalake(Site(tmp_path).table, pa.table({"ts": [datetime(2026, 11, 27, tzinfo=UTC)]}))
+    asked = [subprocess.run(["sh", tmp_path / "ask", query], capture_output=True, text=True, cwd="/") for query in SQL]
+    assert [(done.returncode, len(done.stderr.splitlines())) for done in asked] == [(0, 0), (1, 1)]
+    assert "2026-11-27 00:00:00" in asked[0].stdout
+    assert asked[1].stderr.startswith("Parser Error: syntax error")

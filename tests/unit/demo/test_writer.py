@@ -40,6 +40,15 @@ def test_the_writer_keeps_up_with_the_clock(tmp_path: Path) -> None:
     assert text(tmp_path / "app.log").count("\n") == 60
 
 
+def test_a_line_is_in_the_file_at_once_where_that_is_wanted(tmp_path: Path) -> None:
+    for flush, lines in ((False, 0), (True, 2)):
+        path = tmp_path / str(flush)
+        writer = LogWriter(path, rate=20, dice=random.Random(1), flush=flush)
+        writer.write(elapsed=0.1)
+        assert text(path).count("\n") == lines
+        writer.close()
+
+
 def test_after_a_rename_lines_go_to_the_old_file_until_it_opens_the_new_one(tmp_path: Path) -> None:
     writer = LogWriter(tmp_path / "app.log", rate=100, dice=random.Random(1))
     writer.write(elapsed=0.1)

@@ -1,5 +1,4 @@
-"""What becomes of records that other producers write by default: the table of docs/operating-the-sink.md, line by
-line."""
+"""What becomes of records that other producers write: docs/producers.md, line by line."""
 
 import gzip
 import json
@@ -10,7 +9,7 @@ import pytest
 
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
-PAGE = Path(__file__).parents[4] / "docs" / "operating-the-sink.md"
+PAGE = Path(__file__).parents[4] / "docs" / "producers.md"
 TIME = "2026-11-21T09:30:00.123Z"
 LANDS = "lands"
 
@@ -69,7 +68,7 @@ def outcome(record: object) -> str:
 
 def documented() -> dict[str, str]:
     """Return the second column of the table, by the first one."""
-    section = PAGE.read_text().partition("## Records of other producers")[2].partition("\n## ")[0]
+    section = PAGE.read_text().partition("## What becomes of what")[2].partition("\n## ")[0]
     return {row[0]: row[1] for row in re.findall(r"^\| ([^|]+) \| `?([^|`]+)`?[^|]* \|", section, re.MULTILINE)}
 
 
@@ -88,12 +87,28 @@ def test_a_record_of_filebeat_has_no_file_id_so_it_lands_twice_when_it_is_sent_t
     assert [(row["file_id"], row["offset"], row["message"]) for row in rows.values()] == [(None, 0, "GET /")] * 2
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"@timestamp": TIME, "message": "GET /"},  # Fluent Bit's, its text renamed
-        {"@timestamp": TIME, "message": "GET /", "host": "web-1", "file": "/a", "source_type": "file"},  # Vector's
-    ],
-)
-def test_what_the_page_advises_lands(record: object) -> None:
-    assert outcome(record) == LANDS
+ADVISED: dict[str, dict[str, object]] = {
+    "Fluent Bit": {"@timestamp": "2026-11-21T09:30:00.123456789Z", "message": "GET /", "host": "web-1"},
+    "Vector": {
+        "@timestamp": "2026-11-21T09:30:00.123456789Z",
+        "message": "GET /",
+        "host": "web-1",
+        "log": {"file": {"path": "/a"}},
+        "source_type": "file",
+    },
+    "OpenTelemetry": {"@timestamp": TIME, "message": "GET /", "host": "web-1", "otel": {"log.file.name": "a"}},
+}
+
+
+@pytest.mark.parametrize("producer", ADVISED)
+def test_what_the_page_advises_lands_in_its_columns(producer: str) -> None:
+    assert outcome(ADVISED[producer]) == LANDS
+    (row,) = rows_of(conversion().convert(kafka_records([json.dumps(ADVISED[producer]).encode()]))).values()
+    assert (row["host"], row["message"], row["ts"].second) == ("web-1", "GET /", 0)
+
+
+def test_a_record_of_the_page_has_all_by_which_a_repeat_is_known() -> None:
+    (example,) = re.findall(r'^(\{"@timestamp".*?\}\})$', PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (row,) = rows_of(conversion().convert(kafka_records([example.encode()]))).values()
+    assert (row["host"], row["offset"], row["length"]) == ("web-1", 17, 1)
+    assert row["file_id"] == json.loads(example)["log"]["file"]["id"]

@@ -28,7 +28,9 @@ class JsonFormatter(StdlibFormatter):
         if record.exc_info and record.exc_info[0] is not None:
             fields["error.stack_trace"] = self.formatException(record.exc_info)  # the library leaves out the last line
         first = {name: fields.pop(name) for name in ("@timestamp", "log.level", "message")}
-        text = json.dumps({**first, **fields}, ensure_ascii=False, separators=(",", ":"), default=str)
+        # What the call added, in its order: the library's is that of a set.
+        added = {name: fields.pop(name) for name in vars(record) if name in fields}
+        text = json.dumps({**first, **fields, **added}, ensure_ascii=False, separators=(",", ":"), default=str)
         # A path in the message may contain bytes that are not UTF-8, and characters that terminals obey and JSON does
         # not escape.
         return visible(text.encode("utf-8", "replace").decode())

@@ -50,11 +50,13 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
         super().close()
 
     def _draw(self, line: str) -> None:
+        width = self.width
+        line = line[: width - 1]  # one that fills the terminal would begin another line
         if line == self._shown:
             return
         # Blanks instead of an escape sequence: every terminal knows them. Blanks of a line that was wider than the
         # terminal is now would push it up.
-        blanks = " " * (min(len(self._shown), self.width - 1) - len(line))
+        blanks = " " * (min(len(self._shown), width - 1) - len(line))
         with suppress(OSError, ValueError):  # the terminal was closed: not a reason to end the run
             self.stream.write(f"\r{line}{blanks}" if line else f"\r{blanks}\r")
             self.stream.flush()

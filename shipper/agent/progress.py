@@ -28,15 +28,14 @@ class RunStatus:
     events_rate: float
 
 
-def describe(run: RunStatus, width: int) -> str:
-    """Return a line that is shorter than `width` columns: one that fills them would begin another line."""
+def describe(run: RunStatus) -> str:
     done, left = run.done, run.left
     parts = [f"{size(done)}"] if left is None else [f"{percent(done, left)} %", f"{size(done)} of {size(done + left)}"]
     parts.append(f"{run.events_rate:,.0f} events/s")
     parts.append(f"{run.files_done:,} of {run.files_found:,} files")
     if left and run.bytes_rate > 0:
         parts.append(f"{duration(left / run.bytes_rate)} left")
-    return "  ".join(parts)[: width - 1]
+    return "  ".join(parts)
 
 
 def percent(done: int, left: int) -> int:
@@ -72,7 +71,7 @@ class Progress:
         if self._handler is None or self._clock.monotonic() < self._due:
             return
         self._due = self._clock.monotonic() + INTERVAL
-        self._handler.show(describe(self._run_status(), self._handler.width))
+        self._handler.show(describe(self._run_status()))
 
     def close(self) -> None:
         if self._handler is not None:

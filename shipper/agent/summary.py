@@ -61,7 +61,7 @@ class Summary:
         fields: dict[str, object] = {"summary.state": state, "summary.seconds": round(seconds, 1)}
         fields |= {f"summary.rate.{name}": rate for name, rate in rates.items()}
         fields |= {f"summary.delta.{name}": value for name, value in (rise or {}).items() if value}
-        fields |= {f"summary.total.{name}": value for name, value in totals.items()}
+        fields |= {f"summary.total.{name}": value for name, value in totals.items() if value or name in ALWAYS}
         fields |= {f"summary.{name}": value for name, value in now.items()}
         behind = f"{size(_behind(status))} behind in {status.files_open} open file{'s'[: status.files_open != 1]}"
         logger.info(

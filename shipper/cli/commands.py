@@ -13,6 +13,7 @@ from log_shipper.registry.errors import RegistryError
 from log_shipper.runtime.logs.journal import report
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.cli.command_line import NotSupported, normalized
+from log_shipper.shipper.cli.parser import CommandParser, ProgramParser
 from log_shipper.shipper.errors import StartError
 
 FAILED = 1
@@ -64,10 +65,8 @@ def whole_parser() -> argparse.ArgumentParser:
 
 def _without_options() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser, and those of the commands, which have no options yet."""
-    parser = argparse.ArgumentParser(
-        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
+    parser = ProgramParser(prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog, parser_class=CommandParser)
     return parser, {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
 
 

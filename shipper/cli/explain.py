@@ -1,6 +1,7 @@
 """The configuration in effect, for `shipper test config --explain`: for each input its files as they are now, the
 readers, and the processors, in the order in which they work."""
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any, get_args
@@ -69,7 +70,9 @@ def _files(config_input: InputConfig) -> Iterator[str]:
         listing = Scanner((pattern,), rules).scan(full=True)
         files |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
-        yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now"
+        unreadable = sum(not os.access(file.path, os.R_OK, effective_ids=True) for file in listing.files.values())
+        of_them = f", {unreadable:,} of them not readable for this user" if unreadable else ""
+        yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now{of_them}"
         yield from (f"  {visible(path)}: {problem}" for path, problem in (listing.unmatched | listing.problems).items())
     if len(config_input.paths) > 1:
         yield f"together {_count(len(files), 'file')}"

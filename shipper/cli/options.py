@@ -13,6 +13,7 @@ from log_shipper.config.yaml.files import check_permissions
 from log_shipper.config.yaml.load import load, read, variables_of
 from log_shipper.config.yaml.report import Examination
 from log_shipper.runtime.kafka import load_library
+from log_shipper.shipper.cli.parser import CommandParser
 from log_shipper.shipper.errors import StartError
 
 DEFAULT = Path("shipper.yml")
@@ -22,6 +23,21 @@ PATHS = ("home", "config", "logs")
 
 def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
     """Add the shared options, and the function that carries the command out."""
+    own = len(parser._actions)
+    _add_options(parser)
+    parser.set_defaults(command=command)
+    if isinstance(parser, CommandParser):
+        parser.shared = tuple(parser._actions[own:])
+
+
+def shared_help() -> str:
+    """Return what `shipper --help` has of them."""
+    parser = argparse.ArgumentParser(add_help=False, usage=argparse.SUPPRESS)
+    _add_options(parser)
+    return parser.format_help().replace("options:", "options of all commands:", 1)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c",
         dest="configs",
@@ -59,7 +75,6 @@ def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
         choices=["true", "false"],
         help="refuse a file that others may write (BEAT_STRICT_PERMS=false has the same effect)",
     )
-    parser.set_defaults(command=command)
 
 
 def files(options: argparse.Namespace) -> list[Path]:

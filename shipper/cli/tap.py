@@ -45,6 +45,7 @@ def add_tap_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--count", type=_count, default=None, metavar="N", help="end after so many events")
     parser.add_argument("--seconds", type=_seconds, default=math.inf, metavar="TIME", help="end after this time, as 30")
+    parser.add_argument("--json", action="store_true", help="whole events at a terminal, too, as they are sent")
     parser.add_argument("--pretty", action="store_true", help="JSON on several lines")
     parser.add_argument(
         "--keys", action="store_true", help="before each event its topic and key, and the headers if it has any"
@@ -77,20 +78,37 @@ def _seconds(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How an event is written. At a terminal control characters are made visible; elsewhere every byte is as sent."""
+    """How an event is written. `brief`: time, path and message. At a terminal control characters are made visible;
+    elsewhere every byte is as sent."""
 
     pretty: bool = False
     keys: bool = False
     terminal: bool = False
+    brief: bool = False
+    colours: bool = False
 
     def lines(self, event: Mapping[str, Any]) -> str:
         value: str = event["value"]
         lines = [self._beside(event)] if self.keys else []
+        if self.brief:
+            return "\n".join([*map(visible, lines), self._brief(event)]) + "\n"
         if self.pretty:
             lines += _indented(value)
         else:
             lines.append(value)
         return "\n".join(visible(line) if self.terminal else line for line in lines) + "\n"
+
+    def _brief(self, event: Mapping[str, Any]) -> str:
+        try:
+            document = json.loads(event["value"])
+            time, message = str(document["@timestamp"]), str(document["message"])
+        except (ValueError, KeyError, TypeError):  # a text, by codec.format, or without a message
+            return visible(event["value"])
+        parts = (visible(time), visible(event["path"]))
+        if self.colours:
+            parts = (f"\x1b[2m{parts[0]}\x1b[0m", f"\x1b[36m{parts[1]}\x1b[0m")
+        # Lines of a message that is several lines are indented: none of them looks like an event.
+        return " ".join(filter(None, (*parts, visible(message, keep="\n").replace("\n", "\n  "))))
 
     def _beside(self, event: Mapping[str, Any]) -> str:
         headers = "".join(f" {name}={text}" for name, text in event["headers"])
@@ -196,8 +214,15 @@ class Viewer:
 
 def tap(options: argparse.Namespace) -> int:
     place = socket_of(data_path_alone(options))
+    terminal = sys.stdout.isatty()
     viewer = Viewer(
-        Format(pretty=options.pretty, keys=options.keys, terminal=sys.stdout.isatty()),
+        Format(
+            pretty=options.pretty,
+            keys=options.keys,
+            terminal=terminal,
+            brief=terminal and not (options.json or options.pretty),
+            colours=not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        ),
         sys.stdout.buffer,
         sys.stderr,
         options.count,

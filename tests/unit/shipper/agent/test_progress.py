@@ -1,6 +1,7 @@
 import logging
 import os
 import pty
+import termios
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,22 +30,17 @@ HALF_LINE = "50 %  1.0 GiB of 2.0 GiB  312,000 events/s  12 of 1,040 files  0:32
 
 
 def test_a_line_tells_percent_bytes_events_files_and_time() -> None:
-    assert describe(HALF, 80) == HALF_LINE
+    assert describe(HALF) == HALF_LINE
 
 
 def test_where_the_total_is_unknown_it_is_left_out_with_all_that_needs_it() -> None:
-    assert describe(replace(HALF, left=None), 80) == "1.0 GiB  312,000 events/s  12 of 1,040 files"
+    assert describe(replace(HALF, left=None)) == "1.0 GiB  312,000 events/s  12 of 1,040 files"
 
 
 def test_time_is_left_out_before_there_is_a_rate_and_when_nothing_is_left() -> None:
-    assert "left" not in describe(replace(HALF, bytes_rate=0.0), 80)
-    assert describe(replace(HALF, left=0), 80).startswith("100 %  1.0 GiB of 1.0 GiB")
-    assert "left" not in describe(replace(HALF, left=0), 80)
-
-
-@pytest.mark.parametrize("width", [1, 2, 40, len(HALF_LINE)])
-def test_a_line_never_fills_a_narrow_terminal(width: int) -> None:
-    assert describe(HALF, width) == HALF_LINE[: width - 1]
+    assert "left" not in describe(replace(HALF, bytes_rate=0.0))
+    assert describe(replace(HALF, left=0)).startswith("100 %  1.0 GiB of 1.0 GiB")
+    assert "left" not in describe(replace(HALF, left=0))
 
 
 @pytest.mark.parametrize(("done", "left", "shown"), [(0, 0, 100), (0, 5, 0), (1, 2, 33), (999, 1, 99), (5, 0, 100)])
@@ -123,6 +119,13 @@ def screen(text: str) -> list[str]:
             shown = piece + shown[len(piece) :]
         lines.append(shown.rstrip())
     return lines
+
+
+@pytest.mark.parametrize("width", [2, 40, len(HALF_LINE)])
+def test_a_line_never_fills_a_narrow_terminal(width: int, terminal: Terminal) -> None:
+    termios.tcsetwinsize(terminal.stream.fileno(), (24, width))
+    terminal.handler.show(HALF_LINE)
+    assert terminal.seen() == f"\r{HALF_LINE[: width - 1]}"
 
 
 def test_it_is_shown_at_a_terminal_and_removed_at_the_end(terminal: Terminal, clock: ManualClock) -> None:

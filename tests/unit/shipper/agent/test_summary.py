@@ -70,8 +70,7 @@ def test_a_program_reads_the_fields_of_the_json_line(
     summary.step()
     line = json.loads(JsonFormatter().format(caplog.records[0]))
     written = {name.removeprefix("summary."): value for name, value in line.items() if name.startswith("summary.")}
-    totals = {f"total.{field.name}": 0 for field in fields(Metrics) if field.name != "topics_waiting"}
-    assert written == totals | {
+    expected = {
         "state": "running",
         "seconds": 30.0,
         "rate.events_read": 10.0,
@@ -79,10 +78,12 @@ def test_a_program_reads_the_fields_of_the_json_line(
         "rate.bytes_read": 0.0,
         "delta.events_read": 300,
         "total.events_read": 300,
+        "total.events_acked": 0,
         "topics_waiting": 1,
         "files_open": 2,
         "bytes_behind": 1500,
     }
+    assert list(written.items()) == list(expected.items()), "in this order, and without counters that are 0"
 
 
 def test_it_is_not_logged_if_nothing_happened(

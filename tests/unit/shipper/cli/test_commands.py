@@ -318,6 +318,23 @@ def test_a_missing_broker_is_reported_step_by_step(config: Path, capsys: pytest.
     assert "connect... ERROR" in out
 
 
+@pytest.mark.parametrize("command", [["tap"], ["test", "config"], ["registry", "list"]])
+def test_the_help_of_a_command_has_its_own_options_and_one_line_of_the_others(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    text = capsys.readouterr().out
+    usage, _, options = text.partition("\n\n")
+    assert "--path.data" not in usage
+    *_, last = options.splitlines()
+    assert options.count("--path.data") == 1
+    assert last.startswith("as every command: -c, -E, -e,")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "-c FILE" in capsys.readouterr().out.partition("options of all commands:")[2]
+
+
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version"]) == 0
     assert capsys.readouterr().out.startswith("shipper ")

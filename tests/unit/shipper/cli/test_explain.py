@@ -6,6 +6,7 @@ import pytest
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.cli.explain import explain
+from tests.capabilities import without_capabilities
 
 Explained = Callable[[str], list[str]]
 
@@ -81,6 +82,16 @@ def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path
     (tmp_path / "dangling.log").symlink_to(tmp_path / "nowhere")
     text = f"filebeat.inputs: [{{type: log, paths: ['{tmp_path}/none*']}}]\noutput.console: ~"
     assert f"  files       {tmp_path}/none*: 0 files now" in explained(text)
+
+
+def test_files_that_this_user_may_not_read_are_counted(tmp_path: Path, explained: Explained) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).touch(mode=0o000)
+    (tmp_path / "c.log").touch(mode=0o600)
+    text = f"filebeat.inputs: [{{type: log, paths: ['{tmp_path}/*.log']}}]\noutput.console: ~"
+    with without_capabilities():
+        lines = list(explained(text))
+    assert f"  files       {tmp_path}/*.log: 3 files now, 2 of them not readable for this user" in lines
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,17 @@ def test_at_a_terminal_nothing_is_printed_that_it_obeys(terminal: Terminal) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("colours", "head"),
+    [(False, "T1 /a.log"), (True, "\x1b[2mT1\x1b[0m \x1b[36m/a.log\x1b[0m")],
+)
+def test_at_a_terminal_an_event_is_its_time_path_and_message(colours: bool, head: str, terminal: Terminal) -> None:
+    form = Format(terminal=True, brief=True, colours=colours)
+    values = ('{"@timestamp":"T1","message":"a\\u001b\\nb"}', "a text\x1b", '{"@timestamp":"T1"}')
+    terminal.viewer(form).show(map(event, values))
+    assert terminal.printed == f'{head} a\\x1b\n  b\na text\\x1b\n{{"@timestamp":"T1"}}\n'
+
+
 @pytest.mark.parametrize("is_terminal", [False, True])
 def test_pretty_json_has_a_member_on_each_line(is_terminal: bool, terminal: Terminal) -> None:
     form = Format(pretty=True, terminal=is_terminal)

@@ -13,7 +13,7 @@ from log_shipper.registry.errors import RegistryError
 from log_shipper.runtime.logs.journal import report
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.cli.command_line import NotSupported, normalized
-from log_shipper.shipper.cli.parser import CommandParser, ProgramParser
+from log_shipper.shipper.cli.parser import CommandParser
 from log_shipper.shipper.errors import StartError
 
 FAILED = 1
@@ -39,6 +39,15 @@ def _failed(text: str, keep: str = "") -> int:
     logs.log_end(text)
     report(visible(text, keep), sys.stderr)
     return FAILED
+
+
+class ProgramParser(argparse.ArgumentParser):
+    """Its help ends with the options that all commands share."""
+
+    def format_help(self) -> str:
+        from log_shipper.shipper.cli.options import shared_help  # most of a short command's time is loading modules
+
+        return f"{super().format_help()}\n{shared_help()}"
 
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> argparse.Namespace:

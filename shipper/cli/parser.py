@@ -1,4 +1,4 @@
-"""Parsers whose help has the options of one command first."""
+"""A parser whose help has the options of one command first."""
 
 import argparse
 
@@ -17,12 +17,3 @@ class CommandParser(argparse.ArgumentParser):
             action.help = text
         names = ", ".join(action.option_strings[0] for action in self.shared)
         return f"{own}\nas every command: {names} (see shipper --help)\n" if names else own
-
-
-class ProgramParser(argparse.ArgumentParser):
-    """Its help ends with the options that all commands share."""
-
-    def format_help(self) -> str:
-        from log_shipper.shipper.cli.options import shared_help  # most of a short command's time is loading modules
-
-        return f"{super().format_help()}\n{shared_help()}"

@@ -1,18 +1,21 @@
 """How soon `spark-sink search` prints its first line, and how long it takes: `script/bench --search`.
 
 A day of made lines, in two forms: in files as `maintain` leaves them, and in those of batches. Four at a time overlap.
+A third one has each file of batches five times, by links: a hundred million rows if twenty were asked for. There the
+rows of each span of time are counted too, which a page draws (`bench.sink_counts`).
 
-python -m bench.sink_search PATH ROWS FILE_ROWS    makes such a table
+python -m bench.sink_search PATH ROWS FILE_ROWS [TIMES]    makes such a table
 """
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -33,7 +36,8 @@ DAY = datetime(2026, 11, 21, tzinfo=UTC)
 SCHEMA = arrow_schema(LINES)
 STATISTICS = ("ts", "host", "path", "file_id", "offset", "topic", "partition", "kafka_offset", "kafka_ts")
 PARTITIONS = 4
-MAINTAINED, BATCHES = 4_000_000, 20_000  # rows in a file
+MAINTAINED, BATCHES, LINKED = 4_000_000, 20_000, 50_000  # rows in a file
+TIMES = 5
 BLOCK = 500_000  # rows that are made at a time
 RARE = 2_000_003  # one line in so many has the rare word
 
@@ -45,6 +49,7 @@ SEARCHES = {
     "--where on doc": ["--where", "(doc ->> '$.http.response.status_code')::INT >= 599", "-n", "1"],
     "no such word": ["no line has this"],
 }
+COUNTS = {"of each quarter of an hour": [], "of each, by host": ["host"], "a rare word": ["", "deadlock detected"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +67,44 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("rows", type=int)
     parser.add_argument("file_rows", type=int)
+    parser.add_argument("times", type=int, nargs="?", default=1)
     options = parser.parse_args()
-    make(options.path, options.rows, options.file_rows)
+    make(options.path, options.rows, options.file_rows, options.times)
 
 
 def tables(count: int, rounds: int) -> list[str]:
     """Measure searches of a day of so many rows, as `maintain` leaves them and as batches do."""
     printed = []
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        for title, file_rows in (("files of `maintain`", MAINTAINED), ("files of batches", BATCHES)):
+        for title, file_rows, times in (
+            ("files of `maintain`", MAINTAINED, 1),
+            ("files of batches", BATCHES, 1),
+            ("files of batches", LINKED, TIMES),
+        ):
             path = Path(directory) / str(file_rows)
-            report(f"making {count} rows, {file_rows} in a file")
-            subprocess.run([sys.executable, "-m", "bench.sink_search", path, str(count), str(file_rows)], check=True)
-            printed.append(measured(f"{count} rows, {title}", path, rounds))
+            report(f"making {count * times} rows, {file_rows} in a file")
+            made = [str(part) for part in (path, count, file_rows, times)]
+            subprocess.run([sys.executable, "-m", "bench.sink_search", *made], check=True)
+            title = f"{count * times} rows, {title}"
+            printed.append(measured(title, searches(path), rounds))
+            if times > 1:
+                printed.append(measured(f"{title}: counts", counts(path), rounds))
     return printed
 
 
-def measured(title: str, path: Path, rounds: int) -> str:
+def searches(path: Path) -> dict[str, list[str]]:
+    return {name: [*SINK_PROGRAM, "search", "--table", str(path), *arguments] for name, arguments in SEARCHES.items()}
+
+
+def counts(path: Path) -> dict[str, list[str]]:
+    program = [sys.executable, "-m", "bench.sink_counts", str(path)]
+    return {name: [*program, *arguments] for name, arguments in COUNTS.items()}
+
+
+def measured(title: str, commands: dict[str, list[str]], rounds: int) -> str:
     rows = []
-    for name, arguments in SEARCHES.items():
-        runs = [search(path, arguments) for _ in range(rounds)]
+    for name, command in commands.items():
+        runs = [timed(command) for _ in range(rounds)]
         first = [run.first for run in runs if run.first is not None]
         rows.append(
             (
@@ -96,8 +119,7 @@ def measured(title: str, path: Path, rounds: int) -> str:
     return show((title, "first line s", "CPU until it s", "end s", "CPU s", "memory MB"), rows)
 
 
-def search(path: Path, arguments: list[str]) -> Timed:
-    command = [*SINK_PROGRAM, "search", "--table", str(path), *arguments]
+def timed(command: list[str]) -> Timed:
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -114,8 +136,9 @@ def search(path: Path, arguments: list[str]) -> Timed:
     return Timed(first, first_cpu, last, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def make(path: Path, count: int, file_rows: int) -> None:
-    """Write and commit a day of rows. The files of one time are those of as many partitions of Kafka."""
+def make(path: Path, count: int, file_rows: int, times: int) -> None:
+    """Write and commit a day of rows, each file so many times. The files of one time are those of as many partitions of
+    Kafka."""
     layout = Layout(LINES, "made lines", "date", STATISTICS)
     log = prepare(Location(str(path)), layout)
     files = FileLayout(SCHEMA, "date", STATISTICS, ("message", "doc"))
@@ -127,7 +150,11 @@ def make(path: Path, count: int, file_rows: int) -> None:
                 for block in blocks(start + partition, min(start + group, count), count):
                     writer.write(block)
                 written += writer.close()
-    log.append(written, None)
+    links = []
+    for file, number in itertools.product(written, range(1, times)):
+        links.append(replace(file, path=f"{file.path}.{number}.parquet"))
+        os.link(path / file.path, path / links[-1].path)
+    log.append([*written, *links], None)
 
 
 def blocks(start: int, end: int, count: int) -> Iterator[pa.Table]:

@@ -16,11 +16,11 @@ from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.runtime.logs.visible import visible
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.arguments import FOLLOWED, LIMIT
 from log_shipper.spark_sink.search.context import Group, Groups, Neighbours
-from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.follow import Commits, hits_of
-from log_shipper.spark_sink.search.newest import Hit, Search
+from log_shipper.spark_sink.search.newest import Hit, newest_first, scan_of
 from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
 from log_shipper.spark_sink.search.query import Case, Query
 from log_shipper.spark_sink.search.sealed import Judge
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, wait: Callable[[float], object]) -> int:
         output.reconfigure(errors="backslashreplace")  # a terminal without UTF-8
     try:
         return Command(options, output, wait).run()
-    except (SearchError, ConfigError) as error:
+    except (SinkError, ConfigError) as error:
         _warn(str(error))
         return ERROR
     except BrokenPipeError:
@@ -94,7 +94,7 @@ class Command:
     def _search(self, tables: list[SearchedTable], limit: int, oldest_first: bool = False) -> None:
         selection = self.judge.selection(self._query, tables[0].schema, limit)
         files = itertools.chain.from_iterable(table.files(self._query) for table in tables)
-        hits: Iterable[Hit] = Search(self.judge, selection).hits(files)
+        hits: Iterable[Hit] = newest_first(scan_of(self._query, selection, self.judge), files)
         if oldest_first:
             hits = reversed(list(itertools.islice(hits, limit)))
         groups = self._groups(tables[0])

@@ -69,7 +69,7 @@ class Neighbours:
     _files: dict[SearchedTable, list[SearchedFile]] = field(default_factory=dict)
 
     def around(self, row: Row, table: SearchedTable) -> list[Row]:
-        """Return up to `count` lines before the row, and as many after it, in no order. Raises SearchError."""
+        """Return up to `count` lines before the row, and as many after it, in no order. Raises SinkError."""
         if any(row.get(name) is None for name in ("ts", "file_id", "offset")) or "host" not in row:
             return []
         sides = [Side(row, self.count, is_before) for is_before in (True, False)]

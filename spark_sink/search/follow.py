@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote
 
-from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.newest import Hit, hit_of
 from log_shipper.spark_sink.search.query import Selection
 from log_shipper.spark_sink.search.reading import Missing, Piece, piece_of, read, rows_of, split
@@ -41,7 +41,7 @@ class Commits:
     _quiet: int = field(default=0)
 
     def take(self) -> Iterator[Commit]:
-        """Yield the new commits. Raises SearchError where the table is missing, or not the same any more."""
+        """Yield the new commits. Raises SinkError where the table is missing, or not the same any more."""
         while (text := self._next()) is not None:
             self.version += 1
             self._quiet = 0
@@ -65,9 +65,9 @@ class Commits:
         place, newest = self.table.location.path, open_table(self.table.location)
         version = newest.delta.version()
         if newest.delta.metadata().id != self.table.delta.metadata().id:
-            raise SearchError(f"the table {place} was re-created: start the search again")
+            raise SinkError(f"the table {place} was re-created: start the search again")
         if version < self.version:
-            raise SearchError(f"the table {place} was at version {self.version} and is at {version}: its log was lost")
+            raise SinkError(f"the table {place} was at version {self.version} and is at {version}: its log was lost")
         text = self._read(self.version + 1)
         if text is None and version > self.version:
             self.warn(
@@ -84,7 +84,7 @@ class Commits:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise SearchError(f"cannot read the log of the table {self.table.location.path}: {error}") from error
+            raise SinkError(f"cannot read the log of the table {self.table.location.path}: {error}") from error
 
     def _file(self, add: dict[str, Any]) -> SearchedFile:
         return SearchedFile(self.table, unquote(add["path"]), add["size"], add["partitionValues"], None, None)
@@ -100,7 +100,7 @@ def added(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def hits_of(commit: Commit, selection: Selection, judge: Judge, warn: Callable[[str], None]) -> Iterator[Hit]:
-    """Yield the hits of a commit, those of a small one by time. Raises SearchError."""
+    """Yield the hits of a commit, those of a small one by time. Raises SinkError."""
     hits: list[Hit] = []
     for file in commit.files:
         try:

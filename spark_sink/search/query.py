@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from log_shipper.spark_sink.search.globs import is_literal, name_pattern, path_pattern
+from log_shipper.config.text.globs import tokens
 
 Case = Literal["smart", "ignore", "exact"]
 # The column of a row's number in its piece. No table of the sink has one of this name.
 NUMBER = "search row number"
+_MAGIC = re.compile(r"[*?\[\\]")
+_NOTHING = r"[^\x00-\x{10FFFF}]"
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
@@ -88,3 +90,35 @@ def _text(query: Query) -> list[Condition]:
     if query.regex or query.ignores_case:
         return [("regexp_matches(message, $text)", {"text": query.pattern})]
     return [("contains(message, $text)", {"text": query.text})]
+
+
+def is_literal(glob: str) -> bool:
+    return _MAGIC.search(glob) is None
+
+
+def path_pattern(glob: str) -> str:
+    """Return what matches the paths that a glob means, whole: one without a slash is that of a file's name, in any
+    directory. `**` is any number of directories. Raises ValueError."""
+    if "/" not in glob:
+        return f"(?:.*/)?{_segment(glob, other='[^/]')}"
+    *above, last = glob.split("/")
+    directories = "".join("(?:[^/]*/)*" if name == "**" else f"{_segment(name, other='[^/]')}/" for name in above)
+    return directories + (".*" if last == "**" else _segment(last, other="[^/]"))
+
+
+def name_pattern(glob: str) -> str:
+    """Return what matches the names that a glob means, whole. Raises ValueError."""
+    return _segment(glob, other=".")
+
+
+def _segment(text: str, other: str) -> str:
+    """Return the expression of a segment; `other`: what a wildcard matches."""
+    parts = []
+    for token in tokens(text):
+        if token.stars:
+            parts.append(f"{other}*")
+        elif token.regex == ".":
+            parts.append(other)
+        else:
+            parts.append(_NOTHING if token.regex == "(?!)" else token.regex)
+    return "".join(parts)

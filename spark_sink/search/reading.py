@@ -4,7 +4,7 @@ The columns that a selection reads come first; of the rows that it takes the oth
 rare word reads little but the messages.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import NUMBER, Selection
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile
@@ -25,20 +25,22 @@ _ORDER = (("ts", "descending"), ("host", "ascending"), ("file_id", "ascending"),
 SMALL = 8 * 1024 * 1024  # bytes of a file that is read as one piece
 
 Row = dict[str, Any]
+Question = Callable[[pa.RecordBatchReader], pa.Table]
 
 
-class Missing(SearchError):
+class Missing(SinkError):
     """Raised where a data file does not exist any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """What is read together: a row group of a data file, or all of a small one (`group` is None). The bounds are those
-    of `ts`, None where they are unknown."""
+    of `ts`, None where they are unknown, and so is the number of rows that have a `ts`."""
 
     file: SearchedFile
     oldest: int | None
     newest: int | None
+    rows: int | None = None
     group: int | None = None
     footer: parquet.FileMetaData | None = None
 
@@ -49,11 +51,11 @@ class Piece:
 
 
 def piece_of(file: SearchedFile) -> Piece:
-    return Piece(file, file.oldest, file.newest)
+    return Piece(file, file.oldest, file.newest, file.rows)
 
 
 def split(piece: Piece) -> list[Piece]:
-    """Return a piece for each row group of a file, by its footer. Raises SearchError."""
+    """Return a piece for each row group of a file, by its footer. Raises SinkError."""
     with _opened(piece) as source:
         footer = source.metadata
     names = [footer.schema.column(index).path for index in range(footer.num_columns)]
@@ -63,10 +65,11 @@ def split(piece: Piece) -> list[Piece]:
 
 def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> pa.Table:
     """Return the rows of a piece that a selection takes, with all columns of the table, the newest first; fewer once
-    `over` is set. Raises SearchError."""
+    `over` is set. Raises SinkError."""
     schema = piece.file.table.schema
     with _opened(piece) as source:
-        taken = _taken(source, piece, selection, judge, over)
+        taken = _asked(source, piece, selection.columns, over, lambda rows: judge.chosen(rows, selection))
+        taken = taken.sort_by(NUMBER)
         if not taken.num_rows:
             return schema.empty_table()
         others = [name for name in schema.names if name not in selection.columns]
@@ -83,26 +86,33 @@ def rows_of(taken: pa.Table) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-def _taken(source: parquet.ParquetFile, piece: Piece, selection: Selection, judge: Judge, over: Event) -> pa.Table:
-    """Return the rows that the selection takes, with its columns and their numbers in the piece, in that order."""
-    errors: list[SearchError] = []
+def ask(piece: Piece, columns: Sequence[str], over: Event, question: Question) -> pa.Table:
+    """Return the answer to a question about the rows of a piece, with these columns and NUMBER. Raises SinkError."""
+    with _opened(piece) as source:
+        return _asked(source, piece, columns, over, question)
+
+
+def _asked(
+    source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], over: Event, question: Question
+) -> pa.Table:
+    errors: list[SinkError] = []
 
     def batches() -> Iterator[pa.RecordBatch]:
         first = 0
         try:
-            for batch in _batches(source, piece, selection.columns):
+            for batch in _batches(source, piece, columns):
                 if over.is_set():
                     return
                 yield batch.append_column(NUMBER, pa.arange(first, first + batch.num_rows))
                 first += batch.num_rows
-        except SearchError as error:  # DuckDB would report it as one of its own
+        except SinkError as error:  # DuckDB would report it as one of its own
             errors.append(error)
 
-    schema = _schema(piece, selection.columns).append(pa.field(NUMBER, pa.int64()))
-    taken = judge.chosen(pa.RecordBatchReader.from_batches(schema, batches()), selection)
+    schema = _schema(piece, columns).append(pa.field(NUMBER, pa.int64()))
+    answer = question(pa.RecordBatchReader.from_batches(schema, batches()))
     if errors:
         raise errors[0]
-    return taken.sort_by(NUMBER)
+    return answer
 
 
 def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbers: pa.ChunkedArray) -> pa.Table:
@@ -117,7 +127,7 @@ def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbe
 
 
 def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece in their order, with these columns as the table has them. Raises SearchError."""
+    """Yield the rows of a piece in their order, with these columns as the table has them. Raises SinkError."""
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
     stored = set(source.schema_arrow.names)
     wanted = [name for name in columns if name in stored]
@@ -146,13 +156,14 @@ def _schema(piece: Piece, columns: Sequence[str]) -> pa.Schema:
 
 def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int | None) -> Piece:
     """Return the piece of a row group; it has the bounds of its file where it has none of its own."""
-    oldest, newest = piece.oldest, piece.newest
+    oldest, newest, rows = piece.oldest, piece.newest, None
     bounds = footer.row_group(number).column(index).statistics if index is not None else None
     if bounds is not None and bounds.has_min_max and isinstance(bounds.min_raw, int):
         unit = footer.schema.column(index).logical_type.to_json()
         if "micro" in unit:
             oldest, newest = bounds.min_raw, bounds.max_raw
-    return Piece(piece.file, oldest, newest, number, footer)
+            rows = footer.row_group(number).num_rows if bounds.null_count == 0 else None
+    return Piece(piece.file, oldest, newest, rows, number, footer)
 
 
 @contextmanager
@@ -167,8 +178,8 @@ def _opened(piece: Piece) -> Iterator[parquet.ParquetFile]:
         yield source
 
 
-def _unreadable(piece: Piece, error: Exception) -> SearchError:
+def _unreadable(piece: Piece, error: Exception) -> SinkError:
     place = f"{piece.file.table.location.path.rstrip('/')}/{piece.file.path}"
     if isinstance(error, FileNotFoundError):
         return Missing(f"the data file {place} is missing; vacuum has deleted it, if the search took that long")
-    return SearchError(f"cannot read the data file {place}: {error}")
+    return SinkError(f"cannot read the data file {place}: {error}")

@@ -5,14 +5,14 @@ no setting can be changed. A `--where` is one expression over the columns, and i
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from log_shipper.config.text.patterns import parse_pattern
-from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import NUMBER, Query, Selection, conditions
 
 _MEMORY = "1GB"  # for a --where that makes huge values; what matches lines takes some megabytes
@@ -33,82 +33,89 @@ class Judge:
 
     def __init__(self) -> None:
         self._database = duckdb.connect(config=_SEALED)
+        self._asked: set[duckdb.DuckDBPyConnection] = set()
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")  # of times in --where without a zone
         self._database.execute("SET GLOBAL lock_configuration = true")
 
     def chosen(self, rows: pa.Table | pa.RecordBatchReader, selection: Selection) -> pa.Table:
         """Return the rows that a selection takes, with its columns and NUMBER, which must be among those of `rows`.
-        Raises SearchError."""
+        Raises SinkError."""
         names = ", ".join(f'"{name}"' for name in (NUMBER, *selection.columns))
+        return self.answer(rows, f"SELECT {names} FROM lines {selection.clause}", selection.parameters)
+
+    def answer(self, rows: pa.Table | pa.RecordBatchReader, sql: str, parameters: Mapping[str, Any]) -> pa.Table:
+        """Return the answer to a query of `lines`, which are these rows. Raises SinkError."""
         with self._database.cursor() as connection:
             connection.register("lines", rows)
+            self._asked.add(connection)
             try:
-                sql = f"SELECT {names} FROM lines {selection.clause}"
-                return connection.sql(sql, params=dict(selection.parameters)).to_arrow_table()
+                return connection.sql(sql, params=dict(parameters)).to_arrow_table()
             except duckdb.Error as error:
-                raise SearchError(_words(error)) from error
+                raise SinkError(_words(error)) from error
+            finally:
+                self._asked.discard(connection)
+
+    def interrupt(self) -> None:
+        """Have all that is being asked end with a SinkError."""
+        for connection in tuple(self._asked):
+            connection.interrupt()
 
     def selection(self, query: Query, schema: pa.Schema, most: int) -> Selection:
         """Return the selection of a query's hits in tables with these columns, once its parts are checked. Raises
-        SearchError."""
+        SinkError."""
         try:
             if query.regex:
                 parse_pattern(query.text)
             parts, parameters = conditions(query)
         except ValueError as error:
-            raise SearchError(str(error)) from error
+            raise SinkError(str(error)) from error
         columns = {"ts", *(name for name in ("message", "host", "path") if f"${_PARAMETERS[name]}" in "".join(parts))}
         if query.where:
-            columns |= set(self._columns_of(query.where, schema))
+            columns |= self.columns("--where", query.where, schema)
             parts.append(f"(\n{query.where}\n)")
         clause = f"WHERE {' AND '.join(parts)}" if parts else ""
         if most:
             clause += f" ORDER BY ts DESC NULLS LAST LIMIT {most}"
-        selection = Selection(clause, tuple(name for name in schema.names if name in columns), parameters)
-        self._try(query, schema, selection)
-        return selection
+        return Selection(clause, tuple(name for name in schema.names if name in columns), parameters)
 
-    def _columns_of(self, where: str, schema: pa.Schema) -> Iterator[str]:
-        """Yield the columns that an expression reads. Raises SearchError if it is not one expression."""
-        tree = self._tree(where)
-        if self._without_condition(tree) != self._without_condition(self._tree("true")):
-            raise SearchError(
-                f"--where {where!r} is not one condition: write it as after WHERE, without anything behind"
+    def columns(self, what: str, expression: str, schema: pa.Schema) -> set[str]:
+        """Return the columns that an expression reads, once it is known that it is one, and that it can be answered for
+        rows with these columns, before the first file is opened. Raises SinkError, with `what` it is."""
+        tree = self._tree(what, expression)
+        if _without_condition(tree) != _without_condition(self._tree(what, "true")):
+            raise SinkError(
+                f"{what} {expression!r} is not one condition: write it as after WHERE, without anything behind"
             )
-        names = {name.lower(): name for name in schema.names}
+        names, columns = {name.lower(): name for name in schema.names}, set[str]()
         for node in _nodes(tree["statements"][0]["node"]["where_clause"]):
             if node.get("class") == "SUBQUERY":
-                raise SearchError(f"--where {where!r} has a query within: a row is judged by its own columns alone")
+                raise SinkError(f"{what} {expression!r} has a query within: a row is judged by its own columns alone")
             if node.get("class") == "COLUMN_REF":
-                yield from (names[part.lower()] for part in node["column_names"] if part.lower() in names)
+                columns |= {names[part.lower()] for part in node["column_names"] if part.lower() in names}
+        try:
+            self.answer(schema.empty_table(), f"SELECT (\n{expression}\n)::VARCHAR FROM lines", {})
+        except SinkError as error:
+            raise SinkError(f"{what} {expression!r}: {error}. The columns are: {', '.join(schema.names)}") from error
+        return columns
 
-    def _tree(self, where: str) -> dict[str, Any]:
-        """Return the parsed statement that has this condition. Raises SearchError for one that cannot be parsed."""
-        statement = f"SELECT 1 FROM lines WHERE (\n{where}\n)"
+    def _tree(self, what: str, expression: str) -> dict[str, Any]:
+        """Return the parsed statement that has this condition. Raises SinkError for one that cannot be parsed."""
+        statement = f"SELECT 1 FROM lines WHERE (\n{expression}\n)"
         row = self._database.cursor().execute("SELECT json_serialize_sql($sql::VARCHAR)", {"sql": statement}).fetchone()
         assert row is not None
         tree: dict[str, Any] = json.loads(row[0])
         if tree["error"]:
-            raise SearchError(f"--where {where!r} is not SQL: {tree['error_message']}")
+            raise SinkError(f"{what} {expression!r} is not SQL: {tree['error_message']}")
         return tree
-
-    def _without_condition(self, tree: dict[str, Any]) -> str:
-        statements = tree["statements"]
-        nodes = [{**one["node"], "where_clause": None} for one in statements]
-        return json.dumps([{**one, "node": node} for one, node in zip(statements, nodes, strict=True)], sort_keys=True)
-
-    def _try(self, query: Query, schema: pa.Schema, selection: Selection) -> None:
-        """Run the query on no rows: what is wrong with it is known before the first file is opened."""
-        try:
-            self.chosen(schema.append(pa.field(NUMBER, pa.int64())).empty_table(), selection)
-        except SearchError as error:
-            if query.where:
-                columns = ", ".join(schema.names)
-                raise SearchError(f"--where {query.where!r}: {error}. The columns are: {columns}") from error
-            raise
 
 
 _PARAMETERS = {"message": "text", "host": "host", "path": "path"}
+
+
+def _without_condition(tree: dict[str, Any]) -> str:
+    statements = tree["statements"]
+    nodes = [{**one["node"], "where_clause": None} for one in statements]
+    return json.dumps([{**one, "node": node} for one, node in zip(statements, nodes, strict=True)], sort_keys=True)
 
 
 def _nodes(tree: object) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -15,13 +15,13 @@ from pyarrow import compute, fs
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.paths import normal, normal_pattern
-from log_shipper.spark_sink.search.errors import SearchError
-from log_shipper.spark_sink.search.globs import is_literal
-from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.search.query import Query, is_literal
 from log_shipper.spark_sink.storage.locations import Location, location_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
+_ALWAYS = {"path", "size_bytes", "num_records", "null_count.ts"}
 # Others than the sink round the bounds of times down to milliseconds.
 _ROUNDED = 1000
 # Features of a reader without which no row is read wrongly.
@@ -30,7 +30,8 @@ _HARMLESS = {"v2Checkpoint", "timestampNtz", "vacuumProtocolCheck"}
 
 @dataclass(frozen=True, slots=True)
 class SearchedFile:
-    """A data file. `oldest`, `newest`: bounds of its `ts`, in microseconds since 1970; None where the log has none."""
+    """A data file. `oldest`, `newest`: bounds of its `ts`, in microseconds since 1970; None where the log has none.
+    `rows`: how many it has; None where the log does not say so, or some have no `ts`."""
 
     table: "SearchedTable"
     path: str
@@ -38,6 +39,14 @@ class SearchedFile:
     partition: Mapping[str, str | None]
     oldest: int | None
     newest: int | None
+    rows: int | None = None
+
+
+class HasBounds(Protocol):
+    @property
+    def oldest(self) -> int | None: ...
+    @property
+    def newest(self) -> int | None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -73,11 +82,12 @@ class SearchedTable:
         elif newest is not None:
             newest += _ROUNDED
         texts = {name: None if value is None else str(value) for name, value in partition.items()}
-        return SearchedFile(self, unquote(row["path"]), row["size_bytes"], texts, oldest, newest)
+        rows = row.get("num_records") if row.get("null_count.ts") == 0 else None
+        return SearchedFile(self, unquote(row["path"]), row["size_bytes"], texts, oldest, newest, rows)
 
 
 def locations(config: SinkConfig) -> list[Location]:
-    """Return the places of the tables of lines, sorted. Raises SearchError where a template has no table yet."""
+    """Return the places of the tables of lines, sorted. Raises SinkError where a template has no table yet."""
     if not config.has_template:
         return [location_of(config, config.table.path)]
     template = config.table.template
@@ -87,39 +97,39 @@ def locations(config: SinkConfig) -> list[Location]:
     try:
         paths = sorted(_directories(location_of(config, root).files(), "", depth))
     except OSError as error:
-        raise SearchError(f"cannot list the tables below {root}: {error}") from error
+        raise SinkError(f"cannot list the tables below {root}: {error}") from error
     tables = [f"{root}/{path}" for path in paths if pattern.fullmatch(f"{root}/{path}")]
     if not tables:
-        raise SearchError(f"there is no table below {root} yet (table.path: {config.table.path})")
+        raise SinkError(f"there is no table below {root} yet (table.path: {config.table.path})")
     return [location_of(config, path) for path in tables]
 
 
 def open_table(location: Location) -> SearchedTable:
-    """Return the table at its newest version. Raises SearchError."""
+    """Return the table at its newest version. Raises SinkError."""
     try:
         delta = location.open()
         if delta is None:
-            raise SearchError(f"there is no table at {location.path}")
+            raise SinkError(f"there is no table at {location.path}")
         _check_readable(location.path, delta)
         schema = pa.schema(delta.schema().to_arrow())
     except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SearchError(f"cannot read the table {location.path}: {error}") from error
+        raise SinkError(f"cannot read the table {location.path}: {error}") from error
     for name, is_ours in (("ts", pa.types.is_timestamp), ("message", pa.types.is_string)):
         if name not in schema.names or not is_ours(schema.field(name).type):
             columns = ", ".join(schema.names)
-            raise SearchError(f"{location.path} is not a table of lines, which has {name}: its columns are {columns}")
+            raise SinkError(f"{location.path} is not a table of lines, which has {name}: its columns are {columns}")
     return SearchedTable(location, delta, schema)
 
 
 def combine(tables: Sequence[SearchedTable]) -> None:
-    """Give all tables the columns of each of them: one that a table lacks is NULL there. Raises SearchError where a
+    """Give all tables the columns of each of them: one that a table lacks is NULL there. Raises SinkError where a
     column has two types."""
     fields: dict[str, pa.Field] = {}
     for table in tables:
         for column in table.schema:
             other = fields.setdefault(column.name, column)
             if other.type != column.type:
-                raise SearchError(
+                raise SinkError(
                     f"the column {column.name} of {table.location.path} is {column.type}, and {other.type} in the "
                     "table before it: search each with a --table of its own"
                 )
@@ -127,10 +137,10 @@ def combine(tables: Sequence[SearchedTable]) -> None:
         table.schema = pa.schema(list(fields.values()))
 
 
-def overlaps(file: SearchedFile, since: datetime | None, until: datetime | None) -> bool:
-    """True if the file may have a row of this time."""
-    too_old = since is not None and file.newest is not None and file.newest < micros(since)
-    too_new = until is not None and file.oldest is not None and file.oldest > micros(until)
+def overlaps(part: HasBounds, since: datetime | None, until: datetime | None) -> bool:
+    """True if there may be a row of this time."""
+    too_old = since is not None and part.newest is not None and part.newest < micros(since)
+    too_new = until is not None and part.oldest is not None and part.oldest > micros(until)
     return not too_old and not too_new
 
 
@@ -167,7 +177,7 @@ def _recent(actions: pa.Table, since: datetime | None) -> pa.Table:
 def _described(names: Sequence[str]) -> list[str]:
     """Return the columns of the log's description that are looked at: wide tables have hundreds."""
     bounds = {f"{bound}.{column}" for bound in ("min", "max") for column in ("ts", "host", "path")}
-    return [name for name in names if name in bounds | {"path", "size_bytes"} or name.startswith("partition.")]
+    return [name for name in names if name in bounds | _ALWAYS or name.startswith("partition.")]
 
 
 def _may_contain(row: dict[str, Any], column: str, globs: Sequence[str]) -> bool:
@@ -187,7 +197,7 @@ def _check_readable(path: str, delta: DeltaTable) -> None:
     else:
         features.add("columnMapping")
     if features:
-        raise SearchError(
+        raise SinkError(
             f"the table {path} has {', '.join(sorted(features))}, which search does not read; Spark reads it as it is "
             "(docs/querying.md)"
         )

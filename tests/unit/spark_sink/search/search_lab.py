@@ -108,7 +108,7 @@ class Printed:
 
 
 def search(table: Table | Path, *arguments: str, steps: Sequence[Callable[[], object]] = ()) -> Printed:
-    """Run the command as its process would; `steps` happen while it follows. Raises SearchError."""
+    """Run the command as its process would; `steps` happen while it follows. Raises SinkError."""
     path = table.path if isinstance(table, Table) else table
     return run(["--table", str(path), *arguments], steps)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import Column
-from log_shipper.spark_sink.search.errors import SearchError
 from tests.unit.spark_sink.search.search_lab import COLUMNS, Table, line, lines, search
 
 
@@ -114,7 +114,7 @@ def test_a_table_that_is_re_created_ends_it(table: Table, tmp_path: Path) -> Non
         table.path.rename(tmp_path / "old")
         Table(table.path)
 
-    with pytest.raises(SearchError, match="was re-created"):
+    with pytest.raises(SinkError, match="was re-created"):
         search(table, "-f", steps=[replace, *[lambda: None] * 30])
 
 

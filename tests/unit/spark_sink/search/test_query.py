@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_shipper.spark_sink.search.errors import SearchError
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import Query
 from tests.unit.spark_sink.search.search_lab import Table, line, lines, search
 
@@ -63,12 +63,12 @@ def test_a_regular_expression_takes_time_in_proportion_to_the_text(table: Table)
 
 @pytest.mark.parametrize("pattern", ["a(b", "(?=a)", "((a{100}){100}){100}"])
 def test_what_is_no_regular_expression_is_refused(pattern: str, table: Table) -> None:
-    with pytest.raises(SearchError, match="is not a regular expression as RE2 has it: "):
+    with pytest.raises(SinkError, match="is not a regular expression as RE2 has it: "):
         search(table, "--regex", pattern)
 
 
 def test_what_is_no_glob_is_refused(table: Table) -> None:
-    with pytest.raises(SearchError, match="is not a valid glob"):
+    with pytest.raises(SinkError, match="is not a valid glob"):
         search(table, "--path", "[a")
 
 

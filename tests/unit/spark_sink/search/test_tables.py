@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import BAD_RECORDS, LINES, Column
-from log_shipper.spark_sink.search.errors import SearchError
-from log_shipper.spark_sink.search.newest import Search
+from log_shipper.spark_sink.search.newest import newest_first, scan_of
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.reading import piece_of, split
 from log_shipper.spark_sink.search.tables import open_table
@@ -23,13 +23,14 @@ from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, NOON, Table,
 
 def files_read(table: Table, query: Query, limit: int = 0) -> int:
     opened = open_table(Location(str(table.path)))
-    searching = Search(JUDGE, JUDGE.selection(query, opened.schema, limit), threads=1)
-    hits = searching.hits(opened.files(query))
+    scan = scan_of(query, JUDGE.selection(query, opened.schema, limit), JUDGE)
+    scan.threads = 1
+    hits = newest_first(scan, opened.files(query))
     for _ in range(limit or 1_000_000):
         if next(hits, None) is None:
             break
     hits.close()
-    return len(searching.files_read)
+    return len(scan.files_read)
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_a_large_file_is_read_by_its_row_groups(table: Table, tmp_path: Path) ->
 
 
 def test_a_table_that_does_not_exist_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(SearchError, match=r"there is no table at .*none"):
+    with pytest.raises(SinkError, match=r"there is no table at .*none"):
         search(tmp_path / "none")
 
 
@@ -82,7 +83,7 @@ def test_a_damaged_file_is_named(table: Table) -> None:
     table.land(lines(1))
     (stored,) = table.path.rglob("*.parquet")
     stored.write_bytes(b"no parquet")
-    with pytest.raises(SearchError, match=f"cannot read the data file .*{stored.name}"):
+    with pytest.raises(SinkError, match=f"cannot read the data file .*{stored.name}"):
         search(table)
 
 
@@ -124,7 +125,7 @@ def test_several_tables_are_one(tmp_path: Path) -> None:
 def test_columns_of_two_types_are_refused(tmp_path: Path) -> None:
     Table(tmp_path / "a", (*LINES, Column("status", "STRING", "")))
     Table(tmp_path / "b")
-    with pytest.raises(SearchError, match=r"the column status of .*b is int32, and string"):
+    with pytest.raises(SinkError, match=r"the column status of .*b is int32, and string"):
         run(["--table", str(tmp_path / "a"), "--table", str(tmp_path / "b")])
 
 
@@ -166,13 +167,13 @@ def test_a_table_that_is_created_while_following_is_followed(tmp_path: Path) -> 
 def test_a_template_without_a_table_is_reported(tmp_path: Path) -> None:
     config = tmp_path / "sink.yml"
     config.write_text(CONFIG.format(root=tmp_path, table="by/%{[topic]}"))
-    with pytest.raises(SearchError, match=r"there is no table below .*/by yet"):
+    with pytest.raises(SinkError, match=r"there is no table below .*/by yet"):
         run(["-c", str(config)])
 
 
 def test_a_table_of_another_kind_is_named_with_its_columns(tmp_path: Path) -> None:
     Table(tmp_path / "logs_dead_letter", BAD_RECORDS, partition="")
-    with pytest.raises(SearchError, match=r"logs_dead_letter is not a table of lines, which has ts: .* reason, topic"):
+    with pytest.raises(SinkError, match=r"logs_dead_letter is not a table of lines, which has ts: .* reason, topic"):
         search(tmp_path / "logs_dead_letter")
 
 
@@ -202,7 +203,7 @@ def demand(feature: str) -> Callable[[dict[str, Any]], None]:
 def test_a_feature_that_search_does_not_read_is_refused(table: Table, feature: str) -> None:
     """With deletion vectors it would show deleted rows."""
     rewrite_first(table, demand(feature))
-    with pytest.raises(SearchError, match=f"has {feature}, which search does not read"):
+    with pytest.raises(SinkError, match=f"has {feature}, which search does not read"):
         search(table)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.rows.schema import arrow_schema
-from log_shipper.spark_sink.search.errors import SearchError
 from log_shipper.spark_sink.search.query import NUMBER, Selection
 from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, Table, line, search
 
@@ -42,7 +42,7 @@ def test_a_condition_on_columns_and_members(where: str, messages: list[str], fil
 
 
 def refused(table: Table, where: str) -> str:
-    with pytest.raises(SearchError) as refusal:
+    with pytest.raises(SinkError) as refusal:
         search(table, "--where", where)
     return str(refusal.value)
 
@@ -92,6 +92,6 @@ def test_the_database_reads_and_writes_no_file_even_if_the_check_let_it(tmp_path
         "; INSTALL httpfs",
         "WHERE EXISTS (FROM rows)",  # a variable of ours
     ):
-        with pytest.raises(SearchError):
+        with pytest.raises(SinkError):
             JUDGE.chosen(rows, Selection(clause, ()))
     assert not target.exists()

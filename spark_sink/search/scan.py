@@ -1,0 +1,82 @@
+"""A pass over data files: those with the newest rows first, a few at a time, each by a thread."""
+
+import heapq
+import itertools
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Generic, TypeVar
+
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.reading import Piece, piece_of, split
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.tables import SearchedFile, overlaps
+
+_UNKNOWN = 2**63  # later than all times: a piece without bounds is read first
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Scan(Generic[T]):
+    """One pass, for one thread; `cancel` is for any. `work` answers for a piece, in a thread of the pass, and ends
+    early once the event is set. `judge`: what the work asks; no other pass asks it at the same time. `files_read`: the
+    data files of which rows were read."""
+
+    work: Callable[[Piece, Event], T]
+    judge: Judge
+    query: Query
+    threads: int = max(2, os.cpu_count() or 1)
+    files_read: set[str] = field(default_factory=set)
+    _waiting: list[tuple[int, int, Piece]] = field(default_factory=list)  # a heap
+    _running: deque[tuple[int, Piece, Future[T]]] = field(default_factory=deque)
+    _count: Iterator[int] = field(default_factory=itertools.count)
+    _over: Event = field(default_factory=Event)
+
+    def answers(self, files: Iterable[SearchedFile]) -> Generator[tuple[Piece, T, int | None], None, None]:
+        """Yield each piece with its answer and the time of the newest row that was not read yet, None after the last
+        one. Raises SinkError."""
+        self._wait(map(piece_of, files))
+        pool = ThreadPoolExecutor(self.threads, "search")
+        try:
+            while not self._over.is_set() and self._start(pool):
+                _, piece, reading = self._running.popleft()
+                answer = reading.result()
+                yield piece, answer, self._newest_unread()
+        except SinkError:
+            if not self._over.is_set():
+                raise
+        finally:
+            self.cancel()
+            pool.shutdown(cancel_futures=True)
+
+    def cancel(self) -> None:
+        """End the pass within milliseconds, whatever a thread is doing: the next answer does not come."""
+        self._over.set()
+        self.judge.interrupt()
+
+    def _wait(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            if overlaps(piece, self.query.since, self.query.until):
+                newest = _UNKNOWN if piece.newest is None else piece.newest
+                heapq.heappush(self._waiting, (-newest, next(self._count), piece))
+
+    def _start(self, pool: ThreadPoolExecutor) -> bool:
+        """Have the next pieces read. A large file is split first, and its row groups wait for their turn. Return
+        whether any is being read."""
+        while self._waiting and len(self._running) < self.threads:
+            newest, _, piece = heapq.heappop(self._waiting)
+            if piece.is_large:
+                self._wait(split(piece))
+                continue
+            self.files_read.add(piece.file.path)
+            self._running.append((-newest, piece, pool.submit(self.work, piece, self._over)))
+        return bool(self._running)
+
+    def _newest_unread(self) -> int | None:
+        bounds = [newest for newest, *_ in itertools.islice(self._running, 1)]
+        bounds += [-newest for newest, *_ in self._waiting[:1]]
+        return max(bounds, default=None)

@@ -1,0 +1,86 @@
+"""How many rows match, and what is read for that."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.search.counts import Count, Counting
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.tables import open_table
+from log_shipper.spark_sink.storage.locations import Location
+from tests.unit.spark_sink.search.search_lab import JUDGE, NOON, Table, line, lines
+
+MINUTE = timedelta(minutes=1)
+HOUR = Query(since=NOON, until=NOON + timedelta(hours=1))
+
+
+def counted(table: Table, counting: Counting, size: int | None = None) -> tuple[dict[tuple[int, str | None], int], int]:
+    """Return the counts, and of how many files rows were read. `size`: of the files, as the log has it."""
+    opened, total = open_table(Location(str(table.path))), Counter[tuple[int, str | None]]()
+    files = opened.files(counting.query)
+    count = Count(counting, opened.schema, JUDGE)
+    for part in count.answers(files if size is None else (replace(file, size=size) for file in files)):
+        total.update(part)
+    return dict(total), len(count.scan.files_read)
+
+
+def test_rows_are_counted_by_spans_of_time(table: Table) -> None:
+    table.land(lines(0, 59.999999), lines(60, 61, 179))
+    table.land(lines(59, 60), lines(-1, 3600, 3601))
+    counts, _ = counted(table, Counting(HOUR, MINUTE))
+    assert counts == {(0, None): 3, (1, None): 3, (2, None): 1, (60, None): 1}
+
+
+def test_a_file_within_a_span_is_not_read(table: Table) -> None:
+    table.land(lines(1, 2), lines(61, 62), lines(59, 60))
+    assert counted(table, Counting(HOUR, MINUTE)) == ({(0, None): 3, (1, None): 3}, 1)
+    assert counted(table, Counting(HOUR)) == ({(0, None): 6}, 0)
+
+
+def test_a_row_group_within_a_span_is_not_read(table: Table) -> None:
+    table.land(lines(1, 2, 59, 60, 61, 62))
+    (stored,) = table.path.rglob("*.parquet")
+    parquet.write_table(parquet.read_table(stored, partitioning=None), stored, row_group_size=2)
+    damaged = bytearray(stored.read_bytes())
+    first = parquet.ParquetFile(stored).metadata.row_group(0)
+    end = max(first.column(index).data_page_offset for index in range(first.num_columns))
+    damaged[4:end] = bytes(end - 4)
+    stored.write_bytes(damaged)
+    assert counted(table, Counting(HOUR, MINUTE), size=2**30)[0] == {(0, None): 3, (1, None): 3}
+
+
+def test_a_file_is_read_where_not_all_of_its_rows_need_match(table: Table) -> None:
+    table.land(lines(1, 2, 3))
+    for query in (
+        Query(text="line 2", since=NOON),
+        Query(hosts=("web-*",), paths=("app.log",), since=NOON, until=NOON + timedelta(seconds=1)),
+        Query(where='"offset" = 20', since=NOON),
+        Query(since=NOON + timedelta(seconds=3)),
+        Query(until=NOON + timedelta(seconds=1)),
+    ):
+        assert counted(table, Counting(query)) == ({(0, None): 1}, 1)
+
+
+def test_rows_without_a_time_are_in_no_span(tmp_path: Path) -> None:
+    table = Table(tmp_path / "logs", partition="")
+    table.land([line("one", 1), {**line("none"), "ts": None}])
+    assert counted(table, Counting(HOUR, MINUTE))[0] == {(0, None): 1}
+    assert counted(table, Counting(Query()))[0] == {(0, None): 2}
+
+
+def test_rows_are_counted_by_a_value(table: Table) -> None:
+    table.land([line("a", 1, host="web-1", status=200), line("b", 2, host=None), line("c", 61, doc='{"level":"warn"}')])
+    assert counted(table, Counting(HOUR, MINUTE, "host"))[0] == {(0, "web-1"): 1, (0, None): 1, (1, "web-1"): 1}
+    assert counted(table, Counting(Query(), value="status"))[0] == {(0, "200"): 1, (0, None): 2}
+    assert counted(table, Counting(Query(text="c"), value="doc ->> '$.level'"))[0] == {(0, "warn"): 1}
+
+
+@pytest.mark.parametrize("value", ["hostt", "host)::VARCHAR, (SELECT 1", "(SELECT 1)", "'"])
+def test_a_value_is_one_expression_of_the_columns(value: str, table: Table) -> None:
+    with pytest.raises(SinkError, match=r"^the value "):
+        counted(table, Counting(Query(), value=value))

@@ -12,9 +12,7 @@ from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.__main__ import whole_parser
 from tests.unit.deploy.manifests import KUBERNETES, OF_SINK, Document, check_names, documents
 
-ENVIRON = {"KAFKA_HOSTS": "kafka:9092", "TABLE_PATH": "s3://lake/logs"} | {
-    f"AWS_{name}": "set" for name in ("REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY")
-}
+ENVIRON = {"KAFKA_HOSTS": "kafka:9092", "TABLE_PATH": "s3://lake/logs"}
 each_base = pytest.mark.parametrize("base", OF_SINK)
 
 

@@ -38,6 +38,7 @@ def java_class(spark: SparkSession, name: str) -> Any:
 def start_java(settings: Mapping[str, str]) -> Any:
     """Start a JVM without a session, and return the root of its packages; to be ended by `end_java`. Takes a second or
     two."""
+    forget_ended_java()
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
     return SparkContext._jvm
 
@@ -57,8 +58,13 @@ def end_java() -> None:
     except subprocess.TimeoutExpired:
         java.kill()
         java.wait()
-    # The next session starts a JVM of its own. `_jvm` stays: without it PySpark's errors have no text any more.
-    SparkContext._gateway = None
+    SparkContext._gateway = None  # but not `_jvm`: without it PySpark's errors have no text any more
+
+
+def forget_ended_java() -> None:
+    """Let a session start a JVM of its own after `end_java`."""
+    if SparkContext._gateway is None:
+        SparkContext._jvm = None
 
 
 class Garbage:

@@ -19,7 +19,7 @@ from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.class_sharing import archive_option
 from log_shipper.spark_sink.platform.executors import LIBRARIES, UNPACKED
 from log_shipper.spark_sink.platform.java import find_java
-from log_shipper.spark_sink.platform.jvm import end_java, start_java
+from log_shipper.spark_sink.platform.jvm import end_java, forget_ended_java, start_java
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
 
 # The job cannot do without these, wherever it runs.
@@ -167,6 +167,7 @@ def open_session(config: SinkConfig, text: bool = True) -> SparkSession:
     for key, value in wanted.items():
         if key not in secrets:
             builder = builder.config(key, value)
+    forget_ended_java()
     with passed_by_file(secrets):
         return builder.getOrCreate()
 

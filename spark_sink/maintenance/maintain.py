@@ -21,7 +21,7 @@ from log_shipper.config.sink.times import DAY
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.logs import trace
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
-from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, readable_bytes
+from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable_bytes
 from log_shipper.spark_sink.maintenance.status_report import many_files
 from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from log_shipper.spark_sink.maintenance.table_steps import TableSteps
@@ -84,8 +84,7 @@ class Maintenance:
         after = steps.sizes_of(known.table.snapshot())
         if not self.dry_run:
             logger.info(
-                f"{known.title}: {before.files:,} files, {readable_bytes(before.bytes)} before; "
-                f"{after.files:,} files, {readable_bytes(after.bytes)} now, of which {after.small:,} small",
+                f"{known.title}: {_changed(before, after)}",
                 extra={
                     "table": known.table.path,
                     "files_before": before.files,
@@ -135,6 +134,14 @@ class Maintenance:
         except SinkError as error:
             self.failed += 1
             logger.error(f"{what}: {error}", extra=trace(str(error.__cause__ or "")))
+
+
+def _changed(before: Sizes, after: Sizes) -> str:
+    small = f", {after.small:,} of them small" if after.small else ""
+    now = f"{after.files:,} files, {readable_bytes(after.bytes)}{small}"
+    if before.files == after.files:
+        return now
+    return f"{before.files:,} files, {readable_bytes(before.bytes)} became {now}"
 
 
 def retried(step: Callable[[], None]) -> None:

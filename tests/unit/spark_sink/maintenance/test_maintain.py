@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +100,8 @@ def test_a_round_deletes_what_is_old_joins_what_is_closed_and_folds_the_marks(si
     assert sink.heard("marks: folded 6 marks into 2, 0 quiet files forgotten")
     (compacted,) = [line for line in sink.logged() if line.get("date")]
     assert {"table", "seconds", "files_before", "files", "bytes_before", "bytes"} <= compacted.keys()
+    totals = [str(line["message"]) for line in sink.logged() if "small_files" in line]
+    assert re.match(r"lines: 8 files, [\d.]+ KiB became 4 files, [\d.]+ KiB, 4 of them small$", totals[0])
     assert sink.heard("maintained: 3 tables, 0 failures")
     before = sink.versions()
     sink.out.truncate(0)

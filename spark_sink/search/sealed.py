@@ -1,11 +1,13 @@
 """DuckDB as the judge of rows: it gets them from Arrow, as they are read, and returns those that match.
 
 It is sealed before it sees what a user has typed: no file, no network, no extension, no variable of this process, and
-no setting can be changed. A `--where` is one expression over the columns, and its tree is checked for that.
+no setting can be changed. A `--where` is one expression over the columns, and its tree is checked for that. DuckDB's
+limit does not bound the values that an expression makes of a batch of rows (`repeat(message, 1000000)` takes all memory
+there is): those functions alone may be in it that make no value larger than what they get.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -87,9 +89,10 @@ class Judge:
                 f"{what} {expression!r} is not one condition: write it as after WHERE, without anything behind"
             )
         names, columns = {name.lower(): name for name in schema.names}, set[str]()
-        for node in _nodes(tree["statements"][0]["node"]["where_clause"]):
-            if node.get("class") == "SUBQUERY":
-                raise SinkError(f"{what} {expression!r} has a query within: a row is judged by its own columns alone")
+        nodes = list(_nodes(tree["statements"][0]["node"]["where_clause"]))
+        if fault := _fault(nodes):
+            raise SinkError(f"{what} {expression!r} {fault}")
+        for node in nodes:
             if node.get("class") == "COLUMN_REF":
                 columns |= {names[part.lower()] for part in node["column_names"] if part.lower() in names}
         try:
@@ -110,6 +113,41 @@ class Judge:
 
 
 _PARAMETERS = {"message": "text", "host": "host", "path": "path"}
+
+
+# What an expression may consist of, and the functions in it. None makes a value that is larger than what it gets.
+_CLASSES = {"BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION"}
+_CLASSES |= {"CONSTANT", "FUNCTION", "OPERATOR", "TYPE"}
+_NAMES = """
+~~ !~~ ~~* !~~* ~~~ ^@ like_escape not_like_escape ilike_escape not_ilike_escape
+contains starts_with prefix ends_with suffix instr position strpos regexp_matches regexp_full_match regexp_extract
+lower upper trim ltrim rtrim left right substr substring split_part length len strlen
++ - * / // % ** abs ceil ceiling floor round trunc sign greatest least isfinite isinf isnan ifnull nullif
+-> ->> json_extract json_extract_string json_exists json_type json_valid json_contains json_array_length
+list_value list_contains array_contains list_has array_has list_has_any list_has_all list_position cardinality row
+now age date_part date_trunc date_diff datediff timezone epoch epoch_ms epoch_us to_timestamp strftime strptime
+try_strptime year month day hour minute second dayofweek isodow dayname
+to_seconds to_minutes to_hours to_days to_weeks to_months to_years"""
+FUNCTIONS = frozenset(_NAMES.split())
+MOST_FUNCTIONS = 50  # the value of each is kept until all rows of a batch are judged
+
+
+def _fault(nodes: Sequence[dict[str, Any]]) -> str:
+    """Return what an expression has that it may not have, as the end of a sentence; an empty text where there is
+    nothing."""
+    functions = [node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"]
+    classes = {node["class"] for node in nodes if "class" in node}
+    if "SUBQUERY" in classes:
+        return "has a query within: a row is judged by its own columns alone"
+    if refused := sorted({*functions} - FUNCTIONS):
+        return f"calls {', '.join(refused)}, which a condition may not: docs/querying.md lists the functions"
+    if len(functions) > MOST_FUNCTIONS:
+        return f"calls {len(functions)} functions: {MOST_FUNCTIONS} is the limit"
+    if refused := sorted(classes - _CLASSES):
+        return f"has what a condition may not have: {', '.join(refused).lower()}"
+    if any(node.get("type_name") == "array" for node in nodes if node.get("class") == "TYPE"):
+        return "has an array of a fixed length, which a condition may not have"
+    return ""
 
 
 def _without_condition(tree: dict[str, Any]) -> str:

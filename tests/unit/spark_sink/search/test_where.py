@@ -1,5 +1,6 @@
 """`--where`: SQL of the user, which can only judge rows."""
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.search.query import NUMBER, Selection
+from log_shipper.spark_sink.search.sealed import FUNCTIONS
 from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, Table, line, search
 
 
@@ -78,6 +80,32 @@ def test_a_condition_that_a_row_cannot_answer_ends_the_search(filled: Table) -> 
 )
 def test_anything_but_a_condition_is_refused(where: str, filled: Table) -> None:
     assert refused(filled, where)
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("length(repeat(message, 1000000)) > 0", "calls repeat, which a condition may not"),
+        ("Repeat(message, 2) = rpad(message, 9, 'x')", "calls repeat, rpad, which"),
+        ("main.repeat(message, 2) = ''", "calls repeat, which"),
+        ("len(range(100000000)) > 0", "calls range, which"),
+        ("message || message = ''", "calls ||, which"),
+        ("current_setting('memory_limit') = ''", "calls current_setting, which"),
+        ("count(*) > 0", "calls count_star, which"),
+        ("'x' = (tags::VARCHAR[100000])[1]", "has an array of a fixed length"),
+        ("row_number() OVER () = 1", "has what a condition may not have: window"),
+        ("x -> x = 1", "lambda"),
+        ("'1' = " + "lower(" * 51 + "message" + ")" * 51, "calls 51 functions: 50 is the limit"),
+    ],
+)
+def test_what_makes_large_values_or_reads_settings_is_refused(where: str, reason: str, filled: Table) -> None:
+    assert reason in refused(filled, where)
+
+
+def test_every_function_that_a_condition_may_call_is_documented() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
+    listed = page[page.index("These functions are taken") :].partition("\n- ")[0]
+    assert {name for name in FUNCTIONS if name.isidentifier()} <= set(re.findall(r"\w+", listed))
 
 
 def test_the_database_reads_and_writes_no_file_even_if_the_check_let_it(tmp_path: Path) -> None:

@@ -5,12 +5,17 @@ import shutil
 from pathlib import Path
 
 from deploy.debian import environment
-from deploy.debian.completion import completion
 from deploy.debian.contents import ROOT, Package
-from deploy.debian.manual import command_page, options_page
 from deploy.debian.policy import changelog, overrides, rights
+from log_shipper.runtime.completion import completion
+from log_shipper.runtime.manual import command_page, options_page
 
 CONFIG_MODE = 0o640
+COMPLETIONS = {
+    "bash": "usr/share/bash-completion/completions/{}",
+    "zsh": "usr/share/zsh/vendor-completions/_{}",
+    "fish": "usr/share/fish/vendor_completions.d/{}.fish",
+}
 
 
 def lay_out(package: Package, version: str, stage: Path, scratch: Path, epoch: int) -> Path:
@@ -22,7 +27,8 @@ def lay_out(package: Package, version: str, stage: Path, scratch: Path, epoch: i
     command.parent.mkdir(parents=True)
     command.symlink_to(f"{package.home}/bin/{package.command}")
     _write_manual(package, version, stage / "usr/share/man")
-    _write(completion(package.parser()), stage / "usr/share/bash-completion/completions" / package.command)
+    for shell, place in COMPLETIONS.items():
+        _write(completion(package.parser(), shell), stage / place.format(package.command))
     documents = stage / "usr/share/doc" / package.name
     # As in the project, so that their links work, and those of the alert rules to docs/operations.md.
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*")):

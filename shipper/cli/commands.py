@@ -97,10 +97,13 @@ def _add_options(name: str, parser: argparse.ArgumentParser) -> None:
 # By name: the line in the help, and what adds the command's options to its parser, a function of a module of this
 # package.
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "init": ("write a first configuration for this host", "init:add_init_options"),
     "run": ("read files and ship them", "run:add_run_options"),
     "test": ("check the configuration, the pipeline or the output", "checks:add_tests"),
     "export": ("print what is in effect", "documents:add_exports"),
     "migrate": ("print a filebeat.yml with today's names for old ones", "documents:add_migrate_options"),
+    "completion": ("print a completion of the command line for a shell", "documents:add_completion"),
+    "manual": ("print a manual page, for man -l -", "documents:add_manual"),
     "schema": ("print the JSON schema of shipper.yml, for editors", "documents:add_schema"),
     "registry": ("show the registry, or change it while no agent runs", "positions:add_registry_commands"),
     "dead-letter": ("show events that the output refused, or send them again", "dead_letters:add_dead_letter_commands"),

@@ -4,8 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from log_shipper import VERSION
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.shipper.cli.options import add_shared, written
+
+PROJECT = "kafka-log-shipper"
 
 
 def add_exports(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +44,39 @@ def _migrate(options: argparse.Namespace) -> int:
     changes = f"{count} change{'s'[: count != 1]}" if count else "no old names: nothing changed"
     for line in (*migrated.changes, f"{options.file}: {changes}; check the result: shipper test config -c FILE"):
         print(line, file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Prints a script: source <(shipper completion bash); shipper completion fish | source"
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.set_defaults(command=_completion)
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from log_shipper.runtime.completion import completion
+    from log_shipper.shipper.cli.commands import whole_parser
+
+    print(completion(whole_parser(), options.shell), end="")  # noqa: T201
+    return 0
+
+
+def add_manual(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Prints a manual page: shipper manual | man -l -"
+    parser.add_argument("page", nargs="?", choices=("shipper", "shipper.yml"), default="shipper")
+    parser.set_defaults(command=_manual)
+
+
+def _manual(options: argparse.Namespace) -> int:
+    from log_shipper.config.reference import page
+    from log_shipper.runtime.manual import command_page, options_page
+    from log_shipper.shipper.cli.commands import whole_parser
+
+    if options.page == "shipper":
+        text = command_page(whole_parser(), PROJECT, VERSION, "shipper.yml(5): shipper manual shipper.yml")
+    else:
+        text = options_page("shipper.yml", page(), PROJECT, VERSION)
+    print(text, end="")  # noqa: T201
     return 0
 
 

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from deploy.debian.archive import control, maintainer_script
-from deploy.debian.completion import completion
 from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package
 from deploy.debian.environment import copy_source
 from deploy.debian.errors import PackagingFailed
-from deploy.debian.manual import command_page, commands, escaped, options_page, visible_options
 from deploy.debian.policy import MAINTAINER, check_maintainer, rights
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.runtime.manual import command_page, commands, escaped, options_page, visible_options
 from tests.unit.deploy.units import settings
 
 BOTH = pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)
@@ -29,19 +28,6 @@ REQUESTS = {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".nf", ".fi", ".RS", 
 def leaves(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     below = commands(parser)
     return [leaf for inner in below.values() for leaf in leaves(inner)] if below else [parser]
-
-
-def offers(package: Package, *words: str) -> set[str]:
-    """Return what bash offers after these words, of which the last one is being typed."""
-    script = f"""{completion(package.parser())}
-compopt() {{ :; }}
-COMP_WORDS=({shlex.join(words)}) COMP_CWORD={len(words) - 1}
-_{package.command.replace("-", "_")}
-printf '%s\\n' "${{COMPREPLY[@]}}"
-"""
-    done = subprocess.run(["bash", "-eu", "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stderr == ""
-    return set(done.stdout.split())
 
 
 @BOTH
@@ -163,15 +149,6 @@ def test_groff_has_no_complaint(package: Package) -> None:
         ["groff", "-man", "-ww", "-Tutf8", "-z"], input=pages, capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
-
-
-def test_bash_completes_commands_options_and_files() -> None:
-    assert {"run", "test", "registry"} <= offers(SHIPPER, "shipper", "")
-    assert offers(SHIPPER, "shipper", "test", "") >= {"config", "pipeline", "output"}
-    assert "--once-timeout" in offers(SHIPPER, "shipper", "run", "--once")
-    assert offers(SHIPPER, "shipper", "run", "-c", "config/sh") == {"config/shipper", "config/shipper.yml"}
-    assert "--dry-run" in offers(SINK, "spark-sink", "maintain", "-c", "sink.yml", "--d")
-    assert "maintain" in offers(SINK, "spark-sink", "m")
 
 
 def test_both_packages_fit_on_one_machine() -> None:

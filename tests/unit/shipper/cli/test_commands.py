@@ -335,6 +335,16 @@ def test_the_help_of_a_command_has_its_own_options_and_one_line_of_the_others(
     assert "-c FILE" in capsys.readouterr().out.partition("options of all commands:")[2]
 
 
+@pytest.mark.parametrize(
+    ("page", "part"), [([], ".SS shipper registry show"), (["shipper.yml"], "\\fBshipper.inputs\\fR")]
+)
+def test_the_manual_is_printed(page: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manual", *page]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(".TH SHIPPER")
+    assert part in text
+
+
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version"]) == 0
     assert capsys.readouterr().out.startswith("shipper ")

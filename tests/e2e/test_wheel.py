@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from demo.broker import Broker
-from log_shipper.spark_sink.platform.cache import cache_directory
+from log_shipper.spark_sink.platform.delta_jar import BEHIND_SPARK
 from tests.e2e.sinking import PATIENCE, send
 from tests.java import QUICK
 
@@ -58,7 +58,7 @@ def place(tmp_path: Path) -> Path:
 
 def run(python: Path, place: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the environment in this directory, which is on Python's path."""
-    environment = os.environ | QUICK | {"PYTHONPATH": ".", "SHIPPER_CACHE": str(cache_directory())}
+    environment = os.environ | QUICK | {"PYTHONPATH": ".", "SHIPPER_CACHE": str(place / "cache"), BEHIND_SPARK: ""}
     command = [str(python.with_name(program)), *arguments]
     return subprocess.run(
         command, cwd=place, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -94,7 +94,7 @@ def test_the_shipper_runs_beside_modules_of_any_name(python: Path, place: Path) 
 
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_the_sink_runs_beside_modules_of_any_name(
+def test_the_sink_runs_beside_modules_of_any_name_and_without_any_jar(
     python: Path, place: Path, kafka_broker: Broker, topic_name: str
 ) -> None:
     kafka_broker.create_topic(topic_name, 1)
@@ -105,6 +105,7 @@ def test_the_sink_runs_beside_modules_of_any_name(
     )
     done = run(python, place, "spark-sink", "run", "--available-now", "-c", "sink.yml")
     assert done.returncode == 0, done.stderr
+    assert list(place.rglob("*.jar")) == []
     search = run(python, place, "spark-sink", "search", "--table", "lines", "--limit", "20")
     assert len(search.stdout.splitlines()) == 10, search.stdout + search.stderr
 

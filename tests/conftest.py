@@ -19,7 +19,7 @@ from log_shipper.spark_sink import logs as sink_logs
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
 from tests.fakes import ManualClock
-from tests.java import FIRST_COMPILER, forget_logs
+from tests.java import FIRST_COMPILER, HAS_DELTA, forget_logs
 from tests.lab import Lab
 from tests.object_store import ObjectStore
 from tests.short_reads import LogOnDisk
@@ -66,7 +66,8 @@ def loggers() -> Iterator[None]:
         for added in [handler for handler in logger.handlers if handler not in handlers]:
             added.close()
         logger.handlers[:] = handlers
-        logger.setLevel(level)
+        if logger.level != level:  # each call makes all loggers look up their levels again
+            logger.setLevel(level)
         logger.propagate = propagate
 
 
@@ -115,13 +116,14 @@ def object_store() -> Iterator[ObjectStore]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One JVM for all tests of the session, set up as in the product where there are views, which alone need Delta's
-    jar, except that Spark compiles no code for a few rows. In the end-to-end tests it does, as for users."""
+    jar (without it where this Spark has none), except that Spark compiles no code for a few rows. In the end-to-end
+    tests it does, as for users."""
     directory = tmp_path_factory.mktemp("spark")
     config = SinkConfig(
         kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
         table=TableConfig(path=str(directory)),
         checkpoint=CheckpointConfig(path=str(directory)),
-        views=(ViewConfig(name="any", sql="SELECT * FROM lines"),),
+        views=(ViewConfig(name="any", sql="SELECT * FROM lines"),) if HAS_DELTA else (),
         spark={"driver.memory": "1g", "spark.driver.defaultJavaOptions": FIRST_COMPILER, **HANDFUL},
     )
     session = open_session(config)
@@ -136,7 +138,8 @@ def java_heap(request: pytest.FixtureRequest) -> Iterator[None]:
     of all queries, some 10 MB; and Java keeps the objects that Python's garbage refers to."""
     yield
     if "spark" in request.fixturenames:
-        forget_logs(request.getfixturevalue("spark"))
+        if HAS_DELTA:
+            forget_logs(request.getfixturevalue("spark"))
         Garbage().collect()
 
 

@@ -1,8 +1,15 @@
 """How tests start Java, and what they ask of it."""
 
+import pyspark
+import pytest
 from pyspark.sql import SparkSession
 
+from log_shipper.spark_sink.platform.delta_jar import RELEASES
 from log_shipper.spark_sink.platform.jvm import java_class
+
+# For tests with Spark's own reader and writer of Delta tables: views, and what other programs make of ours.
+HAS_DELTA = ".".join(pyspark.__version__.split(".")[:2]) in RELEASES
+needs_delta = pytest.mark.skipif(not HAS_DELTA, reason=f"there is no Delta for Spark {pyspark.__version__}")
 
 # The first compiler alone: hardly any code of a test is run often enough for the second, which takes half of the CPU.
 # Java gives it a cache of 48 MiB for compiled code. The queries of some hundred tests fill that, and Spark ends a JVM

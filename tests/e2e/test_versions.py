@@ -5,11 +5,13 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import venv
 from pathlib import Path
 
 import pytest
 
+from log_shipper.spark_sink.platform.cache import cache_directory
 from tests.e2e.debian import System, require
 from tests.e2e.running import REPOSITORY
 
@@ -20,6 +22,12 @@ NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/ssl/certs/ca
 # One in forty of the seeded programs, as script/check has it.
 UNIT_TESTS = ("-m", "pytest", "-q", "-n", "2", "-m", "not kafka and not spark", "tests/unit", "tests/contract")
 SEEDS = {"SEEDS": "/40"}
+# What Spark has a part in: all unit tests with it (those of views where it has a Delta); of the process kills, power
+# cuts, lost tables, a store, the whole way, and a cluster whose executors are killed. Bootstrap's archive of classes is
+# that of another Spark.
+KILLS = ("test_sink.py", "test_sink_story.py", "test_sink_on_s3.py", "test_sink_cluster.py", "test_whole_way.py")
+OPTIONS = ("-m", "pytest", "-q", "--all", "-m", "spark or kafka", "-k", "not class_archive")
+SPARK_TESTS = (*OPTIONS, "tests/unit/spark_sink", *(f"tests/e2e/{name}" for name in KILLS))
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 
 
@@ -78,3 +86,21 @@ def test_the_unit_tests_pass_with_the_lowest_versions(tmp_path: Path) -> None:
         [python, *UNIT_TESTS], cwd=REPOSITORY, env=os.environ | SEEDS, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-5000:]
+
+
+@pytest.mark.slow("minutes for each version")
+@pytest.mark.parametrize("version", (REQUIREMENTS / "spark.txt").read_text().split())
+def test_the_sink_keeps_its_promises_with_the_lowest_and_the_newest_spark(version: str) -> None:
+    directory = cache_directory() / "tools" / "spark" / version
+    if not directory.is_dir():
+        pytest.skip(f"PySpark {version} is not there: run script/tools --all")
+    environment = os.environ | {"PYTHONPATH": str(directory)}
+
+    def output(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+        return done.stdout
+
+    assert output("-c", "import pyspark; print(pyspark.__version__)") == f"{version}\n"
+    output(*SPARK_TESTS)

@@ -96,6 +96,14 @@ def test_the_lowest_versions_are_those_that_pyproject_takes() -> None:
     assert lowest == bounds
 
 
+def test_the_tests_with_other_versions_of_spark_have_the_lowest_and_the_newest_that_pyproject_takes() -> None:
+    lowest, newest = (ROOT / "requirements" / "spark.txt").read_text().split()
+    (spark,) = [item for item in map(Requirement, project()["optional-dependencies"]["sink"]) if item.name == "pyspark"]
+    major, minor = map(int, newest.split(".")[:2])
+    assert lowest == at_least(spark)
+    assert [spark.specifier.contains(version) for version in (newest, f"{major}.{minor + 1}.0")] == [True, False]
+
+
 def at_least(requirement: Requirement) -> str:
     return next(part.version for part in requirement.specifier if part.operator == ">=")
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.platform import delta_jar
 from log_shipper.spark_sink.platform.jars import JarsMissing
+from tests.java import needs_delta
 
 ROOT = Path(__file__).parents[4]
 
@@ -43,6 +44,7 @@ def test_a_jar_that_the_user_names_is_taken_instead(given: dict[str, str], named
     assert delta_jar.is_named(given) == named
 
 
+@needs_delta
 @pytest.mark.spark
 def test_a_jar_that_is_missing_is_reported_with_its_coordinate(spark: SparkSession) -> None:
     delta_jar.check(spark)

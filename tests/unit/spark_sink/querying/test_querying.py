@@ -7,9 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.platform import delta_jar
+from tests.java import needs_delta
 from tests.unit.spark_sink.querying.tables import PAGE, Tables, blocks
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
+pytestmark = [pytest.mark.spark, needs_delta, pytest.mark.slow("a page of the documentation")]
 
 STATEMENTS = blocks("sql")
 NAMES = STATEMENTS.pop("With Spark")

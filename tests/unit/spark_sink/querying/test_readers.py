@@ -10,9 +10,10 @@ from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.records.schema import LINES, names
+from tests.java import needs_delta
 from tests.unit.spark_sink.querying.tables import FIRST, SECOND, Tables, blocks
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
+pytestmark = [pytest.mark.spark, needs_delta, pytest.mark.slow("a page of the documentation")]
 
 PROGRAMS = blocks("python")
 DELTALAKE, DUCKDB, POLARS = "Without Spark: deltalake", "Without Spark: DuckDB", "Without Spark: Polars"

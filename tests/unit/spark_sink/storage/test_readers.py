@@ -20,10 +20,10 @@ from log_shipper.spark_sink.maintenance import optimize, vacuum
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.storage.tables import TxnId
-from tests.java import forget_logs
+from tests.java import forget_logs, needs_delta
 from tests.unit.spark_sink.storage.commit_lab import SCHEMA, Table, lines
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, needs_delta]
 
 Reader = Callable[[str], list[int]]
 NEXT_DAY = date(2026, 11, 22)

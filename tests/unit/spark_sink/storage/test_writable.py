@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.locations import Location
+from tests.java import needs_delta
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, needs_delta]
 
 PLAIN = "n BIGINT, text STRING"
 

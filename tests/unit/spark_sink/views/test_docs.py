@@ -9,9 +9,10 @@ import pytest
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.views.views import Views
+from tests.java import needs_delta
 from tests.unit.spark_sink.views.lab import ViewsLab
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
+pytestmark = [pytest.mark.spark, needs_delta, pytest.mark.slow("a page of the documentation")]
 
 TEXT = (Path(__file__).parents[4] / "docs" / "views.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)

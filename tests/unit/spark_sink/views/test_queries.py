@@ -7,9 +7,10 @@ from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import explain
+from tests.java import needs_delta
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, needs_delta]
 
 BAD = [
     (ViewConfig(name="v", sql="SELCT host FROM lines"), r"Syntax error at or near 'SELCT'; line 1, column 1: SELCT"),

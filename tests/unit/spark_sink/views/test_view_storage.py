@@ -9,9 +9,10 @@ import pytest
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.layout import retention_properties
+from tests.java import needs_delta
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, needs_delta]
 
 FILTER = ViewConfig(name="errors", sql=ERRORS)
 HOSTS = ViewConfig(name="hosts", sql=A_HOST, mode="complete")

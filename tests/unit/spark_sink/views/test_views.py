@@ -11,9 +11,10 @@ from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.views.views import Views
 from tests.e2e.running import await_true
+from tests.java import needs_delta
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, needs_delta]
 
 AT_ONCE = ViewTriggerConfig(interval=0.0)
 MINUTES = ViewConfig(name="minutes", sql=ERRORS_A_MINUTE, watermark=300.0, trigger=AT_ONCE)

@@ -41,7 +41,7 @@ class OptimizeConfig:
     open_min_files: int = field(
         default=1000,
         metadata={
-            "doc": "A date that is not closed is compacted from this many small files on: a commit takes longer with "
+            "doc": "A date that is not closed is compacted from this many small files on: a query takes longer with "
             "each.",
             "unit": "files",
             "min": 2,

@@ -18,7 +18,7 @@ from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.data_files import UNIQUE, DataFile, FileLayout
 from log_shipper.spark_sink.storage.layout import Layout, of_lines
 from log_shipper.spark_sink.storage.locations import Location, location_of
-from log_shipper.spark_sink.storage.tables import CommitName, Table, TableSnapshot, Unnamed
+from log_shipper.spark_sink.storage.tables import CommitName, Table, TableSnapshot, Unnamed, reading
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 
@@ -119,7 +119,8 @@ class SinkTables:
         """Return the newest version of a table that this process writes to. Raises as `CommitLog.refresh`."""
         log = self.log(path)
         log.refresh()
-        return TableSnapshot(Table(log.location), log.table)
+        with reading(path):
+            return TableSnapshot(Table(log.location), log.read_table())
 
     def _stage(self, path: str, rows: pa.Table) -> Staged:
         self.log(path)  # the directory of the table

@@ -140,7 +140,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 def many_files(count: int) -> str:
     """Return what is wrong with a table of so many files, and what to do."""
     return (
-        f"its {count:,} files slow each commit and each query: run spark-sink maintain more often; if it leaves that "
+        f"its {count:,} files slow each query and each start: run spark-sink maintain more often; if it leaves that "
         "many, lower maintenance.optimize.open_min_files"
     )
 

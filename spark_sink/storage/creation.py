@@ -74,6 +74,7 @@ def _extend(log: CommitLog, layout: Layout) -> None:
     if missing:
         table.alter.add_columns([_field(column) for column in missing])
         _extend_statistics(table, layout, missing)
+        log.refresh()
 
 
 def _check_type(path: str, column: Column, existing: Field) -> None:

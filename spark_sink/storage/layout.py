@@ -65,8 +65,8 @@ def retention_properties(retain: float) -> dict[str, str]:
     files were removed."""
     files = max(WEEK, retain)
     return {
-        # A commit reads what came since the last checkpoint, 0.2 ms for each; a checkpoint has a row for each file.
-        "delta.checkpointInterval": "25",
+        # Who opens the table reads what came since the last checkpoint, 0.2 ms for each; one has a row for each file.
+        "delta.checkpointInterval": "100",
         # Delta's own 30 days are long: a commit a second makes 86,400 files a day in the log, and Delta lists them.
         "delta.logRetentionDuration": days(files + LOG_BEYOND),
         REMEMBERED: days(files),

@@ -150,18 +150,20 @@ class TableSnapshot:
 
 
 def read_commits(files: fs.FileSystem, versions: range) -> Iterator[dict[str, Any]]:
-    """Yield what the log says of each version (its `commitInfo`), with its number as `version`; nothing of one that the
-    log has no more. `files`: those of the table's directory. May raise OSError.
+    """Yield what the log says of each version (its `commitInfo`), with its number as `version`, and True as `examine`
+    where it changes what a writer has to know; nothing of one that the log does not have. `files`: those of the table's
+    directory. May raise OSError, and ValueError.
 
     Not by deltalake's `history`: that lists what is newest in the log, and numbers it from the version that was read.
     Where another process has committed meanwhile, all numbers are too low."""
     for version in versions:
         try:
             with files.open_input_stream(f"_delta_log/{version:020}.json") as stream:
-                actions = map(json.loads, bytes(stream.read()).splitlines())
+                actions = list(map(json.loads, bytes(stream.read()).splitlines()))
                 yield {
                     **next((action["commitInfo"] for action in actions if "commitInfo" in action), {}),
                     "version": version,
+                    "examine": any("metaData" in action or "protocol" in action for action in actions),
                 }
         except FileNotFoundError:
             continue

@@ -123,7 +123,7 @@ def test_a_table_that_still_has_very_many_files_is_warned_of(sink: Sink) -> None
     assert sink.maintain(config=without_vacuum(sink.config), many_files=3) == 0
     warnings = [line["message"] for line in sink.logged() if line["log.level"] == "warning"]
     assert [text for text in warnings if "files slow" in str(text)] == [
-        "lines: its 4 files slow each commit and each query: run spark-sink maintain more often; if it leaves that "
+        "lines: its 4 files slow each query and each start: run spark-sink maintain more often; if it leaves that "
         "many, lower maintenance.optimize.open_min_files"
     ]
 

@@ -121,7 +121,7 @@ def test_a_table_of_very_many_files_comes_with_advice(files: int, too_many: bool
     days = (DateFiles(date(2026, 11, 21), files, files, files, 1, 1),)
     report = document(replace(FULL, tables=(TableStatus(known, Sizes(1, AT, True, days)),)))
     assert report["tables"][0]["too_many_files"] is too_many
-    assert ("\nlines web: its 20,001 files slow each commit and each query: run" in text(report)) is too_many
+    assert ("\nlines web: its 20,001 files slow each query and each start: run" in text(report)) is too_many
 
 
 def test_before_the_first_run_there_is_no_batch() -> None:

@@ -71,7 +71,7 @@ def test_a_table_can_go_back_as_long_as_its_files_stay_and_vacuum_finds_its_log_
     config = replace(config, maintenance=MaintenanceConfig(vacuum=VacuumConfig(retain=29.5 * DAY)))
     properties = of_lines(config).all_properties
     assert {name: properties[name] for name in retention_properties(0)} == {
-        "delta.checkpointInterval": "25",
+        "delta.checkpointInterval": "100",
         "delta.deletedFileRetentionDuration": "interval 30 days",
         "delta.logRetentionDuration": "interval 33 days",
     }

@@ -128,7 +128,7 @@ def test_batches_are_known_to_delta_too(table: Table, spark: SparkSession) -> No
     row = spark.createDataFrame(rows, spark.read.format("delta").load(str(table.path)).schema)
     write = row.write.format("delta").mode("append").option("txnAppId", "q")
     table.log.refresh()
-    table.log.table.create_checkpoint()
+    table.log.read_table().create_checkpoint()
     for version in range(3):
         table.log_file(version).unlink()
     forget_logs(spark)

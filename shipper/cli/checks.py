@@ -4,12 +4,15 @@ What only one of the checks needs is imported where it is used.
 """
 
 import argparse
+import json
 import socket
 import sys
 from pathlib import Path
 from typing import TextIO
 
 from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.agent.static_fields import check_fields
 from log_shipper.shipper.cli.options import add_shared, keystore_values, load_config
 from log_shipper.shipper.errors import StartError
@@ -29,6 +32,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     config.add_argument(
         "--explain", action="store_true", help="show what each input does, and how many files it matches now"
     )
+    config.add_argument("--json", action="store_true", help="print the findings as one JSON object")
     add_shared(config, _test_config)
     pipeline = tests.add_parser("pipeline", help="show what happens to the lines of standard input")
     pipeline.add_argument(
@@ -44,6 +48,8 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
 
 
 def _test_config(options: argparse.Namespace) -> int:
+    if options.json:
+        return _print_findings(options)
     config = _checked(options, sys.stdout)
     if options.explain:
         from log_shipper.shipper.cli.explain import explain
@@ -55,6 +61,27 @@ def _test_config(options: argparse.Namespace) -> int:
         return 1
     print("Config OK")  # noqa: T201
     return 0
+
+
+def _print_findings(options: argparse.Namespace) -> int:
+    """Print what a program, as one that rolls configurations out, asks for, and return the exit code."""
+    problems: list[dict[str, object]] = []
+    config = None
+    try:
+        config = load_config(options)
+        check_fields(config)
+    except ConfigError as error:
+        problems = [
+            {"file": problem.file, "line": problem.line, "option": problem.path, "message": problem.message}
+            for problem in error.problems
+        ]
+    except StartError as error:
+        problems = [{"message": str(error)}]
+    warnings, notes = (config.warnings, config.notes) if config is not None else ((), ())
+    well = not problems and not (options.refuse_warnings and warnings)
+    findings = {"ok": well, "problems": problems, "warnings": warnings, "notes": notes}
+    print(visible(json.dumps(findings, ensure_ascii=False)))  # noqa: T201
+    return 0 if well else 1
 
 
 def _test_pipeline(options: argparse.Namespace) -> int:

@@ -8,13 +8,14 @@ import sys
 
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.http import Place
-from log_shipper.runtime.monitor.client import place_of
+from log_shipper.runtime.logs.visible import visible
+from log_shipper.runtime.monitor.client import get, place_of
 from log_shipper.shipper.cli.options import add_shared, data_path_alone
-from log_shipper.shipper.monitor.running_agent import socket_of
+from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
 from log_shipper.shipper.top.frame import render
 from log_shipper.shipper.top.text import plain
 from log_shipper.shipper.top.view import View
-from log_shipper.shipper.top.watch import Watch, ask
+from log_shipper.shipper.top.watch import PATH, PATIENCE, Watch, ask
 
 WIDTH = 100  # columns, where there is no terminal to ask
 
@@ -24,6 +25,7 @@ def add_top_options(parser: argparse.ArgumentParser) -> None:
         "Shows what the running agent does: health, figures with rates, charts, files furthest behind, errors."
     )
     parser.add_argument("--once", action="store_true", help="print one frame as text; so it is without a terminal, too")
+    parser.add_argument("--json", action="store_true", help="print the state once as JSON, as /status has it")
     parser.add_argument(
         "--url", type=_place, metavar="URL", help="ask this HTTP endpoint, as http://web-1:5066; a sink's will do, too"
     )
@@ -52,6 +54,10 @@ def _interval(text: str) -> float:
 
 def top(options: argparse.Namespace) -> int:
     place: Place = options.url or socket_of(data_path_alone(options))
+    if options.json:
+        with errors_in_words(place):
+            print(visible(get(place, PATH, PATIENCE).decode()))  # noqa: T201
+        return 0
     terminal = os.environ.get("TERM", "")
     if options.once or not (sys.stdout.isatty() and sys.stdin.isatty()) or terminal in ("", "dumb"):
         document = ask(place)

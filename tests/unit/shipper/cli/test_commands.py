@@ -318,6 +318,22 @@ def test_a_missing_broker_is_reported_step_by_step(config: Path, capsys: pytest.
     assert "connect... ERROR" in out
 
 
+def test_a_program_gets_the_findings_as_json(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "config", "--json", "-c", str(config)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "problems": [], "warnings": [], "notes": []}
+    config.write_text("filebeat.inputs: [{type: log, paths: [/x]}]\nsetup.kibana: {}\nwhat: 1\noutput.console: {}\n")
+    assert main(["test", "config", "--json", "-c", str(config)]) == 0
+    findings = json.loads(capsys.readouterr().out)
+    assert ("what" in findings["warnings"][0], "setup" in findings["notes"][0]) == (True, True)
+    assert main(["test", "config", "--json", "--strict", "-c", str(config)]) == 1
+    capsys.readouterr()
+    config.write_text("shipper.inputs: [{type: log, paths: [/x]}]\nwhat: 1\noutput.console: {}\n")
+    assert main(["test", "config", "--json", "-c", str(config)]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem.pop("message").startswith("unknown option")
+    assert problem == {"file": str(config), "line": 2, "option": "what"}
+
+
 @pytest.mark.parametrize("command", [["tap"], ["test", "config"], ["registry", "list"]])
 def test_the_help_of_a_command_has_its_own_options_and_one_line_of_the_others(
     command: list[str], capsys: pytest.CaptureFixture[str]

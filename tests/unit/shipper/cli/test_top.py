@@ -1,5 +1,6 @@
 """`shipper top` without a terminal."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ def test_one_frame_is_printed_as_text(tmp_path: Path, capsys: pytest.CaptureFixt
     text = capsys.readouterr().out
     assert text.startswith("shipper web-1  0.2.0  up 1d 02h")
     assert text.count("/app.log") == 22
+
+
+def test_a_program_gets_the_state_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path / "shipper.sock", status_of(document())):
+        assert main(["top", "--json", "--path.data", str(tmp_path), "-c", str(tmp_path / "none.yml")]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(document()))
 
 
 def test_the_socket_is_in_the_path_data_of_the_configuration(

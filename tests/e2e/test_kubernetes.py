@@ -47,8 +47,8 @@ def commands() -> list[str]:
     return [line for line in lines if line.startswith("kubectl ") and "not run here" not in line]
 
 
-def test_the_page_has_commands_for_both_manifests() -> None:
-    assert sum("apply -k" in command for command in commands()) == 2
+def test_the_page_has_commands_for_the_manifests() -> None:
+    assert sum("apply -k" in command for command in commands()) == 3
 
 
 class Node:
@@ -299,7 +299,7 @@ def test_containers_of_the_time_without_a_server_are_read_when_it_is_there(host:
 
 
 def test_the_manifests_are_accepted_by_the_server_without_a_warning(kubernetes: RealKubernetes) -> None:
-    kinds = {"daemonset": 6, "sidecar": 2}
+    kinds = {"daemonset": 6, "sidecar": 2, "sink": 2, "sink-on-spark": 6}
     for base, count in kinds.items():
         arguments = ("apply", "--warnings-as-errors", "-k", str(MANIFESTS / base))
         for dry_run in ("server", "none"):
@@ -311,6 +311,8 @@ def test_the_manifests_are_accepted_by_the_server_without_a_warning(kubernetes: 
     [
         ("sidecar", "Deployment", "restricted", ""),
         ("sidecar", "Job", "restricted", ""),
+        ("sink", "Deployment", "restricted", ""),
+        ("sink-on-spark", "Deployment", "restricted", ""),
         ("daemonset", "DaemonSet", "privileged", ""),
         ("daemonset", "DaemonSet", "baseline", "hostPath volumes"),
     ],
@@ -320,7 +322,7 @@ def test_pods_are_admitted_by_the_level_of_pod_security_that_they_claim(
 ) -> None:
     documents = yaml.safe_load_all(kubernetes.kubectl("kustomize", str(MANIFESTS / base)))
     (template,) = (document["spec"]["template"] for document in documents if document["kind"] == kind)
-    namespace = f"{kind.lower()}-{level}"
+    namespace = f"{base}-{kind.lower()}-{level}"
     kubernetes.create_namespace(namespace, **{"pod-security.kubernetes.io/enforce": level})
     if account := template["spec"].get("serviceAccountName"):
         kubernetes.create_account(namespace, account)

@@ -108,7 +108,7 @@ class Monitor:
             return latest
 
         sources.silent_for = lambda: app.silent_for(settings.clock.monotonic())
-        sources.sampler = sampler = Sampler(take)
+        sources.sampler = sampler = Sampler(take, sources.health)
         sampler.start()
         self._stack.callback(sampler.close)
 

@@ -6,16 +6,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from log_shipper.runtime.monitor.health import Health
 from log_shipper.shipper.metrics import DiskQueueFigures
 from log_shipper.shipper.monitor.free_space import readable
 from log_shipper.shipper.monitor.snapshot import Snapshot
 
 MOST_SILENT = 30.0  # seconds that a step of the loop may take: each is bounded, and far shorter
 MOST_REASONS = 3
-
-State = Literal["ok", "degraded", "failing", "starting"]
 
 
 @dataclass(slots=True)
@@ -24,12 +23,6 @@ class StartProgress:
 
     registry_open: bool = False
     stopping: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    state: State
-    text: str
 
 
 def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | None) -> Health:
@@ -51,7 +44,7 @@ def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | 
         return Health("starting", f"{output.kind} has not answered yet.")
     reasons = _reasons(snapshot)
     if reasons:
-        return Health("degraded", " ".join(reasons[:MOST_REASONS]))
+        return Health("degraded", " ".join(reasons[:MOST_REASONS]), len(reasons))
     return Health("ok", "Kafka accepts records." if output.kind == "Kafka" else "The output accepts events.")
 
 

@@ -3,10 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from log_shipper.runtime.monitor.document import Document
+from log_shipper.runtime.monitor.health import Health, StateClock
 from log_shipper.runtime.monitor.page import page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Handler, Request, Response
 from log_shipper.shipper.monitor import filebeat_stats, health
@@ -28,14 +29,17 @@ class Sources:
     configuration: Callable[[], str]
     sampler: Sampler | None = None
     silent_for: Callable[[], float] = lambda: 0.0
+    states: StateClock = field(default_factory=StateClock)
 
     @property
     def snapshot(self) -> Snapshot | None:
         return None if self.sampler is None else self.sampler.latest
 
-    def health(self) -> health.Health:
+    def health(self) -> Health:
         acked = None if self.sampler is None else self.sampler.rates.of(lambda snapshot: snapshot.metrics.events_acked)
-        return health.health_of(self.snapshot, self.startup, acked)
+        snapshot = self.snapshot
+        judged = health.health_of(snapshot, self.startup, acked)
+        return self.states.timed(judged, self.identity.started if snapshot is None else snapshot.time)
 
     def status(self) -> Document:
         return status(self.identity, self.sampler, self.health(), self.errors(), self.configuration())

@@ -16,10 +16,12 @@ MAX_SHARE = 0.1  # of the time
 
 
 class Sampler:
-    """`take` makes a snapshot. `latest` is replaced as a whole: any thread may read it."""
+    """`take` makes a snapshot, and `taken` is called when it is there. `latest` is replaced as a whole: any thread may
+    read it."""
 
-    def __init__(self, take: Callable[[], Snapshot]) -> None:
+    def __init__(self, take: Callable[[], Snapshot], taken: Callable[[], object] = lambda: None) -> None:
         self._take = take
+        self._taken = taken
         self._stopping = threading.Event()
         self._failures = Throttle()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
@@ -39,6 +41,7 @@ class Sampler:
         self.rates.add(snapshot)
         self.series.add(snapshot)
         self.latest = snapshot
+        self._taken()
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from log_shipper.runtime.logs.recent import RecentMessage
 from log_shipper.runtime.monitor.document import Document, chart, table
-from log_shipper.shipper.monitor.health import Health
+from log_shipper.runtime.monitor.health import Health
 from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.series import CHARTS, STEP, Rates, Series
 from log_shipper.shipper.monitor.snapshot import InputFigures, Snapshot
@@ -40,8 +40,8 @@ FIGURES = (
     Figure("bytes_acknowledged", "Bytes acknowledged", "bytes", lambda s: s.metrics.bytes_acked, True),
     Figure("lag_bytes", "Bytes behind", "bytes", lambda s: s.behind),
     Figure("queue_events", "Events in the queue", "events", lambda s: s.queue.events),
-    Figure("batches_in_flight", "Batches in flight", "", lambda s: s.output.batches_in_flight),
-    Figure("batches_retried", "Batches sent again", "", lambda s: s.metrics.batches_retried, True),
+    Figure("batches_in_flight", "Batches in flight", "batches", lambda s: s.output.batches_in_flight),
+    Figure("batches_retried", "Batches sent again", "batches", lambda s: s.metrics.batches_retried, True),
     Figure("events_filtered", "Events dropped on purpose", "events", lambda s: s.metrics.events_filtered, True),
     Figure("events_dead_lettered", "Dead letters", "events", lambda s: s.metrics.events_dead_lettered, True),
     Figure("bytes_lost", "Bytes lost", "bytes", lambda s: s.metrics.bytes_lost, True),
@@ -68,7 +68,7 @@ def status(
         "host": identity.host,
         "started": identity.started,
         "now": snapshot.time if snapshot is not None else identity.started,
-        "health": {"state": health.state, "text": health.text},
+        "health": health.document(),
         "figures": [] if snapshot is None else [*_figures(snapshot, rates)],
         "charts": _charts(series),
         "tables": tables(snapshot, rates, errors),
@@ -87,7 +87,7 @@ def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
         waiting = {"id": "queue_disk_waiting_events", "label": "Events that wait on disk", "unit": "events"}
         yield {**waiting, "value": queue.waiting_events}
     if snapshot.kubernetes is not None:
-        yield {"id": "kubernetes_pods", "label": "Pods known", "value": snapshot.kubernetes.pods, "unit": ""}
+        yield {"id": "kubernetes_pods", "label": "Pods known", "value": snapshot.kubernetes.pods, "unit": "pods"}
 
 
 def _charts(series: Series) -> list[Document]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from log_shipper.runtime.logs.recent import RecentMessage
 from log_shipper.runtime.monitor.document import Document, chart, table
+from log_shipper.runtime.monitor.health import Health
 from log_shipper.spark_sink.landing.stages import STAGES
-from log_shipper.spark_sink.monitor.health import Health
 from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.monitor.samples import STEP, Samples
 
@@ -36,7 +36,7 @@ def document(
         **program.head(),
         "started": seen.started,
         "now": now,
-        "health": {"state": health.state, "text": health.text},
+        "health": health.document(),
         "figures": list(_figures(seen, samples.rate())),
         "charts": _charts(samples),
         "tables": [
@@ -53,12 +53,12 @@ def document(
 
 def _figures(seen: Seen, rate: float | None) -> Iterator[Document]:
     yield {**_figure("rows_landed", "Rows landed", seen.rows, "rows"), "rate": rate}
-    yield _figure("lag_offsets", "Lag", seen.lag, "offsets")
+    yield _figure("lag_offsets", "Lag", seen.lag, "records")
     yield _figure("rows_bad", "Bad records", seen.bad, "records")
     yield _figure("rows_repeated", "Repeats left out", seen.repeats, "rows")
-    yield _figure("offsets_lost", "Offsets lost", seen.lost, "offsets")
+    yield _figure("offsets_lost", "Records lost", seen.lost, "records")
     yield _figure("batch_seconds", "Last batch took", seen.batch_seconds, "seconds")
-    yield _figure("batches", "Batches", seen.batches, "")
+    yield _figure("batches", "Batches", seen.batches, "batches")
     yield _figure("files_remembered", "Files remembered", seen.files, "files")
 
 
@@ -74,7 +74,7 @@ def _charts(samples: Samples) -> list[Document]:
     )
     return [
         chart("rows", "Rows a second, mean of 30 seconds", "rows/s", landed, step=STEP, until=until),
-        chart("lag", "Lag, as of the last batch", "offsets", behind, step=STEP, until=until),
+        chart("lag", "Lag, as of the last batch", "records", behind, step=STEP, until=until),
     ]
 
 

@@ -2,23 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from log_shipper.runtime.monitor.health import Health
 from log_shipper.spark_sink.monitor.observations import Seen
-
-State = Literal["ok", "degraded", "failing", "starting"]
 
 # As the alerts have it (deploy/prometheus/spark-sink-alerts.yml).
 BAD_SECONDS = 900.0
 LOST_SECONDS = 3600.0
 GROUP_SECONDS = 900.0
 MUCH_LAG = 100_000  # offsets
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    state: State
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ def health(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> 
     if not seen.streaming:
         return Health("starting", "The tables and what has landed are checked. The first batch follows.")
     if problems := list(_problems(seen, quiet, lags, now)):
-        return Health("degraded", " ".join(problems))
+        return Health("degraded", " ".join(problems), len(problems))
     return Health("ok", _landing(seen, now))
 
 

@@ -25,6 +25,7 @@ from typing import Any, Self
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from log_shipper.runtime.logs.recent import RecentMessages
+from log_shipper.runtime.monitor.health import Health, StateClock
 from log_shipper.runtime.monitor.page import page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Handler, HttpServer, Request, Response
 from log_shipper.spark_sink.errors import SinkError
@@ -32,7 +33,7 @@ from log_shipper.spark_sink.logs import LOGGERS
 from log_shipper.spark_sink.monitor.document import Program, document
 from log_shipper.spark_sink.monitor.health import Quiet, health
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
-from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.monitor.observations import Observations, Seen
 from log_shipper.spark_sink.monitor.samples import Sampler, Samples
 
 LEAST_LIMIT = 300.0
@@ -71,6 +72,7 @@ class Monitored:
     clock: Callable[[], float] = time.time
     samples: Samples = field(default_factory=Samples)
     problems: RecentMessages = field(default_factory=recent_problems)
+    states: StateClock = field(default_factory=StateClock)
 
     def routes(self) -> Mapping[str, Handler]:
         return {
@@ -98,10 +100,19 @@ class Monitored:
         }
         return _json(200 if healthy else 503, body)
 
+    def sample(self) -> None:
+        """Add a sample of what was seen, and note the state."""
+        seen, now = self.observations.seen, self.clock()
+        self.samples.add(now, seen.rows, seen.lag)
+        self._judged(seen, now)
+
+    def _judged(self, seen: Seen, now: float) -> Health:
+        quiet = Quiet(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
+        return self.states.timed(health(seen, quiet, self.samples.lags(), now), now)
+
     def status(self, request: Request) -> Response:
         seen, now = self.observations.seen, self.clock()
-        quiet = Quiet(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
-        state = health(seen, quiet, self.samples.lags(), now)
+        state = self._judged(seen, now)
         problems = self.problems.newest_first()
         return _json(200, document(self.program, seen, state, self.samples, problems, now))
 
@@ -112,7 +123,7 @@ class MonitorServer:
     def __init__(self, monitored: Monitored, host: str, port: int) -> None:
         self._monitored = monitored
         self._server = HttpServer(monitored.routes(), names=(socket.gethostname(),))
-        self._sampler = Sampler(monitored.samples, lambda: monitored.observations.seen, monitored.clock)
+        self._sampler = Sampler(monitored.sample)
         self._opened = ExitStack()
         try:
             self._server.listen_on(host, port)

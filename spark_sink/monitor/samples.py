@@ -5,8 +5,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from log_shipper.spark_sink.monitor.observations import Seen
-
 STEP = 2.0  # seconds
 POINTS = 300
 RATE_STEPS = 5  # of the rate now, a mean of ten seconds
@@ -67,17 +65,15 @@ def _rate(samples: list[Sample | None], index: int, steps: int) -> float | None:
 
 
 class Sampler:
-    """Takes a sample every STEP while the `with` block runs, on a thread of its own."""
+    """Calls `sample` every STEP while the `with` block runs, on a thread of its own."""
 
-    def __init__(self, samples: Samples, seen: Callable[[], Seen], clock: Callable[[], float]) -> None:
-        self._samples = samples
-        self._seen = seen
-        self._clock = clock
+    def __init__(self, sample: Callable[[], None]) -> None:
+        self._sample = sample
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
 
     def __enter__(self) -> "Sampler":
-        self.sample()
+        self._sample()
         self._thread.start()
         return self
 
@@ -85,10 +81,6 @@ class Sampler:
         self._stopping.set()
         self._thread.join()
 
-    def sample(self) -> None:
-        seen = self._seen()
-        self._samples.add(self._clock(), seen.rows, seen.lag)
-
     def _run(self) -> None:
         while not self._stopping.wait(STEP):
-            self.sample()
+            self._sample()

@@ -77,6 +77,8 @@ def shipper_incident() -> Json:
             "text": "Kafka does not answer since 23:40:22: kafka-1.prod.example:9093: Connection refused. 12,600 "
             "events wait in the queue, which is full, so nothing more is read. Nothing is lost while the files are "
             "there: look at the broker.",
+            "warnings": 2,
+            "since": NOW - 240.4,
         },
         "figures": [
             figure("events_read", "Events read", 1_284_662_311, "events", 0.0),
@@ -85,7 +87,7 @@ def shipper_incident() -> Json:
             figure("lag_bytes", "Behind", 62_914_560, "bytes"),
             figure("oldest_unacknowledged_seconds", "Oldest unacknowledged", 240.4, "seconds"),
             figure("queue_events", "In the queue", 12_600, "events"),
-            figure("batches_in_flight", "Batches in flight", 31, ""),
+            figure("batches_in_flight", "Batches in flight", 31, "batches"),
             figure("events_dead_lettered", "Dead letters", 17, "events", 0.0),
             figure("bytes_lost", "Bytes lost", 4096, "bytes"),
             figure("files_open", "Files open", 42, "files"),
@@ -164,7 +166,7 @@ def quiet_shipper() -> Json:
     read: list[float | None] = [4200 + 900 * math.sin(index / 17) for index in range(POINTS)]
     acknowledged: list[float | None] = [round((value or 0) * 0.999, 1) for value in read]
     lag: list[float | None] = [2000.0 + 900 * math.sin(index / 9) for index in range(POINTS)]
-    calm["health"] = {"state": "ok", "text": "Kafka accepts records; the last were acknowledged a moment ago."}
+    calm["health"] = {**calm["health"], "state": "ok", "warnings": 0, "text": "Kafka accepts records."}
     calm["charts"] = [
         chart("events", "Events a second", "events/s", read=read, acknowledged=acknowledged),
         chart("lag", "Bytes behind", "bytes", behind=lag),

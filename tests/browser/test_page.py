@@ -47,7 +47,7 @@ def test_numbers_are_shown_with_units_and_exactly_on_demand(shown: Tab) -> None:
         "[...document.querySelectorAll('#figures dd data:first-child')].map(data => [data.textContent, data.title])"
     )
     shown_values = [(text.replace("\N{NO-BREAK SPACE}", " "), exact) for text, exact in figures]
-    assert shown_values[0] == ("1.28 G", "1,284,662,311 events")
+    assert shown_values[0] == ("1.28 G events", "1,284,662,311 events")
     assert shown_values[2] == ("268 GiB", "287,641,993,012 bytes")
     assert shown_values[4] == ("4 min", "240.4 s")
     assert shown_values[11] == ("\N{EN DASH}", "unknown")
@@ -55,10 +55,61 @@ def test_numbers_are_shown_with_units_and_exactly_on_demand(shown: Tab) -> None:
 
 def test_a_chart_has_its_values_as_a_text_and_as_a_table(shown: Tab) -> None:
     text = shown.evaluate("document.querySelector('#charts desc').textContent").replace("\N{NO-BREAK SPACE}", " ")
-    assert text.startswith("The last 9 min 58 s. read: latest 0/s, lowest 0/s, highest 5,")
+    assert text.startswith("The last 9 min 58 s. read: latest 0 events/s, lowest 0 events/s, highest 5,")
     assert shown.evaluate("document.querySelector('#charts tbody').rows.length") == 2
     lines = shown.evaluate("[...document.querySelectorAll('#charts svg g .line')].map(path => path.getAttribute('d'))")
     assert [line.count("M") for line in lines] == [2, 2, 1], "what is unknown is a gap"
+
+
+CUT = "[...document.querySelectorAll('#charts .label')].map(one => one.textContent).filter(one => /cut/.test(one))"
+
+
+def test_a_burst_that_is_over_is_cut_off_with_its_height_and_one_that_lasts_is_not(shown: Tab, site: Site) -> None:
+    (series,) = site.document["charts"][1]["series"]
+    site.document["charts"][1]["unit"] = "events"
+    series["values"] = [9000.0, *[20.0] * 299]
+    shown.await_true(f"{CUT}.length === 1")
+    assert shown.evaluate(CUT) == ["↑ 9,000\N{NO-BREAK SPACE}events, cut off"]
+    assert "highest 9,000" in shown.evaluate("document.querySelectorAll('#charts desc')[1].textContent")
+    series["values"] = [*[20.0] * 299, 9000.0]
+    shown.await_true(f"{CUT}.length === 0")
+
+
+def test_lines_of_a_chart_are_named_beside_their_ends(shown: Tab) -> None:
+    names = "[...document.querySelectorAll('#charts .label.name')].map(one => [one.textContent, one.getBBox().y])"
+    (first, above), (second, below) = sorted(shown.evaluate(names))
+    assert (first, second) == ("acknowledged", "read")
+    assert abs(above - below) >= 12, "both end at 0"
+
+
+@pytest.mark.parametrize("width", [390, 1100, 1600])
+@pytest.mark.parametrize("number", [9, 11, 12])
+def test_the_last_row_of_figures_is_full(tab: Tab, site: Site, width: int, number: int) -> None:
+    tab.resize(width, 740)
+    del site.document["figures"][number:]
+    tab.open(site.url)
+    tab.await_true("document.querySelector('#figures data')")
+    edges = tab.evaluate(
+        "[document.querySelector('#figures'), document.querySelector('#figures > :last-child')]"
+        ".map(one => Math.round(one.getBoundingClientRect().right))"
+    )
+    assert edges[0] == edges[1]
+
+
+def test_the_state_has_its_time_and_the_open_warnings(shown: Tab, site: Site) -> None:
+    since = "document.querySelector('#state-since').textContent"
+    assert re.fullmatch(r"since 24 Nov \d\d:40, 2 open warnings", shown.evaluate(since))
+    site.document["health"]["warnings"] = 0
+    shown.await_true(f"!{since}.includes('warning')")
+
+
+def test_a_table_that_scrolls_has_a_hint(tab: Tab, site: Site) -> None:
+    hints = "[...document.querySelectorAll('.hint')].map(one => one.textContent)"
+    for width, expected in ((1280, {""}), (360, {"", "scroll sideways →"})):
+        tab.resize(width, 740)
+        tab.open(site.url)
+        tab.await_true("document.querySelector('#figures data')")
+        assert set(tab.evaluate(hints)) == expected
 
 
 def test_the_console_has_no_complaint_and_everything_comes_from_the_program(shown: Tab, site: Site) -> None:
@@ -171,7 +222,7 @@ def test_only_the_state_and_the_connection_are_announced(shown: Tab) -> None:
     )
     assert len(live) == 2
     assert live[0] == ""
-    assert re.match(r"Failing\s+Kafka does not answer", live[1])
+    assert re.match(r"Failing since 24 Nov \d\d:40, 2 open warnings\s+Kafka does not answer", live[1])
 
 
 def test_an_update_leaves_alone_what_did_not_change(shown: Tab, site: Site) -> None:

@@ -1,12 +1,16 @@
 // Draws one chart of the status document as inline SVG, with what it shows as a text and as a table.
 
-import { clock, measured } from "./units.js";
+import { clock, measured, tick } from "./units.js";
 import { element, svg, setText } from "./elements.js";
 
 const HEIGHT = 140;
 const BELOW = 18; // for the times
 const ABOVE = 16; // for the uppermost value
+const LEFT = 52; // for the values of the axis
 const ROOM = 26; // on each side of the middle of a time
+const USUAL = 0.8; // the share of the values that an earlier burst must not flatten
+const FLATTENED = 4; // times as high as these is a burst
+const RECENT = 15; // the last values, which are always shown in full
 const LEAST_SPAN = 60; // seconds
 const TIME_STEPS = [10, 30, 60, 120, 300, 600, 1800, 3600];
 
@@ -58,9 +62,9 @@ export class Chart {
 
   _list() {
     const rows = this._chart.series.map((series, index) => {
-      const known = series.values.filter((value) => value !== null);
-      const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
-      const values = [last(series.values), lowest(known), mean, highest(known)];
+      const all = known(series.values);
+      const mean = all.length ? all.reduce((sum, value) => sum + value, 0) / all.length : null;
+      const values = [last(series.values), lowest(all), mean, highest(all)];
       return element("tr", {}, [
         element("th", { scope: "row" }, [swatch(index), series.label]),
         ...values.map((value) => element("td", { class: "number" }, [measured(value, this._chart.unit)])),
@@ -75,7 +79,13 @@ export class Chart {
     const plot = new Plot(this._chart, width);
     this._picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     const pointed = this._pointed === null ? null : plot.indexAt(this._pointed * width);
-    this._drawing.replaceChildren(...plot.grid(), ...plot.lines(), ...plot.labels(), ...plot.pointer(pointed));
+    this._drawing.replaceChildren(
+      ...plot.grid(),
+      ...plot.lines(),
+      ...plot.names(),
+      ...plot.cutMark(),
+      ...plot.pointer(pointed),
+    );
     this._label(plot, pointed);
   }
 
@@ -96,8 +106,7 @@ class Plot {
     this._width = width;
     this._count = Math.max(0, ...chart.series.map((series) => series.values.length));
     this._span = Math.max(LEAST_SPAN, (this._count - 1) * chart.step_seconds);
-    const values = chart.series.flatMap((series) => series.values).filter((value) => value !== null);
-    [this._top, this._step] = scale(highest(values) ?? 0, chart.unit);
+    [this._top, this._step] = scale(shownHighest(chart) ?? 0, chart.unit);
   }
 
   timeOf(index) {
@@ -105,7 +114,7 @@ class Plot {
   }
 
   indexAt(x) {
-    const time = this._chart.until - (1 - x / this._width) * this._span;
+    const time = this._chart.until - ((this._width - x) / (this._width - LEFT)) * this._span;
     const index = Math.round((time - this.timeOf(0)) / this._chart.step_seconds);
     return this._count ? Math.min(Math.max(index, 0), this._count - 1) : null;
   }
@@ -113,13 +122,14 @@ class Plot {
   *grid() {
     for (let value = 0; value <= this._top * 1.001; value += this._step) {
       const y = this._y(value);
-      yield svg("line", { class: value ? "rule" : "axis", x1: 0, x2: this._width, y1: y, y2: y });
+      yield svg("line", { class: value ? "rule" : "axis", x1: LEFT, x2: this._width, y1: y, y2: y });
+      yield svg("text", { class: "label value", x: LEFT - 6, y: y + 4 }, [tick(value, this._chart.unit)]);
     }
-    const step = TIME_STEPS.find((seconds) => this._span / seconds <= this._width / 90) ?? 7200;
+    const step = TIME_STEPS.find((seconds) => this._span / seconds <= (this._width - LEFT) / 90) ?? 7200;
     const first = this._chart.until - this._span;
     for (let time = Math.ceil(first / step) * step; time <= this._chart.until; time += step) {
       const x = this._xOf(time);
-      if (x < ROOM || x > this._width - ROOM) continue;
+      if (x < LEFT || x > this._width - ROOM) continue;
       yield svg("line", { class: "axis", x1: x, x2: x, y1: HEIGHT - BELOW, y2: HEIGHT - BELOW + 4 });
       yield svg("text", { class: "label time", x, y: HEIGHT - 3 }, [clock(time, step < 60)]);
     }
@@ -133,11 +143,29 @@ class Plot {
     }
   }
 
-  /** The values of the grid, above the lines. */
-  *labels() {
-    for (let value = this._step; value <= this._top * 1.001; value += this._step) {
-      yield svg("text", { class: "label", x: 0, y: this._y(value) - 3 }, [measured(value, this._chart.unit)]);
+  /** The name of each line beside its end, where there is more than one. */
+  *names() {
+    const ends = [...this._chart.series.entries()]
+      .filter(([, series]) => this._chart.series.length > 1 && last(series.values) !== null)
+      .map(([index, series]) => ({ index, label: series.label, y: this._y(last(series.values)) - 5 }))
+      .sort((one, other) => other.y - one.y); // from the lowest up, each above the one before
+    let free = HEIGHT;
+    for (const { index, label, y } of ends) {
+      free = Math.min(y, free);
+      yield svg("text", { class: `label name name-${index}`, x: this._width - 2, y: free }, [label]);
+      free -= 13;
     }
+  }
+
+  /** How high the highest value is, above its place, where the chart cuts it off. */
+  *cutMark() {
+    const peak = highest(known(this._chart.series.flatMap((series) => series.values))) ?? 0;
+    if (peak <= this._top * 1.001) return;
+    const place = Math.max(...this._chart.series.map((series) => series.values.indexOf(peak)));
+    const x = this._xOf(this.timeOf(place));
+    const isRight = x > this._width / 2;
+    const text = `↑ ${measured(peak, this._chart.unit)}, cut off`;
+    yield svg("text", { class: isRight ? "label name" : "label", x: isRight ? x : Math.max(x - 4, LEFT), y: ABOVE - 5 }, [text]);
   }
 
   *pointer(index) {
@@ -161,12 +189,12 @@ class Plot {
   }
 
   _xOf(time) {
-    return round((1 - (this._chart.until - time) / this._span) * this._width);
+    return round(this._width - ((this._chart.until - time) / this._span) * (this._width - LEFT));
   }
 
   _y(value) {
     const height = HEIGHT - BELOW - ABOVE;
-    return round(ABOVE + (1 - value / this._top) * height);
+    return round(ABOVE + (1 - Math.min(value / this._top, 1)) * height);
   }
 }
 
@@ -183,6 +211,18 @@ function* runsOf(values) {
   if (run.length) yield run;
 }
 
+function known(values) {
+  return values.filter((value) => value !== null);
+}
+
+/** Return the highest value that is shown in full: all but a burst that is over, which would flatten the rest. */
+function shownHighest({ series }) {
+  const values = known(series.flatMap(({ values }) => values)).sort((one, other) => one - other);
+  const usual = values[Math.floor((values.length - 1) * USUAL)] ?? 0;
+  const enough = Math.max(usual, ...known(series.flatMap(({ values }) => values.slice(-RECENT))));
+  return enough > 0 && highest(values) > FLATTENED * enough ? enough : highest(values);
+}
+
 /** Return the value at the top of a chart, and that of a step: two to four round steps of the unit. */
 function scale(most, unit) {
   if (most <= 0) return [1, 1];
@@ -196,9 +236,9 @@ function scale(most, unit) {
 function described(chart) {
   const seconds = Math.max(0, ...chart.series.map((series) => (series.values.length - 1) * chart.step_seconds));
   const texts = chart.series.map((series) => {
-    const known = series.values.filter((value) => value !== null);
-    if (!known.length) return `${series.label}: unknown.`;
-    const [latest, least, most] = [last(series.values), lowest(known), highest(known)].map((value) =>
+    const all = known(series.values);
+    if (!all.length) return `${series.label}: unknown.`;
+    const [latest, least, most] = [last(series.values), lowest(all), highest(all)].map((value) =>
       measured(value, chart.unit),
     );
     return `${series.label}: latest ${latest}, lowest ${least}, highest ${most}.`;

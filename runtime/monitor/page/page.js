@@ -3,11 +3,12 @@
 
 import { Chart } from "./chart.js";
 import { Table, arrange } from "./table.js";
-import { clock, duration, shown } from "./units.js";
+import { clock, duration, moment, shown } from "./units.js";
 import { element, setAttribute, setText } from "./elements.js";
 
 const INTERVAL = 2000; // milliseconds
 const PATIENCE = 5000;
+const FIGURE_WIDTH = 168; // pixels
 const STATES = { ok: "OK", degraded: "Degraded", failing: "Failing", starting: "Starting" };
 const MARKS = { ok: "●", degraded: "▲", failing: "■", starting: "○" };
 
@@ -15,10 +16,13 @@ const part = (id) => document.getElementById(id);
 const charts = new Map();
 const tables = new Map();
 const figures = new Map();
+const figuresStyle = new CSSStyleSheet(); // a style attribute would be against the policy of the page
+document.adoptedStyleSheets = [figuresStyle];
 let answered = null; // when the last answer came, by the browser's clock, milliseconds
 let failure = ""; // why there was none since
 let status = null;
 let timer = 0;
+let arrangement = ""; // of the figures
 
 async function poll() {
   clearTimeout(timer);
@@ -58,6 +62,7 @@ function draw({ program, version, name, host, started, now, health, configuratio
   setText(part("state-text"), health.text);
   setAttribute(part("health"), "data-state", health.state);
   for (const figure of rest.figures) drawFigure(figure);
+  arrangeFigures();
   drawAll(rest.charts, charts, Chart, part("charts"));
   drawAll(rest.tables, tables, Table, part("tables"));
   arrange([...tables.values()]);
@@ -75,7 +80,18 @@ function drawAll(documents, known, Kind, parent) {
   }
 }
 
-function drawFigure({ id, label, value, unit, rate }) {
+/** Share the figures out to rows of equal length; the last one takes what is left of its row. */
+function arrangeFigures() {
+  const fitting = Math.max(2, Math.floor(part("figures").clientWidth / FIGURE_WIDTH));
+  const rows = Math.ceil(figures.size / fitting);
+  const columns = Math.ceil(figures.size / rows) || 1;
+  const rest = rows * columns - figures.size;
+  const rules = `.figures { grid-template-columns: repeat(${columns}, minmax(0, 1fr)); }
+    .figures > :last-child { grid-column: span ${rest + 1}; }`;
+  if (rules !== arrangement) figuresStyle.replaceSync((arrangement = rules));
+}
+
+function drawFigure({ id, label, value, unit, rate, seconds }) {
   if (!figures.has(id)) {
     const made = { label: element("dt"), value: element("data"), rate: element("data", { class: "rate" }) };
     figures.set(id, made);
@@ -84,8 +100,9 @@ function drawFigure({ id, label, value, unit, rate }) {
   const made = figures.get(id);
   setText(made.label, label);
   fill(made.value, value, unit, "");
-  if (rate === undefined || rate === null) setText(made.rate, "");
-  else fill(made.rate, rate, unit, "/s");
+  if (typeof rate === "number") fill(made.rate, rate, unit, "/s");
+  else if (typeof seconds === "number") fill(made.rate, seconds, "seconds", "");
+  else setText(made.rate, "");
 }
 
 function fill(target, value, unit, each) {
@@ -114,8 +131,14 @@ function drawState(isStale) {
   const { health, name, program } = status;
   const word = STATES[health.state] ?? health.state;
   setText(part("state"), isStale ? `Last known: ${word}` : word);
+  setText(part("state-since"), described(health));
   const title = `${isStale ? "✕ unreachable" : `${MARKS[health.state] ?? "?"} ${word}`}: ${name}, ${program}`;
   if (document.title !== title) document.title = title;
+}
+
+function described({ since, warnings }) {
+  const open = warnings ? `, ${warnings} open warning${warnings > 1 ? "s" : ""}` : "";
+  return since ? `since ${moment(since)}${open}` : open.slice(2);
 }
 
 function drawZone() {
@@ -130,5 +153,6 @@ function drawZone() {
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) poll();
 });
+new ResizeObserver(arrangeFigures).observe(part("figures"));
 drawZone();
 poll();

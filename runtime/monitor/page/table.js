@@ -23,6 +23,7 @@ export class Table {
   constructor(id) {
     this._heading = element("h2", { id: `table-${id}` });
     this._number = element("span", { class: "note" });
+    this._hint = element("span", { class: "note hint" });
     this._empty = element("p", { class: "empty" });
     this._head = element("tr");
     this._body = element("tbody");
@@ -32,7 +33,7 @@ export class Table {
     ]);
     this._scroller = element("div", { class: "scroller" }, [this._table]);
     this.root = element("section", { "aria-labelledby": this._heading.id }, [
-      element("div", { class: "table-head" }, [this._heading, this._number]),
+      element("div", { class: "table-head" }, [this._heading, this._number, this._hint]),
       this._scroller,
       this._empty,
     ]);
@@ -46,7 +47,7 @@ export class Table {
     setText(this._empty, table.rows.length ? "" : table.empty);
     this._scroller.hidden = !table.rows.length;
     this._empty.hidden = Boolean(table.rows.length);
-    this.isWide = table.columns.length > WIDE;
+    this.isWide = table.rows.length > 0 && table.columns.length > WIDE;
     this._setColumns(table.columns);
     while (this._body.rows.length > table.rows.length) this._body.lastChild.remove();
     for (const [index, row] of table.rows.entries()) this._setRow(index, row, table.columns);
@@ -71,9 +72,10 @@ export class Table {
     for (const [place, { kind, id }] of columns.entries()) fill(cells[place].firstChild, row[place], kind, id);
   }
 
-  /** A scroller is a stop of the keyboard only while there is something to scroll. */
+  /** A scroller is a stop of the keyboard only while there is something to scroll, and says so then. */
   _offerScrolling() {
     const isWide = this._scroller.scrollWidth > this._scroller.clientWidth;
+    setText(this._hint, isWide ? "scroll sideways →" : "");
     setAttribute(this._scroller, "tabindex", isWide ? "0" : null);
     setAttribute(this._scroller, "role", isWide ? "region" : null);
     setAttribute(this._scroller, "aria-labelledby", isWide ? this._heading.id : null);

@@ -10,7 +10,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 const GAP = "\u00a0"; // between a number and its unit: no line ends there
 const UNKNOWN = { text: "–", exact: "unknown" };
 
-/** Return a value as {text, exact}. `kind` is that of a table's column, or the unit of a figure. */
+/** Return a value as {text, exact}. `kind` is that of a table's column, or the unit of a figure, in the plural. */
 export function shown(value, kind) {
   if (kind === "text") return { text: String(value ?? "–"), exact: "" };
   if (typeof value !== "number" || !Number.isFinite(value)) return UNKNOWN;
@@ -25,9 +25,15 @@ export function shown(value, kind) {
       return { text: exactly(value), exact: EXACT.format(value) };
     case "":
       return { text: count(value), exact: EXACT.format(value) };
+    case "percent":
+      return { text: `${count(value)}${GAP}%`, exact: `${EXACT.format(value)} %` };
     default:
-      return { text: count(value), exact: `${EXACT.format(value)} ${kind}` };
+      return { text: `${count(value)}${GAP}${named(value, kind)}`, exact: `${EXACT.format(value)} ${named(value, kind)}` };
   }
+}
+
+function named(value, unit) {
+  return value === 1 ? unit.replace(/(?<=ch)es$|s$/, "") : unit;
 }
 
 /** Return a value of a unit that may be a second's, as "events/s". */
@@ -38,18 +44,23 @@ export function measured(value, unit) {
   return shown(value, what).text + (each ? "/s" : "");
 }
 
+/** Return a value of a chart's axis: counts without their unit, which the title has. */
+export function tick(value, unit) {
+  return /^(bytes|seconds|percent)/.test(unit) ? measured(value, unit) : count(value);
+}
+
 function exactly(value) {
   return Number.isInteger(value) ? WHOLE.format(value) : count(value);
 }
 
-export function count(value) {
+function count(value) {
   const size = Math.abs(value);
   if (size >= 99999.5) return scaled(value, 1000, ["", "k", "M", "G", "T", "P"]);
   if (Number.isInteger(value) || size >= 100) return WHOLE.format(value);
   return size >= 0.05 ? EXACT.format(Math.round(value * 10) / 10) : DIGITS.format(value);
 }
 
-export function bytes(value) {
+function bytes(value) {
   if (Math.abs(value) < 1000) return `${count(value)}${GAP}B`;
   return scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 }
@@ -67,6 +78,7 @@ function scaled(value, base, names) {
 export function duration(seconds) {
   const size = Math.abs(seconds);
   if (size === 0) return `0${GAP}s`;
+  if (size < 0.0009995) return `${DIGITS.format(seconds * 1e6)}${GAP}µs`;
   if (size < 0.9995) return `${DIGITS.format(seconds * 1000)}${GAP}ms`;
   if (size < 9.95) return `${seconds.toFixed(1)}${GAP}s`;
   if (size < 59.5) return `${Math.round(seconds)}${GAP}s`;

@@ -86,6 +86,19 @@ def test_while_the_agent_starts_it_is_alive_and_not_ready(monitor: Monitor, tmp_
     assert b"shipper_info" in ask(tmp_path, "/metrics")[1]
 
 
+def test_a_state_begins_with_its_snapshot_not_at_a_request(monitor: Monitor, lab: Lab, tmp_path: Path) -> None:
+    lab.ship("a.log", "one")
+    observed(monitor, lab)
+    sampler = monitor._sources.sampler
+    assert sampler is not None
+    began = sampler.latest
+    lab.clock.advance(10.0)
+    sampler.step()
+    health = document(tmp_path, "/status")["health"]
+    assert began is not None
+    assert (health["state"], health["since"]) == ("ok", began.time)
+
+
 def test_all_paths_answer_of_one_snapshot(monitor: Monitor, lab: Lab, tmp_path: Path) -> None:
     lab.ship("a.log", "one", "two")
     observed(monitor, lab)

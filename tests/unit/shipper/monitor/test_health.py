@@ -58,6 +58,13 @@ def test_an_incident_has_a_state_and_words(incident: Incident) -> None:
     assert incident.words in health.text
 
 
+def test_open_warnings_are_counted_also_where_the_text_leaves_them_out() -> None:
+    letters = {"letters_waiting": 3, "is_reload_refused": True, "problems": {"/x": "denied"}}
+    many = replace(WELL, registry=replace(WELL.registry, failing=True), **letters)  # type: ignore[arg-type]  # by name
+    health = health_of(many, StartProgress(registry_open=True), 0.0)
+    assert (health.state, health.warnings, "/x" in health.text) == ("degraded", 4, False)
+
+
 def test_a_start_names_what_it_waits_for() -> None:
     assert health_of(None, StartProgress(), None).text == "The shipper starts: the registry is being opened."
     waiting = health_of(None, StartProgress(registry_open=True), None)

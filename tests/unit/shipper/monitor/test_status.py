@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.runtime.logs.recent import RecentMessage
 from log_shipper.runtime.monitor.document import Document
-from log_shipper.shipper.monitor.health import Health
+from log_shipper.runtime.monitor.health import Health
 from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.snapshot import KubernetesFigures, Snapshot
 from log_shipper.shipper.monitor.status import AgentIdentity, status
@@ -15,7 +15,7 @@ from log_shipper.shipper.pipeline.letter_counts import LetterCount
 from tests.snapshots import KEPT, WELL, later
 
 IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.2.0", WELL.time - 60)
-UNITS = {"events", "bytes", "seconds", "files", "rows", "", "events/s"}
+UNITS = {"events", "bytes", "seconds", "files", "batches", "pods", "events/s"}
 KINDS = {"text", "number", "bytes", "seconds", "time"}
 
 
@@ -34,7 +34,7 @@ def document() -> Document:
     waiting = replace(WELL.output, waiting={"t": "it does not exist"})
     sampler = sampled(WELL, later(WELL, 2.0, metrics=read, letters=letters, output=waiting))
     errors = [RecentMessage(WELL.time, "warning", "careful", 2)]
-    return status(IDENTITY, sampler, Health("ok", "Kafka accepts records."), errors, "name: web-1\n")
+    return status(IDENTITY, sampler, Health("ok", "Kafka accepts records.", 1, 9.0), errors, "name: web-1\n")
 
 
 def table(document: Document, name: str) -> Any:
@@ -45,7 +45,12 @@ def test_it_names_the_agent_and_its_state(document: Document) -> None:
     expected = {"program": "shipper", "version": "0.2.0", "name": "web-1", "host": "host-1", "started": WELL.time - 60}
     assert {name: document[name] for name in expected} == expected
     assert document["now"] == WELL.time + 2
-    assert document["health"] == {"state": "ok", "text": "Kafka accepts records."}
+    assert document["health"] == {
+        "state": "ok",
+        "text": "Kafka accepts records.",
+        "warnings": 1,
+        "since": 9.0,
+    }
     assert document["configuration"] == "name: web-1\n"
 
 

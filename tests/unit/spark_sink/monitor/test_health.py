@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.spark_sink.monitor.health import Health, Quiet, health, is_falling_behind, spoken
+from log_shipper.runtime.monitor.health import Health
+from log_shipper.spark_sink.monitor.health import Quiet, health, is_falling_behind, spoken
 from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.views.progress import Figures
 

@@ -17,6 +17,7 @@ from demo.ports import free_ports
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import HttpConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.runtime.monitor.server import Request as AskedFor
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
@@ -167,6 +168,16 @@ def test_the_status_has_what_was_seen(door: Door) -> None:
     }
     assert document["configuration"] == "kafka:\n  password: xxxxx\n"
     assert document["health"]["state"] == "degraded"
+
+
+def test_a_state_begins_when_it_was_sampled_not_at_a_request() -> None:
+    clock = Clock()
+    monitored = Monitored(SinkMetrics(clock), Observations(clock), 300.0, PROGRAM, clock)
+    monitored.sample()
+    clock.seconds = 9.0
+    body = monitored.status(AskedFor("/status", {}, "")).body
+    assert isinstance(body, bytes)
+    assert json.loads(body)["health"]["since"] == 0.0
 
 
 def test_the_status_has_the_shape_that_the_page_draws(door: Door) -> None:

@@ -1,0 +1,33 @@
+"""The health of a program: its state, in words, and since when."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+State = Literal["ok", "degraded", "failing", "starting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`warnings`: problems that are open now, also those that the text leaves out. `since`: unix time, None until a
+    `StateClock` has seen it."""
+
+    state: State
+    text: str
+    warnings: int = 0
+    since: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class StateClock:
+    """Knows since when the state has been what it is. `timed` is to be called whenever the health is judged, also
+    while nobody looks; by any thread."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[State | None, float] = (None, 0.0)
+
+    def timed(self, health: Health, now: float) -> Health:
+        if self._seen[0] != health.state:
+            self._seen = health.state, now
+        return replace(health, since=self._seen[1])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,13 +15,13 @@ from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from log_shipper.runtime.locking import FileInUse, lock_exclusively
-from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.record import readable_path
 from log_shipper.shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
 from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
 from log_shipper.shipper.positions.locate import Locator
+from log_shipper.shipper.positions.report import Report
 from log_shipper.shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 from log_shipper.shipper.source.identity.content import content_of, part_of
 from log_shipper.shipper.source.identity.fingerprint import name_of_file
@@ -32,22 +31,6 @@ NOTHING_READ = 1
 SOME_LEFT = 3  # as `run --once`: done, except for what was reported
 
 AT_ONCE = 10_000  # entries in one write
-
-
-@dataclass(slots=True)
-class Report:
-    taken: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    left: int = 0  # skipped although the file exists
-
-    def skip(self, name: str, refusal: PositionRefused) -> None:
-        print(visible(f"skipped {name}: {refusal}"))  # noqa: T201
-        self.skipped[refusal.reason] += 1
-        self.left += not refusal.harmless
-
-    def __str__(self) -> str:
-        reasons = ", ".join(f"{reason} {count}" for reason, count in self.skipped.most_common())
-        return f"{self.taken} positions taken, {self.skipped.total()} skipped" + (f" ({reasons})" if reasons else "")
 
 
 def take_over(
@@ -61,38 +44,44 @@ def take_over(
 ) -> int:
     """Import positions and return the exit code: 0 if those of all existing files were taken, or are known already; 3
     if some were not; 1 if there are none. Raises StartError, RegistryError, OSError; nothing is changed then."""
-    place = find(source)
+    place, report = find(source), Report()
     with _filebeat_stopped(place):
         registry = read_registry(place)
         if registry.damage:
-            print(visible(f"warning: {registry.damage}: the others are taken, and lines may be sent twice"))  # noqa: T201
+            report.print(f"warning: {registry.damage}: the others are taken, and lines may be sent twice")
         store = open_alone(directory, files)
         try:
-            return _take(registry, store, inputs, Locator(fingerprinting), overwrite=overwrite)
+            return _take(registry, store, inputs, Locator(fingerprinting), report, overwrite=overwrite)
         finally:
             store.close()
 
 
 def _take(
-    registry: FilebeatRegistry, store: Store, inputs: Sequence[InputConfig], locator: Locator, *, overwrite: bool
+    registry: FilebeatRegistry,
+    store: Store,
+    inputs: Sequence[InputConfig],
+    locator: Locator,
+    report: Report,
+    *,
+    overwrite: bool,
 ) -> int:
-    report = Report()
     located = list(_located(registry, locator, report))
     if not registry.entries:
-        print(visible(f"{registry.place}: Filebeat's registry has no entries"))  # noqa: T201
+        report.print(f"{registry.place}: Filebeat's registry has no entries")
         return NOTHING_READ
     states = _with_keys(_without_known(_one_a_file(located, report), store, report, overwrite=overwrite), inputs)
     for start in range(0, len(states), AT_ONCE):
         store.append(states[start : start + AT_ONCE])
     for state in states:
-        print(visible(f"taken   {readable_path(state.path)}: position {state.position} (file id {state.id})"))  # noqa: T201
+        report.print(f"taken   {readable_path(state.path)}: position {state.position} (file id {state.id})")
     report.taken = len(states)
-    print(report)  # noqa: T201
+    report.print(str(report))
     return SOME_LEFT if report.left or registry.damage else ALL_TAKEN
 
 
 def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> Iterator[tuple[Position, FileState]]:
-    for key, entry in registry.entries.items():
+    for number, (key, entry) in enumerate(registry.entries.items(), 1):
+        report.look_at(number, len(registry.entries))
         name = key
         try:
             position = position_of(key, entry)

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -773,3 +774,18 @@ def test_nothing_is_imported_while_a_shipper_runs(filebeat: Filebeat, capsys: py
     store.close()
     assert f"in use by process {os.getpid()}" in capsys.readouterr().err
     assert filebeat.taken() == {}
+
+
+def test_at_a_terminal_it_shows_how_far_it_is(filebeat: Filebeat) -> None:
+    log = filebeat.log()
+    filebeat.checkpoint({native(log): filestream(log, AT), native(log, "b"): filestream(filebeat.logs / "none", 1)})
+    command = [sys.executable, "-m", "log_shipper.shipper", "registry", "import", "filebeat", str(filebeat.data)]
+    master, slave = pty.openpty()
+    command += ["--path.data", str(filebeat.ours)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, text=True, check=False)
+    os.close(slave)
+    shown = os.read(master, 65536).decode()
+    os.close(master)
+    line = "1 of 2 positions"
+    assert shown == f"\r{line}\r{' ' * len(line)}\r", "and removes it again"
+    assert "1 positions taken" in done.stdout

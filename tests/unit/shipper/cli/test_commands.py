@@ -347,6 +347,10 @@ def test_the_help_of_a_command_has_its_own_options_and_one_line_of_the_others(
     assert options.count("--path.data") == 1
     assert last.startswith("as every command: -c, -E, -e,")
     with pytest.raises(SystemExit):
+        main([*command, "-c"])
+    usage = capsys.readouterr().err
+    assert ("expected one argument" in usage, "--path.data" in usage) == (True, False)
+    with pytest.raises(SystemExit):
         main(["--help"])
     assert "-c FILE" in capsys.readouterr().out.partition("options of all commands:")[2]
 

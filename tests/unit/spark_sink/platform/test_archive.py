@@ -113,7 +113,8 @@ def test_the_page_names_the_directory_that_the_archive_is_unpacked_in() -> None:
 
 
 def test_the_configuration_on_that_page_is_one(tmp_path: Path) -> None:
-    block, *_ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    section = PAGE.partition("\n## The configuration on a cluster\n")[2]
+    block, *_ = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     (tmp_path / "sink.yml").write_text(block)
     config = load([tmp_path / "sink.yml"], SinkConfig, [])
     assert config.spark_conf == {"spark.log.level": "WARN"}

@@ -34,7 +34,7 @@ from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Staged
 from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
 from log_shipper.spark_sink.platform.jvm import Garbage
-from log_shipper.spark_sink.rows.batches import SUMMARIZED, FileSummary, summaries
+from log_shipper.spark_sink.rows.batches import SUMMARIZED, ByPartition, FileSummary, summaries
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, Unnamed
 
@@ -56,6 +56,7 @@ class BatchResult:
     repeated: bool = False  # all of it had landed before the process was killed
     causes: BadByCause = field(default_factory=dict)  # of the bad records, as the tasks counted them
     stages: Mapping[Stage, float] = field(default_factory=dict)  # seconds
+    records: ByPartition = field(default_factory=dict)  # that were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ class BatchWriter:
             ends=ends,
             causes=causes,
             stages=self.stopwatch.take(),
+            records=written.records,
         )
 
     def discard(self, written: WrittenBatch) -> None:

@@ -12,9 +12,18 @@ from typing import Protocol
 
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
+from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing import bad_records
 from log_shipper.spark_sink.landing.bad_records import BadByCause, BadRecords
-from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions
+from log_shipper.spark_sink.rows.batches import (
+    ByPartition,
+    Converted,
+    FileSummary,
+    KafkaRecords,
+    PartitionRecords,
+    RowOptions,
+    counted,
+)
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
@@ -79,6 +88,7 @@ class TaskResult:
     bad: tuple[DataFile, ...]
     lost: tuple[Lost, ...]
     causes: BadByCause = field(default_factory=dict)
+    records: ByPartition = field(default_factory=dict)
 
 
 def run_share(plan: TaskPlan, share: Sequence[OffsetRange]) -> TaskResult:
@@ -95,6 +105,7 @@ def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RecordReader |
         writing = _Writing(plan.tables, opened)
         for records in runs:
             writing.add(conversion.convert(records))
+            merge_records(writing.records, {(records.topic, records.partition): counted(records)})
         return writing.close(tuple(reader.lost[before:]) if reader is not None else ())
 
 
@@ -107,6 +118,7 @@ class _Writing:
         self._writers: dict[str, DataFileWriter] = {}
         self._summaries: dict[str, dict[File, FileSummary]] = {}
         self._causes: dict[str, BadRecords] = {}
+        self.records: dict[Partition, PartitionRecords] = {}
 
     def add(self, converted: Converted) -> None:
         for part in converted.parts:
@@ -123,7 +135,7 @@ class _Writing:
         files = {path: tuple(writer.close()) for path, writer in self._writers.items()}
         bad = files.pop(self._tables.dead_letter, ())
         lines = {path: WrittenTable(written, self._summaries.get(path, {})) for path, written in files.items()}
-        return TaskResult(lines, bad, lost, self._causes)
+        return TaskResult(lines, bad, lost, self._causes, self.records)
 
     def _writer(self, path: str, layout: FileLayout) -> DataFileWriter:
         if path not in self._writers:
@@ -137,3 +149,10 @@ def merge(known: dict[File, FileSummary], summary: FileSummary) -> None:
     file = (summary.host, summary.file_id)
     before = known.get(file)
     known[file] = summary if before is None else before.merged(summary)
+
+
+def merge_records(known: dict[Partition, PartitionRecords], others: ByPartition) -> None:
+    """Add other records to those of each partition."""
+    for place, other in others.items():
+        before = known.get(place)
+        known[place] = other if before is None else before.merged(other)

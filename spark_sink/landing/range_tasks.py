@@ -6,6 +6,7 @@ from functools import partial
 
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, shares
+from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing import bad_records
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.range_task import (
@@ -16,10 +17,11 @@ from log_shipper.spark_sink.landing.range_task import (
     TaskResult,
     convert,
     merge,
+    merge_records,
     run_share,
 )
 from log_shipper.spark_sink.landing.tasks import Tasks
-from log_shipper.spark_sink.rows.batches import FileSummary, KafkaRecords, RowOptions
+from log_shipper.spark_sink.rows.batches import FileSummary, KafkaRecords, PartitionRecords, RowOptions
 from log_shipper.spark_sink.storage.data_files import DataFile
 
 NewReader = Callable[[], Callable[[], RecordReader]]
@@ -54,6 +56,7 @@ class WrittenBatch:
     bad: list[DataFile] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     causes: dict[str, BadRecords] = field(default_factory=dict)
+    records: dict[Partition, PartitionRecords] = field(default_factory=dict)
 
     def add(self, result: TaskResult) -> None:
         for path, written in result.lines.items():
@@ -64,6 +67,7 @@ class WrittenBatch:
         self.bad += result.bad
         self.lost += result.lost
         bad_records.merge(self.causes, result.causes)
+        merge_records(self.records, result.records)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 docs/metrics.md describes it. Nothing in it is the content of a record.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from log_shipper.spark_sink.landing.stages import STAGES
 from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.monitor.samples import STEP, Samples
 
+MOST_TOPICS = 3  # of a chart, beside the others
 MOST_ROWS = 50  # of a table; those that need a look come first
 
 
@@ -37,10 +38,10 @@ def document(
         "started": seen.started,
         "now": now,
         "health": health.document(),
-        "figures": list(_figures(seen, samples.rate())),
+        "figures": list(_figures(seen, samples.rate(), now)),
         "charts": _charts(samples),
         "tables": [
-            _partitions(seen),
+            _partitions(seen, now),
             _tables(seen),
             _dead_letters(seen),
             _stages(seen),
@@ -51,9 +52,9 @@ def document(
     }
 
 
-def _figures(seen: Seen, rate: float | None) -> Iterator[Document]:
+def _figures(seen: Seen, rate: float | None, now: float) -> Iterator[Document]:
     yield {**_figure("rows_landed", "Rows landed", seen.rows, "rows"), "rate": rate}
-    yield _figure("lag_offsets", "Lag", seen.lag, "records")
+    yield {**_figure("lag_offsets", "Lag", seen.lag, "records"), "seconds": seen.longest_lag_seconds(now)}
     yield _figure("rows_bad", "Bad records", seen.bad, "records")
     yield _figure("rows_repeated", "Repeats left out", seen.repeats, "rows")
     yield _figure("offsets_lost", "Records lost", seen.lost, "records")
@@ -67,15 +68,37 @@ def _figure(name: str, label: str, value: float | None, unit: str) -> Document:
 
 
 def _charts(samples: Samples) -> list[Document]:
-    landed, behind, until = (
-        {("landed", "landed"): samples.rates()},
-        {("behind", "behind"): samples.lags()},
-        samples.until,
-    )
+    def drawn(name: str, title: str, unit: str, lines: Mapping[str, Sequence[float | None]]) -> Document:
+        series = {(line, line): values for line, values in lines.items()}
+        return chart(name, title, unit, series, step=STEP, until=samples.until)
+
+    values, rates = samples.values, samples.rates
+    cpu = [None if share is None else round(100 * share, 1) for share in rates(lambda sample: sample.cpu)]
+    delays = {"longest": values(lambda sample: sample.longest), "shortest": values(lambda sample: sample.shortest)}
     return [
-        chart("rows", "Rows a second, mean of 30 seconds", "rows/s", landed, step=STEP, until=until),
-        chart("lag", "Lag, as of the last batch", "records", behind, step=STEP, until=until),
+        drawn("rows", "Rows a second, mean of 30 s", "rows/s", {"landed": rates(lambda sample: sample.rows)}),
+        drawn("lag", "Lag, as of the last batch", "records", {"behind": samples.lags()}),
+        drawn("topics", "Records a second by topic, mean of 30 s", "records/s", _by_topic(samples)),
+        drawn("lag_seconds", "Lag in time", "seconds", {"behind": values(lambda sample: sample.lag_seconds)}),
+        drawn("batch", "Duration of a batch", "seconds", {"last": values(lambda sample: sample.batch_seconds)}),
+        drawn("delay", "Delay from Kafka to the table", "seconds", delays),
+        drawn("cpu", "CPU on this machine, 100 % is one core", "percent", {"used": cpu}),
+        drawn("memory", "Memory on this machine", "bytes", {"resident": values(lambda sample: sample.memory)}),
     ]
+
+
+def _by_topic(samples: Samples) -> dict[str, list[float | None]]:
+    """Return the rates of the topics with the most records, and of all others together."""
+    latest = samples.latest
+    counts = {} if latest is None else latest.topics
+    names = sorted(counts, key=lambda topic: (-counts[topic], topic))
+    lines = {name: _rates_of(samples, [name]) for name in names[:MOST_TOPICS]}
+    others = names[MOST_TOPICS:]
+    return {**lines, f"{len(others)} others": _rates_of(samples, others)} if others else lines
+
+
+def _rates_of(samples: Samples, topics: Sequence[str]) -> list[float | None]:
+    return samples.rates(lambda sample: sum(sample.topics.get(topic, 0) for topic in topics))
 
 
 def _table(
@@ -84,18 +107,19 @@ def _table(
     return table(name, title, empty, columns, rows[:MOST_ROWS])
 
 
-def _partitions(seen: Seen) -> Document:
+def _partitions(seen: Seen, now: float) -> Document:
     lags = seen.lags
     rows = [
-        [topic, number, seen.landed.get((topic, number), 0), seen.ends[topic, number], lags[topic, number]]
-        for topic, number in sorted(lags, key=lambda place: (-lags[place], place))
+        [*place, seen.landed.get(place, 0), seen.ends[place], lags[place], seen.lag_seconds(place, now)]
+        for place in sorted(lags, key=lambda place: (-lags[place], place))
     ]
     columns = (
         ("topic", "Topic", "text"),
         ("partition", "Partition", "number"),
         ("landed", "Next offset to land", "number"),
         ("end", "End in Kafka", "number"),
-        ("lag", "Lag", "number"),
+        ("lag", "Records behind", "number"),
+        ("lag_seconds", "Behind", "seconds"),
     )
     return _table("partitions", "Partitions, furthest behind first", "No batch has landed yet.", columns, rows)
 

@@ -69,7 +69,7 @@ def _problems(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) 
         )
     if is_falling_behind(lags):
         yield (
-            f"The lag grows: {seen.lag:,} offsets are behind. Give the sink more cores, or raise "
+            f"The lag grows: {seen.lag:,} records are behind. Give the sink more cores, or raise "
             "max_offsets_per_trigger."
         )
     if _is_recent(seen.last_group_failure, GROUP_SECONDS, now):
@@ -90,7 +90,7 @@ def is_falling_behind(lags: Sequence[int | None]) -> bool:
 def _landing(seen: Seen, now: float) -> str:
     if seen.last_batch is None:
         return "The query runs, and Kafka has nothing new."
-    behind = f"{seen.lag:,} offsets are behind" if seen.lag else "nothing was behind"
+    behind = f"{seen.lag:,} records were behind" if seen.lag else "nothing was behind"
     return (
         f"Lines land. The last batch had {seen.batch_rows:,} rows, {spoken(now - seen.last_batch)} ago; by then "
         f"{behind}."

@@ -34,7 +34,8 @@ from log_shipper.spark_sink.monitor.document import Program, document
 from log_shipper.spark_sink.monitor.health import Quiet, health
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations, Seen
-from log_shipper.spark_sink.monitor.samples import Sampler, Samples
+from log_shipper.spark_sink.monitor.processes import Usage, usage
+from log_shipper.spark_sink.monitor.samples import Sample, Sampler, Samples
 
 LEAST_LIMIT = 300.0
 INTERVALS = 10
@@ -103,7 +104,9 @@ class Monitored:
     def sample(self) -> None:
         """Add a sample of what was seen, and note the state."""
         seen, now = self.observations.seen, self.clock()
-        self.samples.add(now, seen.rows, seen.lag)
+        used = usage()
+        self.metrics.used(used)
+        self.samples.add(now, sample_of(seen, used, now))
         self._judged(seen, now)
 
     def _judged(self, seen: Seen, now: float) -> Health:
@@ -115,6 +118,20 @@ class Monitored:
         state = self._judged(seen, now)
         problems = self.problems.newest_first()
         return _json(200, document(self.program, seen, state, self.samples, problems, now))
+
+
+def sample_of(seen: Seen, used: Usage, now: float) -> Sample:
+    return Sample(
+        seen.rows,
+        seen.lag,
+        seen.longest_lag_seconds(now),
+        seen.batch_seconds,
+        seen.longest,
+        seen.shortest,
+        seen.topics,
+        used.cpu_seconds,
+        used.memory,
+    )
 
 
 class MonitorServer:

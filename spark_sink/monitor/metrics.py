@@ -7,6 +7,7 @@ docs/metrics.md lists them; this prints its table:
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, disable_created_metrics
 from prometheus_client.metrics_core import Metric
@@ -14,6 +15,7 @@ from prometheus_client.metrics_core import Metric
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, lag
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.landing.stages import STAGES, Stage
+from log_shipper.spark_sink.monitor.processes import Usage
 from log_shipper.spark_sink.views.progress import Figures
 
 # From an idle batch of a small local session to one that is in trouble.
@@ -34,22 +36,17 @@ class SinkMetrics:
         self.seen_alive = self._progressed = now()  # the last calls of `alive` and of `progressed`
         self._partitions: set[Partition] = set()  # partitions with a lag
         self._view_failures: dict[str, int] = {}
+        self._cpu_seconds = 0.0
         self.registry = registry = CollectorRegistry()
 
-        def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
-            return Counter(f"spark_sink_{name}", text, labels, registry=registry)
-
-        def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
-            return Gauge(f"spark_sink_{name}", text, labels, registry=registry)
-
+        counter = partial(Counter, namespace="spark_sink", registry=registry)
+        gauge = partial(Gauge, namespace="spark_sink", registry=registry)
         self.started = gauge("start_time_seconds", "When the process started, in Unix time.")
         self.started.set_to_current_time()
         self.topics_missing = gauge("topics_missing", "Topics or partitions that the start waits for.")
         self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
         self.rows_bad = counter("rows_bad", "Records that are no lines, written to the dead-letter table.")
-        self.tombstones = counter(
-            "tombstones", "Records without a value, written there too: no fault of a compacted topic."
-        )
+        self.tombstones = counter("tombstones", "Records without a value, written there too, as compacted topics have.")
         self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")
         self.files_suspect = counter(
             "files_suspect", "Files that were looked up in the table: repeats, or rows sent late."
@@ -69,6 +66,10 @@ class SinkMetrics:
         self.landed_offset = gauge("landed_offset", "The next offset to land.", PARTITION)
         self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PARTITION)
         self.lag = gauge("lag_offsets", "Offsets between the two.", PARTITION)
+        self.lag_seconds = gauge("lag_seconds", "Longest time that records have waited; NaN before it is known.")
+        self.delay = gauge("landing_delay_seconds", "Age of the last batch's oldest record when it had landed.")
+        self.cpu = counter("cpu_seconds", "CPU time of the process, Java, and the Python that Spark starts beside it.")
+        self.memory = gauge("memory_bytes", "Resident memory of the same; shared pages are counted in each.")
         self.files = gauge("files_remembered", "Files whose highest landed offset is remembered, to know repeats.")
         self.group_commit_failures = counter("group_commit_failures", "Failed commits to the group; rows still land.")
         self.maintenance_rounds = _maintenance_rounds(registry)
@@ -91,6 +92,9 @@ class SinkMetrics:
         self.batch_tables.set(landed.tables)
         self.files.set(landed.files)
         self.last_batch.set_to_current_time()
+        times = [read.oldest for read in landed.records.values() if read.oldest is not None]
+        if times:
+            self.delay.set(max(0.0, time.time() - min(times)))
         for (topic, partition), end in landed.ends.items():
             self.landed_offset.labels(topic, partition).set(end)
         self.stages(landed.stages)
@@ -113,6 +117,12 @@ class SinkMetrics:
             self.end_offset.remove(*partition)
             self.lag.remove(*partition)
         self._partitions = set(latest)
+
+    def used(self, usage: Usage) -> None:
+        """Record what the processes use. The time of one that was not waited for is lost, and a counter only rises."""
+        self.cpu.inc(max(0.0, usage.cpu_seconds - self._cpu_seconds))
+        self._cpu_seconds = max(self._cpu_seconds, usage.cpu_seconds)
+        self.memory.set(usage.memory)
 
     def alive(self) -> None:
         """Record that the query has ended a batch, or looked and found nothing new."""

@@ -1,9 +1,10 @@
 """What was seen of the running sink, for its page. Each change makes a new `Seen`, so that the threads that read it
 share no lock with the thread that lands."""
 
+import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, lag
@@ -46,8 +47,12 @@ class Seen:
     last_bad: float | None = None
     last_lost: float | None = None
     last_group_failure: float | None = None
+    longest: float | None = None  # of the last batch: seconds from Kafka's time of its oldest record to its landing,
+    shortest: float | None = None  # and of its newest one
+    topics: Mapping[str, int] = field(default_factory=dict)  # records
     landed: Offsets = field(default_factory=dict)
     ends: Offsets = field(default_factory=dict)  # of the topics, when the last batch had landed
+    behind_since: Mapping[Partition, float] = field(default_factory=dict)  # what has not landed came later
     stages: Mapping[Stage, StageSeconds] = field(default_factory=dict)
     causes: Mapping[str, BadRecords] = field(default_factory=dict)
     cause_times: Mapping[str, float] = field(default_factory=dict)
@@ -63,6 +68,17 @@ class Seen:
         """The offsets that have not landed; None before it is known."""
         return sum(self.lags.values()) if self.ends else None
 
+    def lag_seconds(self, place: Partition, now: float) -> float | None:
+        """Return for how long at most records of a partition have waited; None where it is unknown."""
+        if not self.lags[place]:
+            return 0.0
+        since = self.behind_since.get(place)
+        return None if since is None else max(0.0, now - since)
+
+    def longest_lag_seconds(self, now: float) -> float | None:
+        """Return the longest time of all partitions; None where none is known."""
+        return max((lag for place in self.lags if (lag := self.lag_seconds(place, now)) is not None), default=None)
+
 
 class Observations:
     """Collects what the job, its batches and its views report. Thread-safe. `clock`: seconds of the epoch."""
@@ -76,10 +92,16 @@ class Observations:
         """Record what the start waits for; nothing when the wait is over."""
         self._change(missing=tuple(missing))
 
-    def streaming(self) -> None:
-        """Record that the query runs."""
-        if not self.seen.streaming:
-            self._change(streaming=True)
+    def idle(self) -> None:
+        """Record that the query runs, and Kafka has nothing new."""
+        with self._lock:
+            seen = self.seen
+            self.seen = replace(seen, streaming=True, behind_since=dict.fromkeys(seen.ends, self._clock()))
+
+    def lag_seconds(self) -> float:
+        """Return the longest time that records have waited, NaN where it is unknown."""
+        seconds = self.seen.longest_lag_seconds(self._clock())
+        return math.nan if seconds is None else seconds
 
     def landed(self, batch: BatchResult, latest: Offsets) -> None:
         """Record a batch that has landed. `latest`: where the topics ended by then."""
@@ -103,6 +125,10 @@ class Observations:
                 last_lost=now if batch.lost else seen.last_lost,
                 landed={**{place: end for place, end in seen.landed.items() if place in latest}, **batch.ends},
                 ends=dict(latest),
+                longest=_delay(now, (records.oldest for records in batch.records.values()), min, seen.longest),
+                shortest=_delay(now, (records.newest for records in batch.records.values()), max, seen.shortest),
+                topics=_counted(seen.topics, batch),
+                behind_since=_behind_since(seen.behind_since, batch, latest, now),
                 causes=causes,
                 cause_times={**seen.cause_times, **dict.fromkeys(seen_now, now)},
                 stages=_with(seen.stages, batch.stages),
@@ -127,6 +153,36 @@ class Observations:
     def _change(self, **changes: object) -> None:
         with self._lock:
             self.seen = replace(self.seen, **changes)  # type: ignore[arg-type]  # each caller names fields of Seen
+
+
+def _delay(
+    now: float, times: Iterable[float | None], pick: Callable[[Iterable[float]], float], before: float | None
+) -> float | None:
+    """Return how long ago a time of the batch is; what it was before where the batch has none."""
+    known = [time for time in times if time is not None]
+    return max(0.0, now - pick(known)) if known else before
+
+
+def _counted(topics: Mapping[str, int], batch: BatchResult) -> dict[str, int]:
+    counts = dict(topics)
+    for (topic, _), read in batch.records.items():
+        counts[topic] = counts.get(topic, 0) + read.count
+    return counts
+
+
+def _behind_since(
+    known: Mapping[Partition, float], batch: BatchResult, latest: Offsets, now: float
+) -> dict[Partition, float]:
+    """Return a time for each partition after which all came that has not landed: now if nothing is behind, else Kafka's
+    time of the newest record that has landed, or the last time at which nothing was behind."""
+    behind = lag({**dict.fromkeys(latest, 0), **batch.ends}, latest)
+    since = {}
+    for place, offsets in behind.items():
+        newest = batch.records[place].newest if place in batch.records else None
+        times = [now] if not offsets else [time for time in (known.get(place), newest) if time is not None]
+        if times:
+            since[place] = min(max(times), now)
+    return since
 
 
 def _with(known: Mapping[Stage, StageSeconds], batch: Mapping[Stage, float]) -> dict[Stage, StageSeconds]:

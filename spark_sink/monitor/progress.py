@@ -45,6 +45,7 @@ class BatchProgress(StreamingQueryListener):
         super().__init__()
         self.metrics = metrics or SinkMetrics()
         self.observations = Observations()
+        self.metrics.lag_seconds.set_function(self.observations.lag_seconds)
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[BatchResult, Offsets]] = {}
         self._query: UUID | None = None
@@ -96,7 +97,7 @@ class BatchProgress(StreamingQueryListener):
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         if event.id == self._query:
             self.metrics.alive()
-            self.observations.streaming()
+            self.observations.idle()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         if event.id == self._query:

@@ -2,8 +2,11 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
 
 STEP = 2.0  # seconds
 POINTS = 300
@@ -13,8 +16,18 @@ SMOOTH_STEPS = 15  # of the rates of the chart, a mean of half a minute: rows la
 
 @dataclass(frozen=True, slots=True)
 class Sample:
+    """Counts since the start, and the newest state; None where it is unknown. `topics`: records by topic; `longest` and
+    `shortest`: delays of the last batch; `cpu`: seconds; `memory`: bytes."""
+
     rows: int
-    lag: int | None
+    lag: int | None = None
+    lag_seconds: float | None = None
+    batch_seconds: float | None = None
+    longest: float | None = None
+    shortest: float | None = None
+    topics: Mapping[str, int] = field(default_factory=dict)
+    cpu: float = 0.0
+    memory: int = 0
 
 
 class Samples:
@@ -24,14 +37,14 @@ class Samples:
         self._samples: deque[Sample | None] = deque(maxlen=POINTS + SMOOTH_STEPS)
         self._until = 0.0
 
-    def add(self, now: float, rows: int, lag: int | None) -> None:
+    def add(self, now: float, sample: Sample) -> None:
         """Add a sample as of `now`, seconds of the epoch. Where the clock has jumped, what lies between is unknown."""
         if now < self._until - STEP:  # it was set back
             self._samples.clear()
         elif self._samples:
             missed = round((now - self._until) / STEP) - 1
             self._samples.extend([None] * min(missed, POINTS))
-        self._samples.append(Sample(rows, lag))
+        self._samples.append(sample)
         self._until = now
 
     @property
@@ -39,29 +52,38 @@ class Samples:
         """When the last sample was taken, seconds of the epoch."""
         return self._until
 
-    def rates(self) -> list[float | None]:
-        """Return the rows a second of each sample, the mean of half a minute before it, oldest first."""
+    @property
+    def latest(self) -> Sample | None:
         samples = list(self._samples)
-        first = max(0, len(samples) - POINTS)
-        return [_rate(samples, index, SMOOTH_STEPS) for index in range(first, len(samples))]
+        return samples[-1] if samples else None
+
+    def values(self, pick: Callable[[Sample], T | None]) -> list[T | None]:
+        """Return a value of each sample, oldest first."""
+        return [None if sample is None else pick(sample) for sample in list(self._samples)[-POINTS:]]
 
     def lags(self) -> list[int | None]:
         """Return the offsets behind of each sample, oldest first."""
-        return [None if sample is None else sample.lag for sample in list(self._samples)[-POINTS:]]
+        return self.values(lambda sample: sample.lag)
+
+    def rates(self, count: Callable[[Sample], float]) -> list[float | None]:
+        """Return how much came a second, the mean of half a minute before each sample, oldest first."""
+        samples = list(self._samples)
+        first = max(0, len(samples) - POINTS)
+        return [_rate(samples, index, SMOOTH_STEPS, count) for index in range(first, len(samples))]
 
     def rate(self) -> float | None:
         """Return the rows a second over the last ten seconds."""
         samples = list(self._samples)
-        return _rate(samples, len(samples) - 1, RATE_STEPS) if samples else None
+        return _rate(samples, len(samples) - 1, RATE_STEPS, lambda sample: sample.rows) if samples else None
 
 
-def _rate(samples: list[Sample | None], index: int, steps: int) -> float | None:
+def _rate(samples: list[Sample | None], index: int, steps: int, count: Callable[[Sample], float]) -> float | None:
     now = samples[index]
     before = max(0, index - steps)
     then = samples[before]
     if now is None or then is None or before == index:
         return None
-    return round((now.rows - then.rows) / ((index - before) * STEP), 3)
+    return round((count(now) - count(then)) / ((index - before) * STEP), 3)
 
 
 class Sampler:

@@ -41,6 +41,33 @@ class KafkaRecords:
         return len(self.offsets)
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionRecords:
+    """Records of one partition that were read. `oldest` and `newest`: by Kafka's times, in seconds of the epoch; None
+    where no record has a time."""
+
+    count: int
+    oldest: float | None = None
+    newest: float | None = None
+
+    def merged(self, other: "PartitionRecords") -> "PartitionRecords":
+        oldest = [time for time in (self.oldest, other.oldest) if time is not None]
+        newest = [time for time in (self.newest, other.newest) if time is not None]
+        return PartitionRecords(self.count + other.count, min(oldest, default=None), max(newest, default=None))
+
+
+ByPartition = Mapping[tuple[str, int], PartitionRecords]
+
+
+def counted(records: KafkaRecords) -> PartitionRecords:
+    """Return how many the records are, and of what time."""
+    times = records.times
+    if min(times, default=0) <= 0:  # Kafka has -1 or 0 where there is none
+        times = [time for time in times if time > 0]
+    bounds = (min(times) / 1000, max(times) / 1000) if times else (None, None)
+    return PartitionRecords(len(records), *bounds)
+
+
 class FileSummary(NamedTuple):
     """The rows of one file among others of a table. `rows` counts those without an offset too; `distinct`: different
     offsets, or fewer where it is not known that they differ."""

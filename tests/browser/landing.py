@@ -8,10 +8,12 @@ from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.monitor.document import Program
-from log_shipper.spark_sink.monitor.http import Monitored
+from log_shipper.spark_sink.monitor.http import Monitored, sample_of
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.monitor.processes import Usage
 from log_shipper.spark_sink.monitor.samples import POINTS, STEP
+from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.storage.table_size import TableSize
 from log_shipper.spark_sink.views.progress import Figures
 
@@ -51,7 +53,8 @@ class LandingSink:
             if step % 3 == 0:
                 self._land(step)
             seen = self.monitored.observations.seen
-            self.monitored.samples.add(self.now, seen.rows, seen.lag)
+            used = Usage(0.9 * step * STEP, 1_400_000_000 + 900_000 * step)
+            self.monitored.samples.add(self.now, sample_of(seen, used, self.now))
         self._state()
 
     def _land(self, step: int) -> None:
@@ -72,6 +75,10 @@ class LandingSink:
                 files=1204,
                 ends=self._ends,
                 causes=bad,
+                records={
+                    place: PartitionRecords(rows // 3 if place[0] == "logs" else 40, self.now - 6.4, self.now - 2.1)
+                    for place in self._ends
+                },
                 stages={"tasks": rows / 60_000, "repeats": 0.02, "commit": 0.11, "marks": 0.045},
             ),
             self._latest(rows),

@@ -20,6 +20,17 @@ def test_a_batch_reports_its_stages_and_the_causes_of_bad_records(lab: LandingLa
     }
 
 
+def test_a_batch_has_the_number_of_its_records_and_their_times(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0, 10)
+    lab.send(b"no JSON")
+    (place, read), *others = lab.land().records.items()
+    assert (place, read.count, others) == (("logs", 0), 3, [])
+    assert read.oldest is not None
+    assert read.newest is not None
+    assert read.oldest <= read.newest
+
+
 def test_tombstones_are_in_the_dead_letter_and_are_not_bad(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0)

@@ -80,7 +80,7 @@ def test_a_growing_lag_is_degraded() -> None:
     lags = [100_000 + 1000 * index for index in range(300)]
     state = judged(lags=lags, ends={("logs", 0): lags[-1]})
     assert state.state == "degraded"
-    assert state.text.startswith("The lag grows: 399,000 offsets are behind.")
+    assert state.text.startswith("The lag grows: 399,000 records are behind.")
 
 
 @pytest.mark.parametrize(

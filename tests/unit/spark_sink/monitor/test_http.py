@@ -5,7 +5,7 @@ import logging
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -25,6 +25,7 @@ from log_shipper.spark_sink.monitor.document import Program
 from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silence_limit
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
+from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.storage.table_size import TableSize
 from log_shipper.spark_sink.views.progress import Figures
 
@@ -134,6 +135,7 @@ BATCH = BatchResult(
     ends={("logs", 0): 10, ("logs", 1): 5},
     causes={"not JSON": BadRecords(2, "logs", 1, 4)},
     stages={"tasks": 1.5, "commit": 0.25},
+    records={("logs", 0): PartitionRecords(70, 44.0, 45.5), ("logs", 1): PartitionRecords(35, 40.0, 49.0)},
 )
 
 
@@ -155,7 +157,7 @@ def test_the_status_has_what_was_seen(door: Door) -> None:
         "files_remembered": 9,
     }
     assert {table["id"]: table["rows"] for table in document["tables"]} == {
-        "partitions": [["logs", 0, 10, 30, 20], ["logs", 1, 5, 5, 0]],
+        "partitions": [["logs", 0, 10, 30, 20, 4.5], ["logs", 1, 5, 5, 0, 0.0]],
         "tables": [["/lines", 1000, 4, 4096]],
         "dead_letters": [["not JSON", 2, 50.0, "logs", 1, 4]],
         "stages": [
@@ -166,6 +168,7 @@ def test_the_status_has_what_was_seen(door: Door) -> None:
         "views": [["errors", "failed", 40, 0, 0, 0.0, 1]],
         "errors": [],
     }
+    assert document["figures"][1]["seconds"] == 4.5
     assert document["configuration"] == "kafka:\n  password: xxxxx\n"
     assert document["health"]["state"] == "degraded"
 
@@ -180,6 +183,36 @@ def test_a_state_begins_when_it_was_sampled_not_at_a_request() -> None:
     assert json.loads(body)["health"]["since"] == 0.0
 
 
+def test_the_charts_show_what_was_sampled() -> None:
+    clock = Clock(50.0)
+    monitored = Monitored(SinkMetrics(clock), Observations(clock), 300.0, PROGRAM, clock)
+    monitored.observations.landed(BATCH, {("logs", 0): 30, ("logs", 1): 5})
+    monitored.observations.reported(2.0, {})
+    monitored.sample()
+    clock.seconds = 52.0
+    many = {(topic, 0): PartitionRecords(rows) for topic, rows in (("a", 9), ("title", 8), ("c", 7), ("d", 6))}
+    monitored.observations.landed(replace(BATCH, records=many), {("logs", 0): 30, ("logs", 1): 5})
+    monitored.sample()
+    body = monitored.status(AskedFor("/status", {}, "")).body
+    assert isinstance(body, bytes)
+    drawn = {
+        chart["id"]: {series["label"]: series["values"] for series in chart["series"]}
+        for chart in json.loads(body)["charts"]
+    }
+    cpu, memory = drawn.pop("cpu"), drawn.pop("memory")
+    assert cpu["used"][0] is None
+    assert cpu["used"][1] >= 0
+    assert min(memory["resident"]) > 1_000_000
+    assert drawn == {
+        "rows": {"landed": [None, 50.0]},
+        "lag": {"behind": [20, 20]},
+        "topics": {"logs": [None, 0.0], "a": [None, 4.5], "title": [None, 4.0], "2 others": [None, 6.5]},
+        "lag_seconds": {"behind": [4.5, 6.5]},
+        "batch": {"last": [2.0, 2.0]},
+        "delay": {"longest": [10.0, 10.0], "shortest": [1.0, 1.0]},
+    }
+
+
 def test_the_status_has_the_shape_that_the_page_draws(door: Door) -> None:
     document = json.loads(door.get("/status")[1])
     assert (document["program"], document["started"], document["now"]) == ("spark-sink", 0.0, 0.0)
@@ -188,7 +221,7 @@ def test_the_status_has_the_shape_that_the_page_draws(door: Door) -> None:
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
         assert table["empty"].endswith(".")
     for chart in document["charts"]:
-        assert len({len(series["values"]) for series in chart["series"]}) == 1
+        assert len({len(series["values"]) for series in chart["series"]}) == (1 if chart["id"] != "topics" else 0)
         assert (chart["step_seconds"], chart["until"]) == (2.0, 0.0)
 
 

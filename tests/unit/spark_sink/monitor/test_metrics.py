@@ -1,4 +1,6 @@
 import re
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ from prometheus_client import generate_latest
 from log_shipper.spark_sink.kafka.offsets import from_json
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics, documentation
+from log_shipper.spark_sink.monitor.processes import Usage
+from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.views.progress import Figures
 from tests.fakes import ManualClock
 
@@ -66,6 +70,19 @@ def test_landed_offsets_are_known_before_spark_reports_the_batch() -> None:
     metrics.landed(LANDED)
     assert value(metrics, "landed_offset", topic="logs", partition="0") == 10
     assert value(metrics, "lag_offsets", topic="logs", partition="0") is None
+
+
+def test_a_batch_has_the_delay_of_its_oldest_record() -> None:
+    metrics = SinkMetrics()
+    metrics.landed(replace(LANDED, records={("logs", 0): PartitionRecords(2, time.time() - 60, time.time())}))
+    assert 60 <= (value(metrics, "landing_delay_seconds") or 0) < 120
+
+
+def test_the_cpu_time_only_rises_and_memory_is_what_it_is() -> None:
+    metrics = SinkMetrics()
+    for usage in (Usage(5.0, 100), Usage(3.0, 90), Usage(6.0, 80)):
+        metrics.used(usage)
+    assert (value(metrics, "cpu_seconds_total"), value(metrics, "memory_bytes")) == (6.0, 80)
 
 
 def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:

@@ -1,7 +1,10 @@
+import math
+
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.monitor.observations import Observations, StageSeconds
+from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.views.progress import Figures
 
 ENDS: Offsets = {("logs", 0): 10, ("logs", 1): 5}
@@ -40,6 +43,41 @@ def test_the_lag_is_what_kafka_has_and_the_tables_do_not() -> None:
     lab.land()
     assert lab.observations.seen.lags == {("logs", 0): 2, ("logs", 1): 0, ("logs", 2): 7}
     assert lab.observations.seen.lag == 9
+
+
+def test_the_lag_in_time_counts_from_the_newest_record_that_has_landed() -> None:
+    lab = Lab()
+    lab.land(records={("logs", 0): PartitionRecords(3, 1001.0, 1006.5)})
+    seen = lab.observations.seen
+    assert [seen.lag_seconds(("logs", number), lab.now) for number in range(3)] == [3.5, 0.0, None]
+    assert seen.longest_lag_seconds(lab.now + 20) == 23.5, "a batch that takes long"
+
+
+def test_the_lag_in_time_of_a_quiet_partition_counts_from_when_nothing_was_behind() -> None:
+    lab = Lab()
+    lab.land(latest=ENDS, records={("logs", 0): PartitionRecords(3, 900.0, 900.0)})
+    lab.land()
+    assert lab.observations.seen.lag_seconds(("logs", 0), lab.now) == 10.0, "not the age of the last record"
+    lab.observations.idle()
+    assert lab.observations.seen.longest_lag_seconds(lab.now + 4) == 4.0
+
+
+def test_a_producers_clock_that_is_ahead_makes_no_negative_lag() -> None:
+    lab = Lab()
+    lab.land(records={("logs", 0): PartitionRecords(3, 5000.0, 5000.0)})
+    seen = lab.observations.seen
+    assert (seen.lag_seconds(("logs", 0), lab.now), seen.longest, seen.shortest) == (0.0, 0.0, 0.0)
+
+
+def test_records_are_late_by_the_oldest_and_the_newest_of_a_batch_and_counted_by_topic() -> None:
+    lab = Lab()
+    assert math.isnan(lab.observations.lag_seconds())
+    lab.land(
+        records={("logs", 0): PartitionRecords(3, 1001.0, 1006.5), ("logs", 1): PartitionRecords(2, 1004.0, 1008.0)}
+    )
+    lab.land(records={("audit", 0): PartitionRecords(1)})
+    seen = lab.observations.seen
+    assert (seen.longest, seen.shortest, seen.topics) == (9.0, 2.0, {"logs": 5, "audit": 1})
 
 
 def test_a_deleted_topic_has_no_lag() -> None:

@@ -2,7 +2,9 @@
 
 import io
 import json
+import math
 import re
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.landing.stages import STAGES
 from log_shipper.spark_sink.monitor.progress import QUERY, BatchProgress
+from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.views.progress import Figures
 
 ROOT = Path(__file__).parents[4]
@@ -59,6 +62,16 @@ class Lab:
 @pytest.fixture
 def lab() -> Lab:
     return Lab()
+
+
+def test_the_lag_in_time_is_of_the_moment_at_which_it_is_asked_for(lab: Lab) -> None:
+    assert math.isnan(lab.metric("lag_seconds") or 0)
+    records = {("logs", 0): PartitionRecords(1, time.time() - 100, time.time() - 60)}
+    lab.progress.landed(BatchResult(7, ends=ENDS, records=records), LATEST)
+    first, second = lab.metric("lag_seconds"), lab.metric("lag_seconds")
+    assert first is not None
+    assert second is not None
+    assert 60 <= first < second < 120
 
 
 FIELDS = {

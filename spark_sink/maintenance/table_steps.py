@@ -111,6 +111,7 @@ class TableSteps:
         snapshot, options = self._snapshot(), self.config.maintenance.vacuum
         self._check_retain(snapshot)
         files = vacuum.unneeded(snapshot, options.mode == "lite", self._kept_for(options.retain))
+        files += vacuum.checkpoints(snapshot.table.location, self.now.timestamp())
         numbers = {"files": len(files), "bytes": sum(file.size for file in files)}
         size = readable_bytes(numbers["bytes"])
         if self.dry_run:

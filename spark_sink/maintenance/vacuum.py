@@ -9,16 +9,23 @@ them apart. So no file is deleted that was written after the first pending batch
 (`kept_for`): its process may have been suspended, and would commit files that are missing. Ages are the difference of
 two clocks, this host's and the file system's, so the difference between them counts, too (`clock_ahead`).
 
+Checkpoints of the log are thinned out. Each names all data files, and those that were removed within a week: at a batch
+each five seconds those of ten days were gigabytes. The newest version needs the last one only, and an older version any
+one before it, with the commits since. So of those that are older than an hour the last one of each hour stays, and of
+those older than a day the last one of each day.
+
 deltalake's own deletion would also take the files of deletion vectors that are in use, and in each round it would
 report the same removed files again, as long as the log remembers them, by two commits.
 """
 
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from uuid import uuid4
 
 import pyarrow as pa
@@ -30,6 +37,8 @@ from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import TableSnapshot, reading
 
 SHORTEST = 3600.0
+HOUR, DAY = 3600.0, 86400.0
+CHECKPOINT = re.compile(r"_delta_log/(\d{20})\.checkpoint\.parquet")  # those that the sink writes
 CLOCKS_DIFFER = 60.0  # seconds; an object store reports whole ones, and an hour is rounded up to anyway
 AT_A_TIME = 8  # requests to an object store
 
@@ -100,6 +109,26 @@ def _existing(files: fs.FileSystem, paths: set[str]) -> Iterator[UnneededFile]:
         for info in files.get_file_info(fs.FileSelector(directory, allow_not_found=True)):
             if info.path in paths and info.is_file:
                 yield UnneededFile(info.path, info.size)
+
+
+def checkpoints(location: Location, now: float) -> list[UnneededFile]:
+    """Return the checkpoints of the log that are not the last one of their hour or day. Raises SinkError."""
+    with reading(location.path, "vacuum"):
+        found = location.files().get_file_info(fs.FileSelector("_delta_log", allow_not_found=True))
+    return list(_not_last(found, now))
+
+
+def _not_last(found: Iterable[fs.FileInfo], now: float) -> Iterator[UnneededFile]:
+    followed: set[tuple[float, float]] = set()
+    for info in sorted(
+        (info for info in found if CHECKPOINT.fullmatch(info.path)), key=attrgetter("path"), reverse=True
+    ):
+        written = info.mtime_ns / 1e9
+        span = DAY if now - written > DAY else HOUR
+        period = (span, written // span)
+        if now - written > HOUR and period in followed:
+            yield UnneededFile(info.path, info.size)
+        followed.add(period)
 
 
 def _is_vector(path: str) -> bool:

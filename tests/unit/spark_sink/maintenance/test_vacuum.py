@@ -10,6 +10,7 @@ from log_shipper.config.sink.maintenance import VacuumConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.maintenance.optimize import TARGET, compact
 from log_shipper.spark_sink.maintenance.vacuum import (
+    checkpoints,
     clock_ahead,
     delete,
     kept_for,
@@ -68,6 +69,25 @@ def test_what_is_younger_stays(table: Table) -> None:
     assert vacuum(table, False, 2 * 3600.0) == 5
     assert len([name for name in data_files(table) if "batch-under-way" in name]) == 1
     assert len(data_files(table)) == 1 + 1 + 2 + 1  # joined now, not committed, appended, joined before
+
+
+def test_checkpoints_of_the_log_are_thinned_out_and_every_version_can_still_be_read(tmp_path: Path) -> None:
+    table, now = make_lines(tmp_path / "lines", {"2026-11-10": 1}), 1_795_824_000.0  # a midnight
+    hours: dict[str, float] = {}  # ago, by path
+    for ago in (60.5, 50.25, 49.75, 25.5, 24.5, 20.75, 20.25, 2.75, 2.25, 0.75, 0.25, 0.01):
+        append_files(table, "2026-11-10", 1)
+        snapshot = table.snapshot()
+        assert snapshot.delta is not None
+        snapshot.delta.create_checkpoint()
+        path = f"_delta_log/{snapshot.version:020}.checkpoint.parquet"
+        os.utime(Path(table.path, path), (now - ago * 3600, now - ago * 3600))
+        hours[path] = ago
+    rows = [DeltaTable(table.path, version=number).count() for number in range(table.version() + 1)]
+    thinned = checkpoints(table.location, now)
+    kept = hours.keys() - {file.path for file in thinned}
+    assert sorted(hours[path] for path in kept) == [0.01, 0.25, 0.75, 2.25, 20.25, 24.5, 49.75]
+    delete(table.location, thinned)
+    assert [DeltaTable(table.path, version=number).count() for number in range(table.version() + 1)] == rows
 
 
 def test_deletion_vectors_stay(table: Table) -> None:

@@ -64,6 +64,17 @@ def test_the_panels_have_what_grafana_needs(subtests: pytest.Subtests) -> None:
             assert all(target["datasource"] == SOURCE for target in panel["targets"])
 
 
+def test_rates_have_a_unit_of_rates_and_seconds_that_of_time(subtests: pytest.Subtests) -> None:
+    rates = {"eps", "cps", "reqps", "Bps", "percentunit"}
+    for panel in PANELS:
+        with subtests.test(panel["title"]):
+            unit = panel["fieldConfig"]["defaults"]["unit"]
+            asked = panel["targets"][0]["expr"]
+            is_rate = "rate(" in asked and "histogram_quantile" not in asked
+            assert (unit in rates) is (is_rate or " / " in asked)
+            assert (unit == "s") is bool("histogram" in asked or re.search(r"(?<!cpu)_seconds\b", asked))
+
+
 def members(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield all values of a document with their paths."""
     if isinstance(node, dict | list):

@@ -114,14 +114,14 @@ def _existing(files: fs.FileSystem, paths: set[str]) -> Iterator[UnneededFile]:
 def checkpoints(location: Location, now: float) -> list[UnneededFile]:
     """Return the checkpoints of the log that are not the last one of their hour or day. Raises SinkError."""
     with reading(location.path, "vacuum"):
-        found = location.files().get_file_info(fs.FileSelector("_delta_log", allow_not_found=True))
-    return list(_not_last(found, now))
+        infos = location.files().get_file_info(fs.FileSelector("_delta_log", allow_not_found=True))
+    return list(_not_last(infos, now))
 
 
-def _not_last(found: Iterable[fs.FileInfo], now: float) -> Iterator[UnneededFile]:
+def _not_last(infos: Iterable[fs.FileInfo], now: float) -> Iterator[UnneededFile]:
     followed: set[tuple[float, float]] = set()
     for info in sorted(
-        (info for info in found if CHECKPOINT.fullmatch(info.path)), key=attrgetter("path"), reverse=True
+        (info for info in infos if CHECKPOINT.fullmatch(info.path)), key=attrgetter("path"), reverse=True
     ):
         written = info.mtime_ns / 1e9
         span = DAY if now - written > DAY else HOUR

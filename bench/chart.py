@@ -27,6 +27,9 @@ MARGIN = 16
 DRAWN = ("k events/s", "% of a core")
 MORE_IS_BETTER = ("k events/s",)
 OURS = "shipper"
+FLOOR = ("floor", "librdkafka alone")
+FLOOR_IS = "the same records handed to Kafka's client library, without reading files or saving positions"
+RIVALS = ("Filebeat", "Fluent Bit")  # whose absence is said
 
 OUR_COLOUR = "#1565c0"
 OTHER_COLOUR = "#a9b4c0"
@@ -64,6 +67,9 @@ def picture(text: str) -> str:
     for table in tables:
         elements += _row(table, top)
         top += HEAD_HEIGHT + LINE_HEIGHT * len(table.rows) + MARGIN
+    for note in _notes({row[0] for table in tables for row in table.rows}):
+        elements.append(_text(MARGIN, top + 4, note, colour=QUIET_COLOUR))
+        top += LINE_HEIGHT
     width = 2 * MARGIN + PANELS * PANEL_WIDTH
     return "\n".join(
         (
@@ -74,6 +80,14 @@ def picture(text: str) -> str:
             "</svg>\n",
         )
     )
+
+
+def _notes(names: set[str]) -> Iterator[str]:
+    """Yield what the names of the rows do not show: what the floor is, and who is not among them."""
+    if floors := [name for name in FLOOR if name in names]:
+        yield f"{', '.join(floors)}: {FLOOR_IS}"
+    if missing := [rival for rival in RIVALS if not any(name.startswith(rival) for name in names)]:
+        yield f"Not in these runs, because the machine did not have them: {', '.join(missing)}"
 
 
 def _row(table: PrintedTable, top: int) -> Iterator[str]:

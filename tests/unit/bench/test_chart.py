@@ -39,6 +39,17 @@ def test_each_panel_has_its_column_the_contenders_and_the_medians_as_they_were_p
         "10 lines",
         *("k events/s (more is better)", "shipper", "100", "<other>", "50"),
         *("CPU µs an event (less is better)", "shipper", "3.0", "<other>", "6.0"),
+        "Not in these runs, because the machine did not have them: Filebeat, Fluent Bit",
+    ]
+
+
+def test_the_picture_explains_the_floor_and_shows_rivals_that_a_run_had() -> None:
+    more = "| floor | 200 (200-200) | 1.5 (1.5-1.5) |\n| Filebeat 9.1 | 30 (29-31) | 9.0 (9.0-9.0) |\n"
+    shown = texts(picture(f"{TABLE}{more}"))
+    assert shown.count("Filebeat 9.1") == 2
+    assert shown[-2:] == [
+        "floor: the same records handed to Kafka's client library, without reading files or saving positions",
+        "Not in these runs, because the machine did not have them: Fluent Bit",
     ]
 
 

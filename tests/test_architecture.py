@@ -113,7 +113,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "views": {"errors", "logs", "platform", "records", "storage"},
     "landing": {"errors", "platform", "records", "rows", "storage", "kafka"},
     "monitor": {"errors", "logs", "platform.running_tasks", "kafka", "landing", "storage.table_size", "views.progress"},
-    "search": {"errors", "storage.locations"},  # without what needs pyspark
+    "search": {"errors", "storage.locations", "storage.power_cuts"},  # without what needs pyspark
     "maintenance": {
         "errors",
         "logs",

@@ -55,7 +55,7 @@ class Maintenance:
         began = time.monotonic()
         self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._read_streams)
         tables: list[KnownTable] = []
-        self._guarded("the list of tables", lambda: tables.extend(known_tables(self.config)))
+        self._guarded("the list of tables", lambda: tables.extend(self._known_tables()))
         for known in tables:
             self._guarded(f"{known.title}, {known.table.path}", partial(self._maintain_table, known))
         seconds = time.monotonic() - began
@@ -66,6 +66,11 @@ class Maintenance:
             extra={"tables": self.done, "failures": self.failed, "seconds": round(seconds, 3)},
         )
         return 1 if self.failed else 0
+
+    def _known_tables(self) -> list[KnownTable]:
+        if not self.dry_run:
+            mend_table(self.config.state_path, logger.warning)  # with a template, the marks name the others
+        return known_tables(self.config)
 
     def _maintain_table(self, known: KnownTable) -> None:
         if not self.dry_run:

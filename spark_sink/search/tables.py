@@ -18,6 +18,7 @@ from log_shipper.config.sink.paths import normal, normal_pattern
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import Query, is_literal
 from log_shipper.spark_sink.storage.locations import Location, location_of
+from log_shipper.spark_sink.storage.power_cuts import damage
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
@@ -113,7 +114,7 @@ def open_table(location: Location) -> SearchedTable:
         _check_readable(location.path, delta)
         schema = pa.schema(delta.schema().to_arrow())
     except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot read the table {location.path}: {error}") from error
+        raise SinkError(f"cannot read the table {location.path}: {damage(location.path) or error}") from error
     for name, is_ours in (("ts", pa.types.is_timestamp), ("message", pa.types.is_string)):
         if name not in schema.names or not is_ours(schema.field(name).type):
             columns = ", ".join(schema.names)

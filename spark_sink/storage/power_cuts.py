@@ -90,16 +90,42 @@ def _mend(path: str, drop: Callable[[Path], Iterator[str]], note: Callable[[str]
 
 def drop_torn_log(table: Path) -> Iterator[str]:
     """Delete what a power cut has torn of the log of a table, and yield the name of each file. Raises OSError."""
+    for path in list(_torn_log(table)):
+        yield from _drop(path.parent, path.name)
+
+
+def damage(path: str) -> str:
+    """Return which file of the log of a table is damaged, and what to do about it; an empty text where none is, as far
+    as this machine can look. Reads the whole log."""
+    if (table := Location(path).directory) is None:
+        return ""
+    try:
+        if torn := next(_torn_log(table), None):
+            return (
+                f"a power cut has torn its file {torn.relative_to(table)}. Start spark-sink run or maintain: "
+                "they delete the file, and nothing is lost"
+            )
+        files = (table / "_delta_log" / name for name in sorted(os.listdir(table / "_delta_log")))
+        damaged = next((file for file in files if not _is_whole(file)), None)
+    except OSError:
+        return ""
+    if damaged is None:
+        return ""
+    return f"its file {damaged.relative_to(table)} is damaged, and others rely on it. Bring it back from a backup"
+
+
+def _torn_log(table: Path) -> Iterator[Path]:
+    """Yield what a power cut has torn of the log of a table. Raises OSError."""
     log = table / "_delta_log"
     names = os.listdir(log) if log.is_dir() else []
     commits = {int(match[1]) for name in names if (match := _COMMIT.fullmatch(name))}
     while commits and not _is_commit(log / f"{max(commits):020}.json"):
-        version = f"{max(commits):020}"
-        yield from _drop(log, f"{version}.json", f"{version}.crc")
+        yield log / f"{max(commits):020}.json"
+        yield log / f"{max(commits):020}.crc"
         commits.remove(max(commits))
     if (log / "_last_checkpoint").exists() and not _is_json(log / "_last_checkpoint"):
-        yield from _drop(log, "_last_checkpoint")
-    yield from _drop_torn_log_checkpoint(log, names, commits)
+        yield log / "_last_checkpoint"
+    yield from _torn_log_checkpoint(log, names, commits)
 
 
 def drop_torn_checkpoint(checkpoint: Path) -> Iterator[str]:
@@ -119,14 +145,15 @@ def drop_torn_checkpoint(checkpoint: Path) -> Iterator[str]:
         yield from _drop(checkpoint, "metadata")
 
 
-def _drop_torn_log_checkpoint(log: Path, names: Iterable[str], commits: set[int]) -> Iterator[str]:
-    """Drop the newest checkpoint of the log, if the commits that it stands for are there."""
+def _torn_log_checkpoint(log: Path, names: Iterable[str], commits: set[int]) -> Iterator[Path]:
+    """Yield the newest checkpoint of the log where it is torn, if the commits that it stands for are there."""
     checkpoints = sorted(int(match[1]) for name in names if (match := _LOG_CHECKPOINT.fullmatch(name)))
     if not checkpoints or _is_parquet(log / f"{checkpoints[-1]:020}.checkpoint.parquet"):
         return
     before = checkpoints[-2] if len(checkpoints) > 1 else -1
     if commits.issuperset(range(before + 1, checkpoints[-1] + 1)):
-        yield from _drop(log, f"{checkpoints[-1]:020}.checkpoint.parquet", "_last_checkpoint")
+        yield log / f"{checkpoints[-1]:020}.checkpoint.parquet"
+        yield log / "_last_checkpoint"
 
 
 def _drop(directory: Path, *names: str) -> Iterator[str]:
@@ -147,6 +174,13 @@ def _numbers(directory: Path) -> set[int]:
 def _is_commit(path: Path) -> bool:
     """False, too, for a compaction whose files are torn: it has no rows that others do not have."""
     return _holds(path, lambda text: all(_is_intact(path.parents[1], json.loads(line)) for line in text.splitlines()))
+
+
+def _is_whole(file: Path) -> bool:
+    """False for a file of a log that no one can read. Of a commit that is old, the data files may be deleted."""
+    if _COMMIT.fullmatch(file.name):
+        return _holds(file, lambda text: all(isinstance(json.loads(line), dict) for line in text.splitlines()))
+    return file.suffix != ".parquet" or _is_parquet(file)
 
 
 def _is_intact(table: Path, action: object) -> bool:

@@ -17,6 +17,7 @@ from pyarrow import fs
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.power_cuts import damage
 
 NO_BATCH = -1  # below every batch number
 NO_TABLE = -1  # below every version
@@ -181,11 +182,12 @@ def quoted(name: str) -> str:
 
 @contextmanager
 def reading(path: str, doing: str = "read") -> Iterator[None]:
-    """Raise SinkError for what deltalake and Arrow raise where a table cannot be read. `doing`: what it is read for."""
+    """Raise SinkError for what deltalake and Arrow raise where a table cannot be read, which names no file of the log.
+    `doing`: what it is read for."""
     try:
         yield
-    except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot {doing} the table {path}: {error}") from error
+    except (DeltaError, OSError, pa.ArrowException, ValueError) as error:  # the last one is JSON's
+        raise SinkError(f"cannot {doing} the table {path}: {damage(path) or error}") from error
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -238,6 +238,10 @@ def test_with_a_template_the_tables_are_those_that_rows_landed_in(sink: Sink, tm
     append_marks(sink.marks.path, [{"kind": "table", "landing": 4, "table": config.dead_letter_path, "version": 1}])
     lines = [known.table.path for known in known_tables(config) if known.role == "lines"]
     assert lines == ["lines"]  # as the marks of this test have it
+    newest = max(Path(sink.marks.path, "_delta_log").glob("*.json"))
+    newest.write_bytes(newest.read_bytes()[:-1])
+    assert sink.maintain(config=config) == 0
+    assert sink.heard(f"deleted a file that a power cut has torn: {newest}")
 
 
 @contextmanager

@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
+from deltalake.transaction import AddAction
+from pyarrow import parquet
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance import retention
@@ -135,3 +137,20 @@ def test_without_a_limit_and_where_each_batch_rewrites_all_nothing_is_deleted(
 ) -> None:
     table = make_lines(tmp_path / "view", {"2026-11-01": 1})
     assert plan(KnownTable("view", table, **known)) is None  # type: ignore[arg-type]
+
+
+def test_times_in_sparks_own_form_are_kept_where_nanoseconds_do_not_reach(tmp_path: Path) -> None:
+    """INT96: views that earlier builds had Delta's Java write have such files. Nanoseconds end in 1677 and 2262."""
+    times = [datetime(year, 2, 3, 4, 5, 6, 789, UTC) for year in (1500, 2026, 2500)]
+    dates = [date(2026, 11, 15), date(2026, 11, 1), date(2026, 11, 15)]
+    rows = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "date": pa.array(dates, pa.date32())})
+    write_deltalake(tmp_path, rows.slice(0, 0))
+    file = tmp_path / "of_java.parquet"
+    parquet.write_table(rows, file, use_deprecated_int96_timestamps=True)
+    empty, table = DeltaTable(tmp_path), Table(Location(str(tmp_path)))
+    added = AddAction(file.name, file.stat().st_size, {}, 0, True, '{"numRecords": 3}')
+    empty.create_write_transaction([added], "append", empty.schema(), [])
+    old = plan(KnownTable("view", table, keep=7 * DAY))
+    assert old is not None
+    assert delete(table, old) == 1
+    assert rows_of(table, "SELECT ts FROM stored ORDER BY ts") == [times[0], times[2]]

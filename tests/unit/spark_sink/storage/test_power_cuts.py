@@ -2,13 +2,16 @@
 hand, as a file system does it to those that were not fsynced."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.storage.power_cuts import mend_checkpoint, mend_table, sync_commits, sync_files
+from log_shipper.spark_sink.search.tables import open_table
+from log_shipper.spark_sink.storage.power_cuts import damage, mend_checkpoint, mend_table, sync_commits, sync_files
+from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
 TEARS: dict[str, Callable[[bytes], bytes]] = {
@@ -91,6 +94,42 @@ def test_a_torn_hint_at_the_last_checkpoint_is_deleted(tmp_path: Path, tear: str
     torn(tmp_path / "_delta_log" / "_last_checkpoint", tear)
     assert mended(tmp_path) == ["_delta_log/_last_checkpoint"]
     assert table.offsets() == [0, 1, 2, 3]
+
+
+def expect_unreadable(table: Table, file: str, wrong: str) -> None:
+    """By those that change nothing: `status` and `search`."""
+    with pytest.raises(SinkError, match=f"^cannot read the table {table.path}: {wrong.format(re.escape(file))}"):
+        StoredTable(table.location).snapshot()
+    with pytest.raises(SinkError, match=f"^cannot read the table {table.path}: {wrong.format(re.escape(file))}"):
+        open_table(table.location)
+
+
+@pytest.mark.parametrize("file", [f"{5:020}.json", f"{3:020}.checkpoint.parquet"])
+def test_who_mends_nothing_names_what_a_power_cut_has_torn_and_who_mends_it(tmp_path: Path, file: str) -> None:
+    table = Table(tmp_path, {"delta.checkpointInterval": "3"})
+    for batch in range(5):
+        table.land(batch, batch)
+    torn(tmp_path / "_delta_log" / file, "cut")
+    expect_unreadable(table, f"_delta_log/{file}", "a power cut has torn its file {}. Start spark-sink run or maintain")
+    mended(tmp_path)
+    assert damage(str(tmp_path)) == ""
+    assert table.offsets() == ([0, 1, 2, 3] if file.endswith(".json") else [0, 1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("file", [f"{4:020}.json", f"{3:020}.checkpoint.parquet"])
+def test_a_damaged_file_that_others_rely_on_is_named_and_stays(tmp_path: Path, file: str) -> None:
+    table = Table(tmp_path, {"delta.checkpointInterval": "3"})
+    for batch in range(5):
+        table.land(batch, batch)
+    table.log_file(2).unlink()
+    torn(tmp_path / "_delta_log" / file, "cut")
+    assert mended(tmp_path) == []
+    expect_unreadable(table, f"_delta_log/{file}", "its file {} is damaged, .*from a backup")
+
+
+def test_a_log_without_damage_is_not_accused(tmp_path: Path) -> None:
+    Table(tmp_path)
+    assert damage(str(tmp_path)) == damage(str(tmp_path / "missing")) == damage("s3://bucket/table") == ""
 
 
 @pytest.mark.parametrize("change", [True, False])

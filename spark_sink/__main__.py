@@ -19,6 +19,7 @@ from log_shipper.spark_sink.search.arguments import add_parser as add_search
 
 INTERRUPTED = 130  # as a shell reports it
 DEFAULT = Path("sink.yml")
+PROJECT = "kafka-log-shipper"
 Command = Callable[[argparse.Namespace], int]
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -56,23 +57,27 @@ def whole_parser() -> argparse.ArgumentParser:
     )
     maintain = _add(parsers, "maintain", commands.maintain, "compact small files, delete what is old; beside `run` too")
     _add_dry_run(maintain)
+    maintain.add_argument("--json", action="store_true", help="print a JSON object for each step, on standard output")
     status = _add(parsers, "status", commands.status, "how far each partition is landed, and how large the tables are")
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
     add_search(parsers, commands.search)
     _add_repair(parsers)
     test = parsers.add_parser("test", help="check the configuration, or what it names")
     tests = test.add_subparsers(required=True, metavar="WHAT")
-    _add(
-        tests,
-        "config",
-        commands.check_config,
-        "check the configuration, SQL of views included; nothing is connected to",
-    )
+    checked = "check the configuration, SQL of views included; nothing is connected to"
+    config = _add(tests, "config", commands.check_config, checked)
+    config.add_argument("--json", action="store_true", help="print the findings as one JSON object")
     _add(tests, "output", commands.check_output, "connect to Kafka and to the places of the tables, step by step")
     export = parsers.add_parser("export", help="print what is in effect").add_subparsers(required=True, metavar="WHAT")
     _add(export, "config", commands.export_config, "print the configuration in effect, secrets masked")
     schema = parsers.add_parser("schema", help="print the JSON schema of sink.yml, for editors")
     schema.set_defaults(command=commands.print_schema)
+    completion = parsers.add_parser("completion", help="print a completion of the command line for a shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    completion.set_defaults(command=_completion)
+    manual = parsers.add_parser("manual", help="print a manual page, for man -l -")
+    manual.add_argument("page", nargs="?", choices=("spark-sink", "sink.yml"), default="spark-sink")
+    manual.set_defaults(command=_manual)
     parsers.add_parser("version", help="print the version").set_defaults(command=_version)
     return parser
 
@@ -129,6 +134,25 @@ def _reason(text: str) -> str:
 def _rewritten(arguments: Sequence[str]) -> list[str]:
     """Return the arguments, `help COMMAND` as `COMMAND --help`."""
     return [*arguments[1:], "--help"] if arguments[:1] == ["help"] else [*arguments]
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from log_shipper.runtime.completion import completion
+
+    print(completion(whole_parser(), options.shell), end="")  # noqa: T201
+    return 0
+
+
+def _manual(options: argparse.Namespace) -> int:
+    from log_shipper.config.reference import sink_page
+    from log_shipper.runtime.manual import command_page, options_page
+
+    if options.page == "spark-sink":
+        text = command_page(whole_parser(), PROJECT, VERSION, "sink.yml(5): spark-sink manual sink.yml")
+    else:
+        text = options_page("sink.yml", sink_page(), PROJECT, VERSION)
+    print(text, end="")  # noqa: T201
+    return 0
 
 
 def _version(_: argparse.Namespace) -> int:

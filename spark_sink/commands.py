@@ -18,9 +18,11 @@ from log_shipper import VERSION
 from log_shipper.config.export import export
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.document import Override
+from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.config.yaml.report import Examination
 from log_shipper.runtime.logs.journal import report
+from log_shipper.runtime.logs.visible import visible
 from log_shipper.spark_sink import logs
 
 logger = logging.getLogger(__name__)
@@ -43,6 +45,8 @@ def maintain(options: argparse.Namespace) -> int:
     def work(config: SinkConfig) -> int:
         from log_shipper.spark_sink.maintenance import maintain
 
+        if options.json:
+            logs.set_up(False, config.logging, sys.stdout)
         return maintain.run(config, options.dry_run)
 
     return _run(options, work)
@@ -79,11 +83,27 @@ def repair(options: argparse.Namespace) -> int:
 
 
 def check_config(options: argparse.Namespace) -> int:
+    if options.json:
+        return _print_findings(options)
     config = config_of(options, _parsed)
     for line in (*(f"warning: {warning}" for warning in config.warnings), *config.notes):
         print(line)  # noqa: T201
     print("Config OK")  # noqa: T201
     return 0
+
+
+def _print_findings(options: argparse.Namespace) -> int:
+    problems: list[dict[str, object]] = []
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    try:
+        config = config_of(options, _parsed)
+        warnings, notes = config.warnings, config.notes
+    except ConfigError as error:
+        problems = error.findings
+    findings = {"ok": not problems, "problems": problems, "warnings": warnings, "notes": notes}
+    print(visible(json.dumps(findings, ensure_ascii=False)))  # noqa: T201
+    return 1 if problems else 0
 
 
 def check_output(options: argparse.Namespace) -> int:

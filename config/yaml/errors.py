@@ -39,3 +39,11 @@ class ConfigError(Exception):
         self.problems = tuple(problems)
         lines = [*map(str, self.problems), *(f"warning: {warning}" for warning in warnings)]
         super().__init__("\n".join(lines))
+
+    @property
+    def findings(self) -> list[dict[str, object]]:
+        """The problems as JSON has them."""
+        return [
+            {"file": problem.file, "line": problem.line, "option": problem.path, "message": problem.message}
+            for problem in self.problems
+        ]

@@ -71,10 +71,7 @@ def _print_findings(options: argparse.Namespace) -> int:
         config = load_config(options)
         check_fields(config)
     except ConfigError as error:
-        problems = [
-            {"file": problem.file, "line": problem.line, "option": problem.path, "message": problem.message}
-            for problem in error.problems
-        ]
+        problems = error.findings
     except StartError as error:
         problems = [{"message": str(error)}]
     warnings, notes = (config.warnings, config.notes) if config is not None else ((), ())

@@ -180,7 +180,7 @@ def test_a_wrong_command_line_ends_with_2(arguments: list[str], capsys: pytest.C
     [
         (["run"], commands.run, {"available_now": False}),
         (["run", "--available-now"], commands.run, {"available_now": True}),
-        (["maintain", "--dry-run"], commands.maintain, {"dry_run": True}),
+        (["maintain", "--dry-run", "--json"], commands.maintain, {"dry_run": True, "json": True}),
         (["status", "--json"], commands.status, {"json": True}),
         (["repair", "--reason", "no JSON"], commands.repair, {"reason": "no JSON", "from_kafka": False}),
         (["repair", "--from-kafka", "--dry-run"], commands.repair, {"reason": None, "from_kafka": True}),
@@ -241,6 +241,35 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     command, option = capsys.readouterr().out.splitlines()
     assert command == option == f"spark-sink {VERSION}"
+
+
+def test_findings_are_json_for_programs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "config", "--json", "-c", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "problems": [], "warnings": [], "notes": []}
+    file.write_text(SMALL + "kafka.topicz: [logs]\n")
+    assert main(["test", "config", "--json", "-c", str(file)]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [(one["file"], one["line"], one["option"]) for one in document["problems"]] == [(str(file), 6, "kafka.topicz")]
+
+
+def test_a_round_of_maintenance_is_json_for_programs(tmp_path: Path) -> None:
+    file = tmp_path / "sink.yml"
+    file.write_text(SMALL.replace(" /", f" {tmp_path}/"))
+    command = [*SINK_PROGRAM, "maintain", "--dry-run", "--json", "-c", str(file)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    lines = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert (ended.returncode, ended.stderr, lines[-1]["tables"]) == (0, "", 0)
+
+
+def test_completions_and_manual_pages_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    starts = {
+        ("completion", "bash"): "_spark_sink()",
+        ("manual",): ".TH SPARK\\-SINK 1 ",
+        ("manual", "sink.yml"): ".TH SINK.YML 5 ",
+    }
+    for arguments, text in starts.items():
+        assert main(arguments) == 0
+        assert text in capsys.readouterr().out
 
 
 def test_the_configuration_knows_the_columns_of_every_table() -> None:

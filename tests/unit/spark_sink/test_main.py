@@ -248,8 +248,8 @@ def test_findings_are_json_for_programs(file: Path, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out) == {"ok": True, "problems": [], "warnings": [], "notes": []}
     file.write_text(SMALL + "kafka.topicz: [logs]\n")
     assert main(["test", "config", "--json", "-c", str(file)]) == 1
-    document = json.loads(capsys.readouterr().out)
-    assert [(one["file"], one["line"], one["option"]) for one in document["problems"]] == [(str(file), 6, "kafka.topicz")]
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert (problem["file"], problem["line"], problem["option"]) == (str(file), 6, "kafka.topicz")
 
 
 def test_a_round_of_maintenance_is_json_for_programs(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ class Monitored:
     samples: Samples = field(default_factory=Samples)
     problems: RecentMessages = field(default_factory=recent_problems)
     states: StateClock = field(default_factory=StateClock)
+    usage: Callable[[], Usage] = usage
 
     def routes(self) -> Mapping[str, Handler]:
         return {
@@ -104,9 +105,9 @@ class Monitored:
     def sample(self) -> None:
         """Add a sample of what was seen, and note the state."""
         seen, now = self.observations.seen, self.clock()
-        used = usage()
+        used = self.usage()
         self.metrics.used(used)
-        self.samples.add(now, sample_of(seen, used, now))
+        self.samples.add(now, _sample_of(seen, used, now))
         self._judged(seen, now)
 
     def _judged(self, seen: Seen, now: float) -> Health:
@@ -120,7 +121,7 @@ class Monitored:
         return _json(200, document(self.program, seen, state, self.samples, problems, now))
 
 
-def sample_of(seen: Seen, used: Usage, now: float) -> Sample:
+def _sample_of(seen: Seen, used: Usage, now: float) -> Sample:
     return Sample(
         seen.rows,
         seen.lag,

@@ -8,7 +8,7 @@ from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.monitor.document import Program
-from log_shipper.spark_sink.monitor.http import Monitored, sample_of
+from log_shipper.spark_sink.monitor.http import Monitored
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
 from log_shipper.spark_sink.monitor.processes import Usage
@@ -37,14 +37,18 @@ class LandingSink:
 
     def __init__(self) -> None:
         self.now = time.time() - POINTS * STEP
-        self.monitored = Monitored(
-            SinkMetrics(), Observations(self.clock), 300.0, Program("0.2.0", "sink-1", CONFIGURATION), self.clock
-        )
+        program, observations = Program("0.2.0", "sink-1", CONFIGURATION), Observations(self.clock)
+        self.monitored = Monitored(SinkMetrics(), observations, 300.0, program, self.clock, usage=self._usage)
         self._dice = random.Random(7)
         self._ends = {("logs", 0): 81_223_400, ("logs", 1): 80_991_004, ("logs", 2): 81_400_871, ("audit", 0): 120_332}
 
     def clock(self) -> float:
         return self.now
+
+    def _usage(self) -> Usage:
+        """Return 0.9 of a core, and memory that grows a little."""
+        ran = self.now - self.monitored.observations.seen.started
+        return Usage(0.9 * ran, 1_400_000_000 + round(450_000 * ran))
 
     def run(self) -> None:
         """Land a batch every six seconds for ten minutes."""
@@ -52,9 +56,7 @@ class LandingSink:
             self.now += STEP
             if step % 3 == 0:
                 self._land(step)
-            seen = self.monitored.observations.seen
-            used = Usage(0.9 * step * STEP, 1_400_000_000 + 900_000 * step)
-            self.monitored.samples.add(self.now, sample_of(seen, used, self.now))
+            self.monitored.sample()
         self._state()
 
     def _land(self, step: int) -> None:

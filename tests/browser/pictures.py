@@ -1,0 +1,53 @@
+"""Makes the pictures of the pages in docs/, of the documents that the tests show:
+
+python -m tests.browser.pictures docs
+
+With 256 colours, by any program for pictures, they have a third of the size.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from log_shipper.runtime.monitor.server import Request
+from tests.browser.conftest import Site
+from tests.browser.devtools import Json, Tab, chromium
+from tests.browser.documents import shipper_incident
+from tests.browser.landing import LandingSink
+
+WIDTH, PHONE = 1100, (390, 844)
+
+
+def landing_sink() -> Json:
+    sink = LandingSink()
+    sink.run()
+    body = sink.monitored.status(Request("/status", {}, "")).body
+    assert isinstance(body, bytes)
+    document: Json = json.loads(body)
+    return document
+
+
+def show(tab: Tab, site: Site, document: Json) -> None:
+    site.document = document
+    tab.open(site.url)
+    tab.await_true("document.querySelector('#charts .line')")
+
+
+def main(directory: Path) -> None:
+    site = Site()
+    site.start()
+    with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as tab:
+        tab.prefer(color_scheme="light")
+        for name, document in (("shipper", shipper_incident()), ("sink", landing_sink())):
+            tab.resize(WIDTH, 900)
+            show(tab, site, document)
+            tab.picture(directory / f"page-{name}.png")
+        tab.resize(*PHONE, is_phone=True)
+        show(tab, site, shipper_incident())
+        tab.picture(directory / "page-phone.png", whole=False)
+    site.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

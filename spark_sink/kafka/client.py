@@ -36,8 +36,9 @@ _READING: dict[str, Setting] = {
     # faster.
     "queued.max.messages.kbytes": 16 * 1024,
     "queued.min.messages": 100_000,
-    # The end of a partition is reported after a fetch that found nothing.
-    "fetch.wait.max.ms": 10,
+    # The end of a partition is reported after a fetch that found nothing, and the next range is fetched when that one
+    # has ended: 200 small ranges take 2.6 s with 10 ms, 0.4 s with 1. With 0 the client would fetch without a pause.
+    "fetch.wait.max.ms": 1,
 }
 # What they may not: `config.sink.kafka` refuses them.
 _ALWAYS: dict[str, Setting] = {

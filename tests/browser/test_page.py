@@ -73,6 +73,10 @@ def test_a_burst_that_is_over_is_cut_off_with_its_height_and_one_that_lasts_is_n
     assert "highest 9,000" in shown.evaluate("document.querySelectorAll('#charts desc')[1].textContent")
     series["values"] = [*[20.0] * 299, 9000.0]
     shown.await_true(f"{CUT}.length === 0")
+    series["values"] = [9000.0, *[20.0] * 299]
+    shown.await_true(f"{CUT}.length === 1")
+    series["values"] = [190.0, *[20.0] * 299]
+    shown.await_true(f"{CUT}.length === 0")
 
 
 def test_lines_of_a_chart_are_named_beside_their_ends(shown: Tab) -> None:

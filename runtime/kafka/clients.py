@@ -4,6 +4,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -45,6 +46,19 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     except KafkaException as error:
         # Without the cause, whose text a traceback would have.
         raise KafkaException(hiding.error(error.args[0])) from None
+
+
+def answer_of(question: Future[Any], timeout: float | None = None) -> Any:
+    """Return the answer that an admin client gives. Raises KafkaException, and TimeoutError after `timeout` seconds.
+
+    `result` alone would raise the exception that the future keeps. Its traceback leads to frames that have the future
+    and the client: a cycle, which keeps the client until a garbage collection. That may run in a callback, on a thread
+    of this client, and a client that is destroyed there makes librdkafka abort the process.
+    """
+    failure = question.exception(timeout)
+    if isinstance(failure, KafkaException):
+        raise KafkaException(*failure.args)
+    return question.result()
 
 
 def _refuse_wrapped(settings: Mapping[str, Any]) -> None:

@@ -26,6 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 from confluent_kafka.cimpl import NewTopic
 
+from log_shipper.runtime.kafka.clients import answer_of
 from log_shipper.shipper.errors import StartError
 
 TIMEOUT = 5.0  # seconds of one request
@@ -184,7 +185,7 @@ class PositionsTopic:
         """Return the answer. Raises KafkaException, also where a broker that is away was asked: the client asks the one
         that it takes for the controller."""
         try:
-            return asked.result(TIMEOUT)
+            return answer_of(asked, TIMEOUT)
         except TimeoutError as error:
             words = f"no answer about {self.topic} within {TIMEOUT:g} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words)) from error

@@ -12,7 +12,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 
 from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.config.shipper.transactions import TransactionConfig
-from log_shipper.runtime.kafka.clients import client_settings
+from log_shipper.runtime.kafka.clients import answer_of, client_settings
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.output.kafka_errors import ADVICE, advice
 from log_shipper.shipper.output.kafka_settings import CLIENTS, clients, latest, settings
@@ -92,7 +92,7 @@ def _creates_topics(client: AdminClient, metadata: ClusterMetadata) -> bool:
     """Return True if the broker is known to create topics; False also where the user may not read its settings."""
     broker = ConfigResource(ResourceType.BROKER, str(next(iter(metadata.brokers))))
     try:
-        settings = client.describe_configs([broker], request_timeout=TIMEOUT)[broker].result(TIMEOUT)
+        settings = answer_of(client.describe_configs([broker], request_timeout=TIMEOUT)[broker], TIMEOUT)
     except (KafkaException, TimeoutError):
         return False
     return bool(settings["auto.create.topics.enable"].value == "true")

@@ -28,6 +28,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     OffsetSpec,
 )
 
+from log_shipper.runtime.kafka.clients import answer_of
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.client import ClientOptions
@@ -201,7 +202,7 @@ class Admin:
         KafkaException."""
         while True:
             try:
-                answer = future.result(LOOK_SECONDS)
+                answer = answer_of(future, LOOK_SECONDS)
             except NoAnswer:
                 asked.poll(0)
                 if (reason := self._certain_since(started)) is not None:

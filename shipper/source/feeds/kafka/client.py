@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
-from log_shipper.runtime.kafka.clients import client_settings
+from log_shipper.runtime.kafka.clients import answer_of, client_settings
 from log_shipper.runtime.kafka.security import Security
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.librdkafka import ClientMaker, latest
@@ -186,7 +186,7 @@ class DescribedTopics:
         topics_now = {}
         for topic, future in described.items():
             try:
-                description = future.result()
+                description = answer_of(future)
                 partitions = description.partitions
                 leaderless = frozenset(partition.id for partition in partitions if partition.leader is None)
                 topics_now[topic] = Topic(topic_id(description), len(partitions), leaderless=leaderless)

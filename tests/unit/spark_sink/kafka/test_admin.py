@@ -1,7 +1,9 @@
 """Questions to a Kafka that does not answer. What a broker answers is in tests/e2e/test_sink_kafka.py."""
 
+import gc
 import re
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -65,6 +67,30 @@ def test_who_asks_once_learns_at_once_that_no_broker_can_be_reached(question: Ca
         with pytest.raises(SinkError, match="Kafka does not answer"):
             question(admin)
     assert time.monotonic() - began < LONG / 3
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Admin.topic_names,
+        lambda admin: admin.partitions(["logs"]),
+        lambda admin: admin.committed("people"),
+        lambda admin: admin.commit("people", {("logs", 0): 3})(True),
+    ],
+)
+def test_no_cycle_keeps_a_client_that_had_no_answer(question: Callable[[Admin], object]) -> None:
+    """A garbage collection on the client's own thread would destroy it there, and librdkafka aborts the process then."""
+    gc.collect()
+    gc.disable()
+    try:
+        with Admin(lambda: to(NOWHERE), patience=0.5) as admin:
+            made = weakref.ref(admin._connection())
+            with pytest.raises(SinkError):
+                question(admin)
+        del admin
+        assert made() is None
+    finally:
+        gc.enable()
 
 
 def test_a_commit_is_looked_at_without_waiting_for_it() -> None:

@@ -5,6 +5,7 @@ what was never committed.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from types import TracebackType
@@ -13,6 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import compute, fs, parquet
 
+from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.storage.file_statistics import statistics
 from log_shipper.spark_sink.storage.locations import Location
 
@@ -64,20 +66,24 @@ class DataFileWriter:
     """Writes rows to one file for each date among them. A context manager: leaving it by an error deletes the files."""
 
     def __init__(self, location: Location, layout: FileLayout) -> None:
+        self._location = location
         self._layout = layout
         self._store = location.files()
         self._open: dict[date | None, PartFile] = {}
 
     def write(self, rows: pa.Table) -> None:
-        """Write rows with the columns of the layout, in its order. Some stay in memory until `close`."""
-        for day, part in self._parts(rows):
-            if day not in self._open:
-                self._open[day] = self._new_file(day)
-            self._open[day].write(part)
+        """Write rows with the columns of the layout, in its order. Some stay in memory until `close`. Raises
+        SinkError."""
+        with self._writing():
+            for day, part in self._parts(rows):
+                if day not in self._open:
+                    self._open[day] = self._new_file(day)
+                self._open[day].write(part)
 
     def close(self) -> list[DataFile]:
-        """Complete the files, and return their descriptions."""
-        return [opened.close() for opened in self._open.values()]
+        """Complete the files, and return their descriptions. Raises SinkError."""
+        with self._writing():
+            return [opened.close() for opened in self._open.values()]
 
     def discard(self) -> None:
         """Delete the files, best effort."""
@@ -93,6 +99,13 @@ class DataFileWriter:
     ) -> None:
         if kind is not None:
             self.discard()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise translate(str(error), f"cannot write to {self._location.path}") from error
 
     def _new_file(self, day: date | None) -> "PartFile":
         column, text = self._layout.partition, None if day is None else day.isoformat()

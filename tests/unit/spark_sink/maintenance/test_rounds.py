@@ -11,6 +11,7 @@ import pytest
 from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig
 from log_shipper.spark_sink.maintenance.rounds import FIRST, Rounds
 from tests.fakes import ManualClock
+from tests.full_disk import no_larger_files_than
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
 READ = "import sys; sys.stdin.buffer.read(); "
@@ -56,6 +57,23 @@ def test_a_round_is_what_maintain_does(lab: LandingLab, clock: ManualClock) -> N
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20)]
     lab.send_lines(30)
     assert lab.land().rows == 1
+
+
+def test_a_round_that_the_disk_does_not_take_loses_nothing_and_the_next_one_does_its_work(
+    lab: LandingLab, clock: ManualClock
+) -> None:
+    """Not its own log either, where that is a file on the same disk."""
+    with rounds(lab, clock) as (started, results):
+        clock.advance(FIRST)
+        with no_larger_files_than(100):
+            started.step()
+        wait_for(results, started, 1)
+        assert lab.lines() == [("f", 0), ("f", 10), ("f", 20)]
+        clock.advance(lab.config.maintenance.interval)
+        wait_for(results, started, 2)
+    assert results == [False, True]
+    assert len(lab.delta().file_uris()) == 1
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20)]
 
 
 def test_one_round_follows_the_other_after_the_interval(lab: LandingLab, clock: ManualClock) -> None:

@@ -23,6 +23,7 @@ from log_shipper.spark_sink.storage.data_files import DataFile
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import NO_BATCH, TxnId
 from tests.directory_reads import DirectoryReads
+from tests.full_disk import no_larger_files_than
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
 SECOND_JOB = "a second job runs with the same checkpoint"
@@ -233,6 +234,15 @@ def test_a_commit_that_was_not_written_is_an_error(table: Table) -> None:
     with pytest.raises(SinkError, match=r"cannot write to the log of the table .*lines: connection reset by peer"):
         table.land(0, 1, log=log)
     assert table.offsets() == []
+
+
+def test_a_commit_that_the_disk_does_not_take_leaves_nothing_and_is_made_again(table: Table) -> None:
+    files, log = table.write(lines(1)), table.path / "_delta_log"
+    with no_larger_files_than(100), pytest.raises(SinkError, match=r"cannot write to the log of .*too large"):
+        table.log.append(files, TxnId("q", 0))
+    assert [path.name for path in log.iterdir() if "#" in path.name] == []
+    assert table.log.append(files, TxnId("q", 0)) == 1
+    assert table.offsets() == [1]
 
 
 def test_a_table_that_is_deleted_while_the_sink_runs_is_refused(table: Table) -> None:

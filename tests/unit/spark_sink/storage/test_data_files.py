@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.data_files import ROW_GROUP, ROW_GROUP_BYTES, DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
+from tests.full_disk import no_larger_files_than
 from tests.unit.spark_sink.storage.commit_lab import DAY, SCHEMA, STATISTICS, lines
 
 LAYOUT = FileLayout(SCHEMA, "date", STATISTICS, ("message",))
@@ -114,6 +116,17 @@ def test_an_error_leaves_no_files(location: Location) -> None:
     with pytest.raises(ValueError, match="a bad record"):
         fail()
     assert not [path for path in Path(location.path).rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("rows", [1, ROW_GROUP])  # the second are written before the file is closed
+def test_what_the_disk_does_not_take_is_an_error_with_the_path_and_leaves_no_files(
+    location: Location, rows: int
+) -> None:
+    too_large = lines(1).take([0] * rows)
+    with no_larger_files_than(100), pytest.raises(SinkError, match=rf"^cannot write to {location.path}: .*too large"):
+        write(location, too_large)
+    assert not [path for path in Path(location.path).rglob("*") if path.is_file()]
+    assert sum(file.rows for file in write(location, too_large)) == rows
 
 
 def test_only_repeated_texts_have_a_dictionary_and_numbers_are_differences(location: Location) -> None:

@@ -47,6 +47,8 @@ from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
+# Not the directory, which may be a mount point.
+AWAY = "Move all that is in it away: a new one continues where the marks end"
 Item = TypeVar("Item")
 
 
@@ -139,14 +141,18 @@ class Startup:
         guard.check_topics(state.marks, self.kafka.ids)
 
     def set_aside(self, state: StartupState) -> None:
-        """Rename a checkpoint that is not the last one."""
+        """Rename a checkpoint that is not the last one. Raises Refused where it cannot be renamed."""
         if not (reason := guard.outdated(self.checkpoint, state.tables, state.marks.ends)):
             return
         wrong = f"the checkpoint {self.checkpoint.path} was set back, or another one has been used since: {reason}"
         if not state.marks.ends:
             raise Refused(f"{wrong}. Either bring back the whole checkpoint; or move that one away and {guard.RESUME}")
-        if (aside := self.checkpoint.set_aside()) is None:
-            raise Refused(f"{wrong}. Move it away: a new one continues where the marks end")
+        try:
+            aside = self.checkpoint.set_aside()
+        except OSError as error:
+            raise Refused(f"{wrong}. It cannot be renamed: {error.strerror}. {AWAY}") from error
+        if aside is None:
+            raise Refused(f"{wrong}. {AWAY}")
         self.log(f"{wrong}. It was renamed to {aside}, and a new one continues where the marks end")
 
     def lower_ends(self, state: StartupState) -> StartupState:

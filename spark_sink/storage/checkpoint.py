@@ -62,14 +62,14 @@ class Checkpoint:
 
     def set_aside(self) -> str | None:
         """Rename the directory, so that a new checkpoint can begin in its place. Returns the new path; None on another
-        store, where directories are not renamed at once."""
+        store, where directories are not renamed at once. Raises OSError where this one cannot be renamed: it may be a
+        mount point."""
         if (directory := self.location.directory) is None:
             return None
         aside = next(
             path for number in count(1) if not (path := directory.with_name(f"{directory.name}.{number}")).exists()
         )
-        with self._reading(str(aside)):
-            directory.rename(aside)
+        directory.rename(aside)
         return str(aside)
 
     def sync(self, batch: int) -> None:

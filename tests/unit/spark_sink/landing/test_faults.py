@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from log_shipper.config.sink.parts import CheckpointConfig, DeadLetterConfig, De
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds
+from tests.capabilities import without_capabilities
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 Make = Callable[..., LandingLab]
@@ -257,6 +259,30 @@ def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLa
     lab.config = old
     lab.start()
     assert "it resumes topic logs, partition 0 at 1, and up to 2 has landed. It was renamed to" in lab.logged[-2]
+    lab.send(without_file(lab))
+    assert [lab.land().rows, len(lab.rows())] == [1, 3]
+
+
+def test_an_older_checkpoint_that_cannot_be_renamed_is_moved_away_by_hand(lab: LandingLab) -> None:
+    """Its directory is a mount point, or the one above is read-only."""
+    new_checkpoint(lab, "earliest", "volume/old")
+    lab.start()
+    lab.send(without_file(lab))
+    lab.land()
+    old = lab.config
+    new_checkpoint(lab, "table")
+    lab.start()
+    lab.send(without_file(lab))
+    lab.land()
+    lab.config, path = old, Path(old.checkpoint.path)
+    path.parent.chmod(0o555)
+    message = f"{path} was set back, .*: Permission denied. Move all that is in it away"
+    with without_capabilities(), pytest.raises(Refused, match=message):
+        lab.start()
+    path.parent.chmod(0o755)
+    path.rename(path.with_name("away"))
+    path.mkdir()
+    lab.start()
     lab.send(without_file(lab))
     assert [lab.land().rows, len(lab.rows())] == [1, 3]
 

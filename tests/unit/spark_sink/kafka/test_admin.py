@@ -79,7 +79,7 @@ def test_who_asks_once_learns_at_once_that_no_broker_can_be_reached(question: Ca
     ],
 )
 def test_no_cycle_keeps_a_client_that_had_no_answer(question: Callable[[Admin], object]) -> None:
-    """A garbage collection on the client's own thread would destroy it there, and librdkafka would abort the process."""
+    """A garbage collection on the client's own thread would destroy it there: librdkafka aborts the process then."""
     gc.collect()
     gc.disable()
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from deploy.debian.contents import PACKAGES, PYTHON, ROOT, Package
 from deploy.debian.errors import PackagingFailed
 
+LONG_PATH = b"'''exec' "
 SPARK_EXAMPLES = ("pyspark/examples", "pyspark/data")  # 10 MB that no one looks for below /opt
 
 
@@ -77,6 +78,8 @@ def _forget_this_machine(package: Package, home: Path, stage: Path) -> None:
     for script in (home / "bin").iterdir():
         if script.is_file() and not script.is_symlink():
             first, _, rest = script.read_bytes().partition(b"\n")
+            if first == b"#!/bin/sh" and rest.startswith(LONG_PATH):  # pip's, where a path is too long for a first line
+                first, rest = b"#!python", rest.split(b"\n", 2)[2]
             if first.startswith(b"#!") and b"python" in first and b"env " not in first:
                 python = f"/{(home / 'bin' / 'python').relative_to(stage)}"
                 script.write_bytes(b"#!" + python.encode() + b"\n" + rest)

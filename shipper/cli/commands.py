@@ -10,8 +10,6 @@ from importlib import import_module
 from log_shipper import VERSION
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.registry.errors import RegistryError
-from log_shipper.runtime.logs.journal import report
-from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.cli.command_line import NotSupported, normalized
 from log_shipper.shipper.cli.parser import CommandParser
 from log_shipper.shipper.errors import StartError
@@ -34,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(text: str, keep: str = "") -> int:
+    from log_shipper.runtime.logs.journal import report
+    from log_shipper.runtime.logs.visible import visible
     from log_shipper.shipper.agent import logs
 
     logs.log_end(text)

@@ -151,7 +151,7 @@ def test_everything_that_it_needs_is_reached(lab: SinkLab) -> None:
     tried = spark_sink(lab, "test", "output")
     assert tried.returncode == 0, tried.stdout + tried.stderr
     kafka, table, *_ = tried.stdout.splitlines()
-    assert kafka.endswith(f"... OK (topics {lab.topic}: {PARTITIONS} partitions)")
+    assert kafka.endswith(f"... OK (topic {lab.topic}: {PARTITIONS} partitions)")
     assert table == f"table.path {lab.lines}... OK (version {DeltaTable(lab.lines).version()})"
 
 

@@ -14,7 +14,7 @@ from log_shipper.spark_sink.landing.stages import STAGES
 from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.monitor.samples import STEP, Samples
 
-MOST_TOPICS = 3  # of a chart, beside the others
+MAX_TOPICS = 3  # of a chart, beside the others
 MOST_ROWS = 50  # of a table; those that need a look come first
 
 
@@ -92,8 +92,8 @@ def _by_topic(samples: Samples) -> dict[str, list[float | None]]:
     latest = samples.latest
     counts = {} if latest is None else latest.topics
     names = sorted(counts, key=lambda topic: (-counts[topic], topic))
-    lines = {name: _rates_of(samples, [name]) for name in names[:MOST_TOPICS]}
-    others = names[MOST_TOPICS:]
+    lines = {name: _rates_of(samples, [name]) for name in names[:MAX_TOPICS]}
+    others = names[MAX_TOPICS:]
     return {**lines, f"{len(others)} others": _rates_of(samples, others)} if others else lines
 
 

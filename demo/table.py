@@ -24,7 +24,7 @@ ORDER BY file, flag
 
 AGGREGATE = """
 SELECT split_part(path, '/', -1) AS file, count(*) AS messages,
-       sum(len(string_split(message, chr(10)))) AS lines,
+       sum(len(string_split(message, chr(10))))::BIGINT AS lines,
        count(*) FILTER (list_contains(flags, 'multiline')) AS multiline,
        count(*) FILTER (contains(message, ' ERROR ')) AS errors,
        max(fields ->> '$.service') AS service,

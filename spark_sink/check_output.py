@@ -15,15 +15,13 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import topics
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import latest
+from log_shipper.spark_sink.maintenance.status import PATIENCE, PATIENCE_IF_DOWN
 from log_shipper.spark_sink.platform import delta_jar
 from log_shipper.spark_sink.platform.java import NoJava, find_java
 from log_shipper.spark_sink.storage.conditional_puts import buckets, check_conditional_puts
 from log_shipper.spark_sink.storage.locations import Location, location_of
 from log_shipper.spark_sink.storage.tables import Table
 from log_shipper.spark_sink.storage.writable import check_writable
-
-PATIENCE = 10.0  # seconds
-PATIENCE_IF_DOWN = 0.5  # enough for the second address of a host whose first one refuses
 
 Step = Callable[[], str]  # returns a note, and raises what is wrong
 

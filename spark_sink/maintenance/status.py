@@ -26,7 +26,7 @@ from log_shipper.spark_sink.storage.tables import Table
 
 SMALL = 32 * 1024**2
 REASONS = 10
-PATIENCE = 10.0
+PATIENCE = 10.0  # seconds
 PATIENCE_IF_DOWN = 0.5  # enough for the second address of a host whose first one refuses
 
 T = TypeVar("T")

@@ -247,7 +247,8 @@ def test_what_landed_while_dedupe_was_off_is_known_when_it_is_on_again(lab: Land
     assert (landed.rows, landed.repeats) == (1, 3)
 
 
-def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLab) -> None:
+def overtake_checkpoint(lab: LandingLab) -> None:
+    """Land a record by the checkpoint of the configuration, and one more by a new one; then configure the old again."""
     lab.start()
     lab.send(without_file(lab))
     lab.land()
@@ -257,6 +258,10 @@ def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLa
     lab.send(without_file(lab))
     lab.land()
     lab.config = old
+
+
+def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLab) -> None:
+    overtake_checkpoint(lab)
     lab.start()
     assert "it resumes topic logs, partition 0 at 1, and up to 2 has landed. It was renamed to" in lab.logged[-2]
     lab.send(without_file(lab))
@@ -266,15 +271,8 @@ def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLa
 def test_an_older_checkpoint_that_cannot_be_renamed_is_moved_away_by_hand(lab: LandingLab) -> None:
     """Its directory is a mount point, or the one above is read-only."""
     new_checkpoint(lab, "earliest", "volume/old")
-    lab.start()
-    lab.send(without_file(lab))
-    lab.land()
-    old = lab.config
-    new_checkpoint(lab, "table")
-    lab.start()
-    lab.send(without_file(lab))
-    lab.land()
-    lab.config, path = old, Path(old.checkpoint.path)
+    overtake_checkpoint(lab)
+    path = Path(lab.config.checkpoint.path)
     path.parent.chmod(0o555)
     message = f"{path} was set back, .*: Permission denied. Move all that is in it away"
     with without_capabilities(), pytest.raises(Refused, match=message):

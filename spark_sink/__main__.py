@@ -16,6 +16,7 @@ from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.runtime.logs.journal import report
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.search.arguments import add_parser as add_search
+from log_shipper.spark_sink.search.arguments import add_ui_parser as add_ui
 
 INTERRUPTED = 130  # as a shell reports it
 DEFAULT = Path("sink.yml")
@@ -61,6 +62,7 @@ def whole_parser() -> argparse.ArgumentParser:
     status = _add(parsers, "status", commands.status, "how far each partition is landed, and how large the tables are")
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
     add_search(parsers, commands.search)
+    add_ui(parsers, commands.ui)
     _add_repair(parsers)
     test = parsers.add_parser("test", help="check the configuration, or what it names")
     tests = test.add_subparsers(required=True, metavar="WHAT")

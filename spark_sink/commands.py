@@ -63,14 +63,35 @@ def status(options: argparse.Namespace) -> int:
 
 def search(options: argparse.Namespace) -> int:
     """Find lines. Its exit codes are those of grep: 2 after an error."""
-    missing = [name for name in ("deltalake", "duckdb", "orjson", "pyarrow") if importlib.util.find_spec(name) is None]
-    if missing:
-        text = f"not installed: {', '.join(missing)}; pip install '.[search]' in the project's directory"
-        print(text, file=sys.stderr)  # noqa: T201
+    if missing := _missing_for_search():
+        print(missing, file=sys.stderr)  # noqa: T201
         return 2
     from log_shipper.spark_sink.search import command
 
     return command.run(options, time.sleep)
+
+
+def ui(options: argparse.Namespace) -> int:
+    """Serve the page to search the tables."""
+    if missing := _missing_for_search():
+        report(missing, sys.stderr)
+        return 1
+    from log_shipper.spark_sink.errors import SinkError
+    from log_shipper.spark_sink.search.ui import server
+
+    config = None if options.tables else config_of(options)
+    logs.set_up(logs.is_text(config.logging) if config else True, config.logging if config else None)
+    try:
+        return server.serve(config, options.tables, options.port)
+    except SinkError as error:
+        logger.error(str(error))
+        return 1
+
+
+def _missing_for_search() -> str:
+    modules = ("deltalake", "duckdb", "orjson", "pyarrow")
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    return f"not installed: {', '.join(missing)}; pip install '.[search]' in the project's directory" if missing else ""
 
 
 def repair(options: argparse.Namespace) -> int:

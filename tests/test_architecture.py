@@ -27,6 +27,7 @@ IMPORT_EVERYTHING = {
     "shipper/cli/preview.py",
     "shipper/processor/factory.py",
     "shipper/source/crawler.py",
+    "spark_sink/commands.py",
     "spark_sink/job.py",
 }
 
@@ -113,7 +114,8 @@ MAY_IMPORT_WITHIN_SINK = {
     "views": {"errors", "logs", "platform", "records", "storage"},
     "landing": {"errors", "platform", "records", "rows", "storage", "kafka"},
     "monitor": {"errors", "logs", "platform.running_tasks", "kafka", "landing", "storage.table_size", "views.progress"},
-    "search": {"errors", "storage.locations", "storage.power_cuts"},  # without what needs pyspark
+    # Without what needs pyspark.
+    "search": {"errors", "platform.stop_signals", "records.schema", "storage.locations", "storage.power_cuts"},
     "maintenance": {
         "errors",
         "logs",
@@ -143,6 +145,10 @@ MAY_IMPORT_WITHIN_SOURCE: dict[str, set[str]] = {
 
 # Outermost frames: an error that gets here was not foreseen, and must be reported.
 BROAD_EXCEPTS = {
+    (
+        "spark_sink/search/ui/stream.py",
+        "_run",
+    ): "a thread that answers the page: the reader is waiting, and must be told that no more will come",
     (
         "runtime/logs/recent.py",
         "emit",

@@ -28,6 +28,7 @@ from log_shipper.config.sink.parts import (
     SinkLoggingConfig,
     StateConfig,
     TriggerConfig,
+    UiConfig,
     spark_key,
     texts,
 )
@@ -148,6 +149,7 @@ class SinkConfig:
     )
     maintenance: MaintenanceConfig = field(default_factory=MaintenanceConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
+    ui: UiConfig = field(default_factory=UiConfig)
     # Not shown: raw settings may contain secrets (the keys of an object store).
     spark: Raw = field(
         default_factory=dict,

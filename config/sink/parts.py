@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import ClassVar, Literal
 
 from log_shipper.config.shipper import filebeat
@@ -10,6 +11,7 @@ from log_shipper.config.sink.java_options import Raw
 from log_shipper.config.sink.tables import fixed_path
 from log_shipper.config.sink.times import DAY, HOUR, Span
 from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
 from log_shipper.config.text.units import Duration
 
 LostOffsets = Literal["fail", "continue"]
@@ -81,6 +83,33 @@ class HttpConfig:
     port: int = field(default=5067, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
 
 
+def long_enough(token: Secret) -> Iterator[Finding]:
+    if len(token.reveal()) < 16:
+        yield "", "is too short to be a secret: take at least 16 characters, as of `openssl rand -hex 16`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiConfig:
+    as_in: ClassVar = "ui: {port: 8080}"
+    since: ClassVar = "0.3"
+    host: str = field(
+        default="localhost",
+        metadata={
+            "doc": "The address on which `spark-sink ui` serves its page. One that other machines reach needs `token`.",
+            "check": not_blank,
+        },
+    )
+    port: int = field(default=5068, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    token: Secret | None = field(
+        default=None,
+        metadata={"doc": "What people have to give to the page before it shows anything.", "check": long_enough},
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if not self.token and not _is_loopback(self.host):
+            yield "token", f"missing; ui.host is {self.host}, which other machines reach: they could read all tables"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkLoggingConfig(LogLinesConfig):
     components: ClassVar = ("landing", "storage", "views", "maintenance", "monitor", "kafka")
@@ -89,6 +118,14 @@ class SinkLoggingConfig(LogLinesConfig):
         **dict.fromkeys(("to_files", "to_stderr", "to_syslog", "files"), "logs go to stderr"),
         "metrics": "each batch is logged when it has landed",
     }
+
+
+def _is_loopback(host: str) -> bool:
+    """True also for a name: what it means is known when it is listened on."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return True
 
 
 def texts(raw: Raw) -> dict[str, str]:

@@ -111,6 +111,8 @@ class Connection:
             raise RefusedRequest(404, f"nothing is served at this path; there is {known}")
         try:
             return handler(request)
+        except RefusedRequest:
+            raise
         except Exception:
             if self._listening.failures.is_due():
                 logger.exception("http: the answer for %s could not be made", request.path)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -11,6 +11,7 @@ TEXT = "text/plain; charset=utf-8"
 PHRASES = {
     200: "OK",
     400: "Bad Request",
+    401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
@@ -41,6 +42,7 @@ class Request:
     path: str  # without the query
     query: Mapping[str, str]
     accept: str  # the Accept header, "" if absent
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)  # names in lower case
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ Handler = Callable[[Request], Response]
 
 
 class RefusedRequest(Exception):
-    """Raised for a request that is not answered by a handler, with the status and what is wrong with it."""
+    """Raised for a request that is refused, also by a handler, with the status and what is wrong with it."""
 
     def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
@@ -83,7 +85,7 @@ class Head:
             query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
         except ValueError as error:
             raise RefusedRequest(400, f"the request's path and query cannot be read: {error}") from error
-        return Request(unquote(parts.path), query, self.headers.get("accept", ""))
+        return Request(unquote(parts.path), query, self.headers.get("accept", ""), self.headers)
 
 
 def check_request_line(data: bytes) -> re.Match[str]:

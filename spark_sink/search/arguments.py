@@ -49,6 +49,17 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_ui_parser(parsers: Parsers, command: Callable[[argparse.Namespace], int]) -> None:
+    parser = parsers.add_parser(
+        "ui",
+        help="serve a page on which people search the tables; needs neither Spark nor Java",
+        description="Serve a page on which people search the tables, until it is interrupted.",
+    )
+    parser.set_defaults(command=command)
+    _add_tables(parser)
+    parser.add_argument("--port", type=_port, metavar="N", help="listen on this port instead of `ui.port`")
+
+
 def _add_conditions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text",
@@ -102,6 +113,12 @@ def _moment(text: str) -> Moment:
         return parse_moment(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or len(text) > 5 or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: it may be 0 (any free one) to 65535")
+    return int(text)
 
 
 def _count(text: str) -> int:

@@ -19,7 +19,7 @@ from log_shipper.runtime.logs.visible import visible
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.arguments import FOLLOWED, LIMIT
 from log_shipper.spark_sink.search.context import Group, Groups, Neighbours
-from log_shipper.spark_sink.search.follow import Commits, hits_of
+from log_shipper.spark_sink.search.follow import Follow
 from log_shipper.spark_sink.search.newest import Hit, newest_first, scan_of
 from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
 from log_shipper.spark_sink.search.query import Case, Query
@@ -29,7 +29,6 @@ from log_shipper.spark_sink.storage.locations import Location
 
 FOUND, NOTHING, ERROR = 0, 1, 2
 POLL = 0.5  # seconds between two looks at the log while following
-NEW_TABLES = 20  # such looks between two at which tables there are
 
 
 def run(options: argparse.Namespace, wait: Callable[[float], object]) -> int:
@@ -111,25 +110,12 @@ class Command:
 
     def _follow(self, tables: list[SearchedTable]) -> None:
         """Print what lands, until the process is interrupted."""
-        logs = [Commits(table, table.delta.version(), _warn) for table in tables]
-        selection = self.judge.selection(self._query, tables[0].schema, most=0)
-        for poll in itertools.count(1):
+        follow = Follow(tables, self._query, self.judge, self._locations, _warn)
+        while True:
             self.wait(POLL)
-            if poll % NEW_TABLES == 0:
-                logs += self._new_logs([log.table.location for log in logs])
-            for log in logs:
-                for commit in log.take():
-                    if commit.has_new_columns:
-                        combine([log.table for log in logs])
-                        selection = self.judge.selection(self._query, log.table.schema, most=0)
-                    hits = hits_of(commit, selection, self.judge, _warn)
-                    for group in self._groups(log.table)(hits):
-                        self._print(group)
-
-    def _new_logs(self, known: list[Location]) -> list[Commits]:
-        """Return the logs of the template's tables that were created meanwhile, from their beginning."""
-        new = [location for location in self._locations() if location not in known]
-        return [Commits(open_table(location), -1, _warn) for location in new]
+            for table, hits in follow.poll():
+                for group in self._groups(table)(hits):
+                    self._print(group)
 
     def _print(self, group: Group) -> None:
         if self.options.context and self._printed and (separator := self._printer.separator()):

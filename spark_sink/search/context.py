@@ -4,6 +4,9 @@ They are looked for in the data files whose times are nearest to the hit's. A si
 as asked for and each begins where the one before ends; or when it begins with the file; or when what is not read yet is
 further away in time than its lines, because within a file times rise with offsets, nearly always. Lines that are more
 than a day away are not looked for.
+
+Beyond the ends of a file are the lines of its path that were read from other files: those of before and after a
+rotation, by time.
 """
 
 import heapq
@@ -22,10 +25,19 @@ from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
 
 _REACH = timedelta(days=1)
+_JITTER = 60_000_000  # microseconds by which the times of a file may be out of order
 _PLACE = ("ts", "host", "file_id", "offset")
 _NEAREST = """\
 WHERE host IS NOT DISTINCT FROM $host AND file_id = $file_id AND "offset" <> $offset
 QUALIFY row_number() OVER (PARTITION BY "offset" > $offset ORDER BY abs("offset" - $offset)) <= $count"""
+# Within a file the order is that of the offsets, among the files of a path that of the times.
+_ACROSS = """\
+WHERE host IS NOT DISTINCT FROM $host
+AND (file_id = $file_id AND "offset" <> $offset OR file_id <> $file_id AND path = $path)
+QUALIFY row_number() OVER (
+PARTITION BY file_id = $file_id, CASE WHEN file_id = $file_id THEN "offset" > $offset ELSE ts > $ts END
+ORDER BY abs(CASE WHEN file_id = $file_id THEN "offset" - $offset ELSE epoch_us(ts) - epoch_us($ts) END),
+CASE WHEN ts > $ts THEN "offset" ELSE -"offset" END) <= $count"""
 _LONGEST = 1000  # lines of a group, where each line of a file matches
 
 Group = list[tuple[Row, bool]]  # rows, and whether each matches
@@ -33,23 +45,44 @@ Group = list[tuple[Row, bool]]  # rows, and whether each matches
 
 @dataclass(slots=True)
 class Side:
-    """The lines on one side of a row, the nearest first."""
+    """The lines on one side of a row, the nearest first; `others` are those of other files, with
+    `is_across`."""
 
     row: Row
     count: int
     is_before: bool
+    is_across: bool = False
     lines: list[Row] = field(default_factory=list)
+    others: list[Row] = field(default_factory=list)
 
     def take(self, rows: Iterable[Row]) -> None:
-        own = [row for row in rows if (row["offset"] < self.row["offset"]) == self.is_before]
+        own = [row for row in rows if row["file_id"] == self.row["file_id"]]
+        own = [row for row in own if (row["offset"] < self.row["offset"]) == self.is_before]
         self.lines = sorted([*self.lines, *own], key=lambda row: abs(row["offset"] - self.row["offset"]))[: self.count]
+        others = [row for row in rows if row["file_id"] != self.row["file_id"]]
+        others = [row for row in others if (_time(row) <= _time(self.row)) == self.is_before]
+        self.others = sorted([*self.others, *others], key=_order, reverse=self.is_before)[: self.count]
 
     def is_complete(self, distance: int) -> bool:
         """True if no line is missing. `distance`: from the row's time to what is not read yet, in microseconds."""
         enough = len(self.lines) == self.count
-        if self._adjoin() and (enough or self._begins_file()):
+        if self._adjoin() and (enough or (self._begins_file() and not self.is_across)):
             return True
-        return enough and all(abs(_time(line) - _time(self.row)) < distance for line in self.lines)
+        lines = self.across_rotation()
+        return len(lines) == self.count and all(abs(_time(line) - _time(self.row)) < distance for line in lines)
+
+    def across_rotation(self) -> list[Row]:
+        """Return the lines of the file, the nearest first, and then those of other files of its path beyond them."""
+        end = [self.row, *self.lines][-1]
+        beyond = [
+            row for row in self.others if (_time(row) <= _time(end) if self.is_before else _time(row) >= _time(end))
+        ]
+        return [*self.lines, *beyond][: self.count]
+
+    def may_be_in(self, piece: Piece) -> bool:
+        """True if a piece may have a line of this side, by its times."""
+        bound, time = piece.oldest if self.is_before else piece.newest, _time(self.row)
+        return bound is None or (bound <= time + _JITTER if self.is_before else bound >= time - _JITTER)
 
     def _adjoin(self) -> bool:
         chain = [self.row, *self.lines]
@@ -72,23 +105,36 @@ class Neighbours:
         """Return up to `count` lines before the row, and as many after it, in no order. Raises SinkError."""
         if any(row.get(name) is None for name in ("ts", "file_id", "offset")) or "host" not in row:
             return []
-        sides = [Side(row, self.count, is_before) for is_before in (True, False)]
-        place = {name: row[name] for name in ("host", "file_id", "offset")}
-        columns = tuple(name for name in table.schema.names if name in _PLACE)
-        selection = Selection(_NEAREST, columns, {**place, "count": self.count})
+        return [line for side in self._sides(row, table, _NEAREST) for line in side.lines]
+
+    def across_rotation(self, row: Row, table: SearchedTable) -> tuple[list[Row], list[Row]]:
+        """Return up to `count` lines before the row, and as many after it, the oldest first; beyond the ends of its
+        file those of other files of its path. Raises SinkError."""
+        before, after = self._sides(row, table, _ACROSS)
+        return before.across_rotation()[::-1], after.across_rotation()
+
+    def _sides(self, row: Row, table: SearchedTable, clause: str) -> tuple[Side, Side]:
+        before, after = (Side(row, self.count, is_before, clause == _ACROSS) for is_before in (True, False))
+        names = {name for name in (*_PLACE, "path") if f"${name}" in clause}
+        place = {name: row[name] for name in names}
+        columns = tuple(name for name in table.schema.names if name in {*_PLACE, *names})
+        selection = Selection(clause, columns, {**place, "count": self.count})
         waiting = [(_distance(piece, row), number, piece) for number, piece in enumerate(self._pieces(row, table))]
         heapq.heapify(waiting)
         numbers = itertools.count(len(waiting))
-        while waiting and not all(side.is_complete(waiting[0][0]) for side in sides):
-            _, _, piece = heapq.heappop(waiting)
+        while waiting:
+            distance, _, piece = heapq.heappop(waiting)
+            missing = [side for side in (before, after) if not side.is_complete(distance)]
+            if not any(side.may_be_in(piece) for side in missing):
+                continue
             if piece.is_large:
                 for part in split(piece):
                     heapq.heappush(waiting, (_distance(part, row), next(numbers), part))
                 continue
             rows = list(rows_of(read(piece, selection, self.judge, Event())))
-            for side in sides:
-                side.take(rows)
-        return [line for side in sides for line in side.lines]
+            before.take(rows)
+            after.take(rows)
+        return before, after
 
     def _pieces(self, row: Row, table: SearchedTable) -> Iterator[Piece]:
         if table not in self._files:
@@ -143,6 +189,10 @@ class Groups:
 
 def _time(row: Row) -> int:
     return 0 if row["ts"] is None else micros(row["ts"])
+
+
+def _order(row: Row) -> tuple[int, int]:
+    return _time(row), row.get("offset") or 0
 
 
 def _distance(piece: Piece, row: Row) -> int:

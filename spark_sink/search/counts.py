@@ -25,8 +25,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What is counted of the rows of a query. `span`: the length of the spans, which begin with the query's `since`;
-    without it there is one. `value`: an expression of SQL, such as a column; without it the value is None."""
+    """What is counted of the rows of a query. `span`: the length of the spans, the first of which has the query's
+    `since`; without it there is one. They are multiples of it since 1970. `value`: an expression of SQL, such as a
+    column; without it the value is None."""
 
     query: Query
     span: timedelta | None = None
@@ -34,8 +35,10 @@ class Counting:
 
     @property
     def start(self) -> int:
-        assert self.query.since is not None or self.span is None, "spans begin with the query's `since`"
-        return 0 if self.query.since is None else micros(self.query.since)
+        """The beginning of the first span, in microseconds since 1970."""
+        assert self.query.since is not None or self.span is None, "the first span has the query's `since`"
+        since = 0 if self.query.since is None else micros(self.query.since)
+        return since - since % self._width
 
     def span_of(self, piece: Piece) -> int | None:
         """Return the number of the span that has all rows of a piece, all of which match; None where its statistics do

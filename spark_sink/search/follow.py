@@ -5,7 +5,7 @@ that also removes rows (DELETE, UPDATE), or a RESTORE, writes rows again that ha
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
@@ -13,12 +13,14 @@ from urllib.parse import unquote
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.newest import Hit, hit_of
-from log_shipper.spark_sink.search.query import Selection
+from log_shipper.spark_sink.search.query import Query, Selection
 from log_shipper.spark_sink.search.reading import Missing, Piece, piece_of, read, rows_of, split
 from log_shipper.spark_sink.search.sealed import Judge
-from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, open_table
+from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, combine, open_table
+from log_shipper.spark_sink.storage.locations import Location
 
 _CHECK = 20  # polls without a commit, after which all of the log is looked at
+_NEW_TABLES = 20  # polls between two at which it is looked which tables there are
 _CHUNK = 10_000  # hits that are sorted by time among themselves; more of one commit come in several
 
 
@@ -38,6 +40,7 @@ class Commits:
     table: SearchedTable
     version: int
     warn: Callable[[str], None]
+    open: Callable[[Location], SearchedTable] = open_table
     _quiet: int = field(default=0)
 
     def take(self) -> Iterator[Commit]:
@@ -48,7 +51,7 @@ class Commits:
             actions = [json.loads(line) for line in text.splitlines() if line.strip()]
             is_changed = any("metaData" in action or "protocol" in action for action in actions)
             if is_changed:
-                self.table = open_table(self.table.location)
+                self.table = self.open(self.table.location)
             yield Commit(self.version, tuple(map(self._file, added(actions))), is_changed)
 
     def _next(self) -> str | None:
@@ -62,7 +65,7 @@ class Commits:
 
     def _beyond_a_gap(self) -> str | None:
         """Return the next commit; continue with the newest version where the log has lost those before it."""
-        place, newest = self.table.location.path, open_table(self.table.location)
+        place, newest = self.table.location.path, self.open(self.table.location)
         version = newest.delta.version()
         if newest.delta.metadata().id != self.table.delta.metadata().id:
             raise SinkError(f"the table {place} was re-created: start the search again")
@@ -88,6 +91,47 @@ class Commits:
 
     def _file(self, add: dict[str, Any]) -> SearchedFile:
         return SearchedFile(self.table, unquote(add["path"]), add["size"], add["partitionValues"], None, None)
+
+
+@dataclass(slots=True)
+class Follow:
+    """What lands in tables from now on. `locations`: where they are now, those of a template that is new too; `warn`
+    gets, as a sentence, what is not shown. Raises SinkError."""
+
+    tables: list[SearchedTable]
+    query: Query
+    judge: Judge
+    locations: Callable[[], Sequence[Location]]
+    warn: Callable[[str], None]
+    open: Callable[[Location], SearchedTable] = open_table
+    _logs: list[Commits] = field(init=False)
+    _selection: Selection = field(init=False)
+    _polls: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        self._logs = [Commits(table, table.delta.version(), self.warn, self.open) for table in self.tables]
+        self._select()
+
+    def poll(self) -> Iterator[tuple[SearchedTable, Iterator[Hit]]]:
+        """Yield the hits of each commit since the last poll, with its table; each has to be read before the next."""
+        self._polls += 1
+        if self._polls % _NEW_TABLES == 0:
+            self._logs += self._new_logs()
+        for log in self._logs:
+            for commit in log.take():
+                if commit.has_new_columns:
+                    self._select()
+                yield log.table, hits_of(commit, self._selection, self.judge, self.warn)
+
+    def _select(self) -> None:
+        combine([log.table for log in self._logs])
+        self._selection = self.judge.selection(self.query, self._logs[0].table.schema, most=0)
+
+    def _new_logs(self) -> list[Commits]:
+        """Return the logs of the tables that were created meanwhile, from their beginning."""
+        known = {log.table.location.path for log in self._logs}
+        new = [location for location in self.locations() if location.path not in known]
+        return [Commits(self.open(location), -1, self.warn, self.open) for location in new]
 
 
 def added(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -47,7 +47,12 @@ class Query:
     def pattern(self) -> str:
         """Return the regular expression that finds the text; `^` and `$` are the ends of a line of the message."""
         flags = "(?im)" if self.ignores_case else "(?m)"
-        return flags + (self.text if self.regex else _SPECIAL.sub(r"\\\g<0>", self.text))
+        return flags + (self.text if self.regex else escaped(self.text))
+
+
+def escaped(text: str) -> str:
+    """Return the regular expression of a text as it is."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def split(piece: Piece) -> list[Piece]:
     with _opened(piece) as source:
         footer = source.metadata
     names = [footer.schema.column(index).path for index in range(footer.num_columns)]
-    index = names.index("ts") if "ts" in names else None
+    time = piece.file.table.stored.get("ts", "ts")
+    index = names.index(time) if time in names else None
     return [_group(piece, footer, number, index) for number in range(footer.num_row_groups)]
 
 
@@ -129,8 +130,8 @@ def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbe
 def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece in their order, with these columns as the table has them. Raises SinkError."""
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
-    stored = set(source.schema_arrow.names)
-    wanted = [name for name in columns if name in stored]
+    stored, named = set(source.schema_arrow.names), piece.file.table.stored
+    wanted = list({name for name in (named.get(name, name) for name in columns) if name in stored})
     try:
         for batch in source.iter_batches(BATCH, row_groups=groups, columns=wanted):
             yield pa.record_batch([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
@@ -144,10 +145,16 @@ def _column(batch: pa.RecordBatch, name: str, piece: Piece) -> pa.Array:
     if name in piece.file.partition:
         value = pa.scalar(piece.file.partition[name], pa.string()).cast(kind)
         return pa.repeat(value, batch.num_rows)
-    if name not in batch.schema.names:
+    stored = piece.file.table.stored.get(name, name)
+    if stored not in batch.schema.names:
         return pa.nulls(batch.num_rows, kind)
-    column = batch.column(name)
-    return column if column.type == kind else column.cast(kind)
+    column = batch.column(stored)
+    if column.type == kind:
+        return column
+    if pa.types.is_binary(column.type) and pa.types.is_string(kind):
+        texts = (None if value is None else value.decode(errors="backslashreplace") for value in column.to_pylist())
+        return pa.array(texts, kind)
+    return column.cast(kind)
 
 
 def _schema(piece: Piece, columns: Sequence[str]) -> pa.Schema:

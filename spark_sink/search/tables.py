@@ -29,6 +29,10 @@ _ROUNDED = 1000
 _HARMLESS = {"v2Checkpoint", "timestampNtz", "vacuumProtocolCheck"}
 
 
+class NoTable(SinkError):
+    """Raised where a table does not exist, or not yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchedFile:
     """A data file. `oldest`, `newest`: bounds of its `ts`, in microseconds since 1970; None where the log has none.
@@ -52,11 +56,13 @@ class HasBounds(Protocol):
 
 @dataclass(slots=True, eq=False)
 class SearchedTable:
-    """A table at one version."""
+    """A table at one version. `stored`: which column is read as another one (`ts`, `message`) where the table has
+    others; None for one that has no value."""
 
     location: Location
     delta: DeltaTable
     schema: pa.Schema
+    stored: Mapping[str, str | None] = field(default_factory=dict)
     store: fs.FileSystem = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,7 +70,12 @@ class SearchedTable:
 
     def files(self, query: Query) -> Iterator[SearchedFile]:
         """Yield the files that may have a row for the query, by its times, hosts and paths."""
-        actions = _recent(pa.table(self.delta.get_add_actions(flatten=True)), query.since)
+        actions = pa.table(self.delta.get_add_actions(flatten=True))
+        if time := self.stored.get("ts", "ts"):
+            statistics = ("min", "max", "null_count")
+            renamed = {f"{bound}.{time}": f"{bound}.ts" for bound in statistics}
+            actions = actions.rename_columns([renamed.get(name, name) for name in actions.column_names])
+        actions = _recent(actions, query.since)
         for row in actions.select(_described(actions.column_names)).to_pylist():
             file = self._file(row)
             if overlaps(file, query.since, query.until) and all(
@@ -107,19 +118,43 @@ def locations(config: SinkConfig) -> list[Location]:
 
 def open_table(location: Location) -> SearchedTable:
     """Return the table at its newest version. Raises SinkError."""
-    try:
-        delta = location.open()
-        if delta is None:
-            raise SinkError(f"there is no table at {location.path}")
-        _check_readable(location.path, delta)
-        schema = pa.schema(delta.schema().to_arrow())
-    except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot read the table {location.path}: {damage(location.path) or error}") from error
+    delta, schema = _opened(location)
     for name, is_ours in (("ts", pa.types.is_timestamp), ("message", pa.types.is_string)):
         if name not in schema.names or not is_ours(schema.field(name).type):
             columns = ", ".join(schema.names)
             raise SinkError(f"{location.path} is not a table of lines, which has {name}: its columns are {columns}")
     return SearchedTable(location, delta, schema)
+
+
+def open_other(location: Location) -> SearchedTable:
+    """Return a table that need not be one of lines, at its newest version: of the dead letters, or a view. `ts` is its
+    first time, `at` if it has one, and `message` the value of a bad record. Raises SinkError."""
+    delta, schema = _opened(location)
+    times = [column.name for column in schema if pa.types.is_timestamp(column.type)]
+    stored: dict[str, str | None] = {}
+    if "ts" not in times:
+        stored["ts"] = "at" if "at" in times else next(iter(times), None)
+    if "message" not in schema.names or not pa.types.is_string(schema.field("message").type):
+        stored["message"] = "value" if "value" in schema.names and _is_bytes(schema.field("value").type) else None
+    others = [column for column in schema if column.name not in stored]
+    kinds = {"ts": pa.timestamp("us", "UTC"), "message": pa.string()}
+    read = [pa.field(name, kinds[name]) for name in stored]
+    return SearchedTable(location, delta, pa.schema([*read, *others]), stored)
+
+
+def _opened(location: Location) -> tuple[DeltaTable, pa.Schema]:
+    try:
+        delta = location.open()
+        if delta is None:
+            raise NoTable(f"there is no table at {location.path}")
+        _check_readable(location.path, delta)
+        return delta, pa.schema(delta.schema().to_arrow())
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise SinkError(f"cannot read the table {location.path}: {damage(location.path) or error}") from error
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def combine(tables: Sequence[SearchedTable]) -> None:

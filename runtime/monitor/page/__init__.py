@@ -13,21 +13,26 @@ from log_shipper.runtime.monitor.server import Handler, Request, Response
 FOLDER = Path(__file__).parent
 PAGE = "index.html"
 # What the page loads. A style or script within it would need an exception from the Content-Security-Policy.
-FILES = {
-    "page.css": "text/css; charset=utf-8",
-    "page.svg": "image/svg+xml",
-    "page.js": "text/javascript; charset=utf-8",
-    "chart.js": "text/javascript; charset=utf-8",
-    "table.js": "text/javascript; charset=utf-8",
-    "units.js": "text/javascript; charset=utf-8",
-    "elements.js": "text/javascript; charset=utf-8",
+FILES = ("page.css", "page.svg", "page.js", "chart.js", "table.js", "units.js", "elements.js")
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
 _OF_BROWSERS = {"text/html", "application/xhtml+xml"}
 
 
 def page_routes() -> Mapping[str, Handler]:
     """Return the handlers of what the page loads, by path. The page itself is answered by `page`."""
-    return {f"/{name}": partial(_file, name, kind) for name, kind in FILES.items()}
+    return {f"/{name}": partial(_answer, FOLDER / name) for name in FILES}
+
+
+def files_of(folder: Path) -> Mapping[str, Handler]:
+    """Return the handlers of another page's files, by path; its own page is `/`. What they share with this one is in
+    `page_routes`."""
+    names = {path.name: path for path in folder.iterdir() if path.suffix in _TYPES}
+    return {"/" if name == PAGE else f"/{name}": partial(_answer, path) for name, path in names.items()}
 
 
 def wants_page(request: Request) -> bool:
@@ -38,13 +43,13 @@ def wants_page(request: Request) -> bool:
 
 def page() -> Response:
     """Return the page, for `/`."""
-    return Response(200, "text/html; charset=utf-8", _content(PAGE))
+    return Response(200, _TYPES[".html"], _content(FOLDER / PAGE))
 
 
-def _file(name: str, kind: str, request: Request) -> Response:
-    return Response(200, kind, _content(name))
+def _answer(path: Path, request: Request) -> Response:
+    return Response(200, _TYPES[path.suffix], _content(path))
 
 
 @cache
-def _content(name: str) -> bytes:
-    return (FOLDER / name).read_bytes()
+def _content(path: Path) -> bytes:
+    return path.read_bytes()

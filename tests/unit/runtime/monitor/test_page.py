@@ -8,6 +8,7 @@ from log_shipper.runtime.monitor.exchange import SECURITY_HEADERS
 from log_shipper.runtime.monitor.page import FILES, FOLDER, PAGE, page, page_routes, wants_page
 from log_shipper.runtime.monitor.server import Request
 
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
@@ -34,7 +35,7 @@ def test_every_file_of_the_page_is_served_with_its_type() -> None:
     assert {path.name for path in FOLDER.glob("*.*")} == {PAGE, *FILES, "__init__.py"}
     for path, handler in page_routes().items():
         answer = handler(request(path=path))
-        assert (answer.status, answer.content_type) == (200, FILES[path.removeprefix("/")])
+        assert (answer.status, answer.content_type) == (200, TYPES[path.rpartition(".")[2]])
         assert answer.body == (FOLDER / path.removeprefix("/")).read_bytes()
 
 

@@ -2,7 +2,10 @@
 
 from datetime import timedelta
 
-from tests.unit.spark_sink.search.search_lab import NOON, Table, line, lines, search
+from log_shipper.spark_sink.search.context import Neighbours
+from log_shipper.spark_sink.search.tables import open_table
+from log_shipper.spark_sink.storage.locations import Location
+from tests.unit.spark_sink.search.search_lab import JUDGE, NOON, Row, Table, line, lines, search
 
 
 def test_context_comes_from_other_data_files_in_the_order_of_the_file(table: Table) -> None:
@@ -74,3 +77,26 @@ def test_the_files_read_for_context_are_few(table: Table) -> None:
     with_gap.take(lines(1))
     assert not with_gap.is_complete(2_000_000)
     assert with_gap.is_complete(2_000_001)
+
+
+def test_context_continues_in_the_files_of_before_and_after_a_rotation(table: Table) -> None:
+    """Each rotated file keeps its id, and the path that it had when it was read."""
+    first = [line(f"old {number}", number, number=number, file_id="1") for number in range(3)]
+    second = [line(f"now {number}", 10 + number, number=number, file_id="2") for number in range(3)]
+    third = [line(f"new {number}", 20 + number, number=number, file_id="3") for number in range(3)]
+    others = [line("other path", 11, file_id="4", path="/var/log/b.log"), line("other host", 9, host="b", file_id="5")]
+    table.land(first, [*second, *others])
+    table.land(third)
+    opened = open_table(Location(str(table.path)))
+
+    def context(row: Row, count: int) -> tuple[list[str], list[str]]:
+        before, after = Neighbours(JUDGE, count).across_rotation(row, opened)
+        return [row["message"] for row in before], [row["message"] for row in after]
+
+    assert context(second[1], 4) == (["old 0", "old 1", "old 2", "now 0"], ["now 2", "new 0", "new 1", "new 2"])
+    assert context(second[1], 1) == (["now 0"], ["now 2"])
+    assert context(first[0], 2) == ([], ["old 1", "old 2"])
+    assert context(third[2], 9) == (
+        [f"{name} {number}" for name in ("old", "now", "new") for number in range(3)][:-1],
+        [],
+    )

@@ -1,0 +1,127 @@
+"""What a person types into one box, as a condition of SQL: words, "phrases", field:value and -not.
+
+A word or a phrase is to be found in the message, in either case if it has no upper case. `field:value` compares a
+column, or a member of `fields` or `doc`; a `*` in the value is any text, `field:*` is any value, and >, >=, < and <=
+compare numbers. Of several values of one field any will do; all else must hold. A term with - must not match.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.records.schema import FIELDS
+from log_shipper.spark_sink.search.query import Query, escaped, is_literal
+
+_TERM = re.compile(
+    r'(?P<minus>-?)(?:(?P<field>[A-Za-z_@][\w@./-]*):(?=[^/\s]|/[^/]))?(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|(?P<word>\S+))'
+)
+_COMPARISON = re.compile(r"(>=|<=|>|<)(-?\d+(?:\.\d+)?)")
+_RECORD = {typed.path: typed.column for typed in FIELDS}  # as the shipper's record names what has a column
+_ALIASES = {"level": "log.level"}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """`field` is empty for a text in the message. A phrase has no wildcards."""
+
+    value: str
+    field: str = ""
+    is_phrase: bool = False
+    is_negated: bool = False
+
+    @property
+    def comparison(self) -> re.Match[str] | None:
+        return None if self.is_phrase or not self.field else _COMPARISON.fullmatch(self.value)
+
+
+def parse(text: str) -> list[Term]:
+    """Return the terms of a text; there is none that cannot be parsed."""
+    return [_term(match) for match in _TERM.finditer(text)]
+
+
+def condition(terms: Sequence[Term], schema: pa.Schema) -> str:
+    """Return the terms as a condition on the columns of a table, empty without terms. Raises SinkError for a field that
+    the table cannot have."""
+    return " AND ".join(_conditions(terms, schema))
+
+
+def hosts(terms: Sequence[Term]) -> tuple[str, ...]:
+    """Return the hosts of which one must match, for the statistics of files."""
+    named = [term for term in terms if _RECORD.get(term.field, term.field) == "host" and not term.is_negated]
+    values = tuple(term.value for term in named if not term.comparison)
+    return values if all(map(is_literal, values)) else ()
+
+
+def expression(field: str, schema: pa.Schema) -> str:
+    """Return the SQL of a field by its name: a column, or a member of `fields` or `doc`. Raises SinkError."""
+    column = _RECORD.get(field, field)
+    if column in schema.names:
+        return _quoted(column, '"')
+    parent, _, member = field.partition(".")
+    if parent == "fields" and member and "fields" in schema.names:
+        return _member("fields", member)
+    if "doc" in schema.names:
+        return _member("doc", _ALIASES.get(field, field))
+    raise SinkError(f"this table has no column {field!r}: its columns are {', '.join(schema.names)}")
+
+
+def _term(match: re.Match[str]) -> Term:
+    minus, field, phrase, word = match.group("minus", "field", "phrase", "word")
+    if phrase is not None:
+        return Term(re.sub(r"\\(.)", r"\1", phrase), field or "", True, bool(minus))
+    return Term(word, field or "", False, bool(minus))
+
+
+def _conditions(terms: Sequence[Term], schema: pa.Schema) -> Iterator[str]:
+    any_of: dict[str, list[str]] = {}
+    for term in terms:
+        sql = _field(term, schema) if term.field else _message(term.value)
+        if term.is_negated:
+            yield f"NOT coalesce({sql}, false)"
+        elif term.field and not term.comparison:
+            any_of.setdefault(term.field, []).append(sql)
+        else:
+            yield sql
+    for either in any_of.values():
+        yield either[0] if len(either) == 1 else f"({' OR '.join(either)})"
+
+
+def _message(text: str) -> str:
+    query = Query(text=text)
+    if query.ignores_case:
+        return f"regexp_matches(message, {_quoted(query.pattern)})"
+    return f"contains(message, {_quoted(text)})"
+
+
+def _field(term: Term, schema: pa.Schema) -> str:
+    sql = expression(term.field, schema)
+    if compared := term.comparison:
+        return f"TRY_CAST({sql} AS DOUBLE) {compared[1]} {compared[2]}"
+    if not term.is_phrase and term.value == "*":
+        return f"{sql} IS NOT NULL"
+    column = _RECORD.get(term.field, term.field)
+    kind = schema.field(column).type if column in schema.names else pa.string()
+    if pa.types.is_list(kind):
+        return f"list_contains({sql}, {_quoted(term.value)})"
+    text = sql if pa.types.is_string(kind) else f"{sql}::VARCHAR"
+    if term.is_phrase or "*" not in term.value:
+        return f"{text} = {_quoted(term.value)}"
+    pattern = ".*".join(map(escaped, term.value.split("*")))
+    return f"regexp_full_match({text}, {_quoted(f'(?s){pattern}')})"
+
+
+def _member(column: str, path: str) -> str:
+    """Return the member at a path, whose names are nested or one name with dots, as a text."""
+    keys = [f'"{name}"' for name in path.split(".")]  # no name has a quote or a backslash
+    nested = f"{column} ->> {_quoted('$.' + '.'.join(keys))}"
+    if len(keys) == 1:
+        return f"({nested})"
+    return f"""coalesce({nested}, {column} ->> '$."{path}"')"""
+
+
+def _quoted(text: str, mark: str = "'") -> str:
+    """Return a literal of SQL, or with another mark a name."""
+    return mark + text.replace(mark, mark * 2) + mark

@@ -1,0 +1,171 @@
+"""What the page is answered: rows, what lands, the lines around one, and all rows as a file."""
+
+import itertools
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.search.context import Neighbours
+from log_shipper.spark_sink.search.follow import Follow
+from log_shipper.spark_sink.search.newest import newest_first, scan_of
+from log_shipper.spark_sink.search.output import Programs
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.reading import Row
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.ui.questions import Question, moment, number, question
+from log_shipper.spark_sink.search.ui.sources import Snapshot, Source
+from log_shipper.spark_sink.search.ui.stream import Stream
+
+MAX_ROWS = 5000
+MAX_BYTES = 32 * 1024 * 1024  # of the rows of one answer
+MAX_DOWNLOAD = 1_000_000  # rows
+MAX_CONTEXT = 500  # lines on each side
+_POLL = 0.5  # seconds between two looks at the log while following
+_JSON = Programs()
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question to a source, with what answers it. Raises SinkError, as its methods do."""
+
+    source: Source
+    parameters: Mapping[str, str]
+    judge: Judge = field(default_factory=Judge)
+    question: Question = field(init=False)
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.question = question(self.parameters, datetime.now(UTC))
+
+    def begin(self, stream: Stream) -> tuple[Snapshot, Query]:
+        """Return what is searched and for what, once the stream has it."""
+        snapshot = self.source.snapshot(self.question.by_files)
+        query = self.question.query(snapshot.schema, self.judge)
+        since, until = (moment and moment.isoformat() for moment in (query.since, query.until))
+        sql = " ".join(query.where.split())
+        stream.send(start={"since": since, "until": until, "sql": sql, "files": len(snapshot.files)})
+        return snapshot, query
+
+    @property
+    def seconds(self) -> float:
+        return round(time.monotonic() - self.started, 3)
+
+
+def rows(asked: Asked, stream: Stream) -> None:
+    """Send the newest rows."""
+    limit = number(asked.parameters, "limit", 500, MAX_ROWS)
+    snapshot, query = asked.begin(stream)
+    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, limit + 1), asked.judge)
+    stream.cancel_by(scan.cancel)
+    count, size, is_complete = 0, 0, True
+    with closing(newest_first(scan, snapshot.files)) as hits:
+        for hit in hits:
+            if count == limit or size > MAX_BYTES:
+                is_complete = False
+                break
+            piece = _row(hit.row)
+            stream.put(piece)
+            count, size = count + 1, size + len(piece)
+    end = {"rows": count, "complete": is_complete, "files": len(scan.files_read), "seconds": asked.seconds}
+    stream.send(end=end)
+
+
+def follow(asked: Asked, stream: Stream) -> None:
+    """Send the rows that land, until the client leaves."""
+    tables = asked.source.fresh()
+    query = asked.question.query(tables[0].schema, asked.judge)
+
+    def warn(sentence: str) -> None:
+        stream.send(warning=sentence)
+
+    following = Follow(tables, query, asked.judge, asked.source.locations, warn, asked.source.open)
+    stream.send(start={"sql": query.where})
+    while True:
+        stream.wait(_POLL)
+        for _, hits in following.poll():
+            for hit in hits:
+                stream.put(_row(hit.row))
+
+
+def context(asked: Asked) -> bytes:
+    """Return the lines around the one that the parameters name, of its file and across rotation."""
+    names, lines = asked.parameters, number(asked.parameters, "lines", 20, MAX_CONTEXT)
+    ts = moment(names.get("ts", ""), datetime.now(UTC))
+    if ts is None or not names.get("offset", "").isdecimal() or not names.get("file_id"):
+        raise SinkError("the line has no time, file id or offset: the lines around it cannot be found")
+    row = {name: names.get(name) for name in ("host", "path", "file_id")}
+    place: Row = {**row, "ts": ts, "offset": int(names["offset"][:19])}
+    snapshot = asked.source.snapshot(Query())
+    before: list[Row] = []
+    after: list[Row] = []
+    for table in snapshot.tables:
+        files = {table: [file for file in snapshot.files if file.table is table]}
+        one, other = Neighbours(asked.judge, lines, files).across_rotation(place, table)
+        before, after = before or one, after or other
+    texts = (b",".join(map(_text, rows)) for rows in (before, after))
+    return b'{"before":[%b],"after":[%b]}\n' % tuple(texts)
+
+
+def ndjson(asked: Asked, stream: Stream) -> None:
+    """Send the rows as JSON lines, the newest first."""
+    snapshot, query = _begun(asked)
+    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, MAX_DOWNLOAD), asked.judge)
+    stream.cancel_by(scan.cancel)
+    with closing(newest_first(scan, snapshot.files)) as hits:
+        for hit in itertools.islice(hits, MAX_DOWNLOAD):
+            stream.put(_text(hit.row) + b"\n")
+
+
+def parquet_file(asked: Asked, stream: Stream) -> None:
+    """Send the rows as a parquet file, those of newer data files first."""
+    snapshot, query = _begun(asked)
+    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, MAX_DOWNLOAD), asked.judge)
+    stream.cancel_by(scan.cancel)
+    left = MAX_DOWNLOAD
+    with (
+        closing(scan.answers(snapshot.files)) as answers,
+        pa.PythonFile(_Sent(stream), mode="w") as sent,
+        parquet.ParquetWriter(sent, snapshot.schema, compression="zstd") as writer,
+    ):
+        for _, taken, _ in answers:
+            if taken.num_rows:
+                writer.write_table(taken.slice(0, left))
+                left -= taken.num_rows
+            if left <= 0:
+                return
+
+
+@dataclass(slots=True)
+class _Sent:
+    """What is written goes into a stream."""
+
+    stream: Stream
+    closed: bool = False
+
+    def write(self, data: bytes) -> int:
+        self.stream.put(bytes(data))
+        return len(data)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _begun(asked: Asked) -> tuple[Snapshot, Query]:
+    snapshot = asked.source.snapshot(asked.question.by_files)
+    return snapshot, asked.question.query(snapshot.schema, asked.judge)
+
+
+def _row(row: Row) -> bytes:
+    return b'{"row":%b}\n' % _text(row)
+
+
+def _text(row: Row) -> bytes:
+    return _JSON.line(row, is_hit=True).encode()

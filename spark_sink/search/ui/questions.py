@@ -1,0 +1,66 @@
+"""What the page asks for, from the parameters of a request to the query that answers it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.search import terms
+from log_shipper.spark_sink.search.moments import parse_moment
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.terms import Term
+
+LONGEST = 2000  # characters of what is typed
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`text`: what was typed as terms; `where`: what was typed as SQL."""
+
+    since: datetime | None
+    until: datetime | None
+    text: Sequence[Term]
+    where: str
+
+    @property
+    def by_files(self) -> Query:
+        """The part of the query that the statistics of data files may answer."""
+        return Query(since=self.since, until=self.until, hosts=terms.hosts(self.text))
+
+    def query(self, schema: pa.Schema, judge: Judge) -> Query:
+        """Return the query in tables with these columns. Raises SinkError."""
+        parts = [f"({typed})"] if (typed := terms.condition(self.text, schema)) else []
+        if self.where:
+            judge.columns("the SQL condition", self.where, schema)
+            parts.append(f"(\n{self.where}\n)")
+        return Query(since=self.since, until=self.until, where=" AND ".join(parts))
+
+
+def question(parameters: Mapping[str, str], now: datetime) -> Question:
+    """Return the question of a request. Raises SinkError."""
+    for name in ("q", "where"):
+        if len(parameters.get(name, "")) > LONGEST:
+            raise SinkError(f"the search is too long: it may have {LONGEST} characters")
+    since, until = (moment(parameters.get(name, ""), now) for name in ("since", "until"))
+    if since and until and since > until:
+        raise SinkError(f"the time range is empty: it begins at {since.isoformat()} and ends at {until.isoformat()}")
+    return Question(since, until, terms.parse(parameters.get("q", "")), parameters.get("where", "").strip())
+
+
+def number(parameters: Mapping[str, str], name: str, usual: int, most: int) -> int:
+    """Return a number from 1 to `most`. Raises SinkError."""
+    text = parameters.get(name, str(usual))
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= most:
+        raise SinkError(f"{name} is {text[:20]!r}: it may be 1 to {most}")
+    return int(text)
+
+
+def moment(text: str, now: datetime) -> datetime | None:
+    """Return the time that a text means, None for none. Raises SinkError."""
+    try:
+        return parse_moment(text).resolved(now, UTC) if text else None
+    except ValueError as error:
+        raise SinkError(str(error)) from error

@@ -1,0 +1,176 @@
+"""`spark-sink ui` from its options to its end: the page, who may see it, and what answers it."""
+
+import hmac
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from log_shipper import VERSION
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.config.sink.parts import UiConfig
+from log_shipper.runtime.monitor.exchange import RefusedRequest
+from log_shipper.runtime.monitor.page import files_of, page_routes
+from log_shipper.runtime.monitor.server import Handler, HttpServer, Limits, Request, Response
+from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.platform.stop_signals import stop_signals
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.tables import NoTable
+from log_shipper.spark_sink.search.ui import answers, counting
+from log_shipper.spark_sink.search.ui.answers import Asked
+from log_shipper.spark_sink.search.ui.sources import Source, source_of, sources
+from log_shipper.spark_sink.search.ui.stream import Stream
+
+logger = logging.getLogger(__name__)
+
+FOLDER = Path(__file__).parent / "page"
+LIMITS = Limits(connections=64, streams=32, connection_seconds=60.0, write_seconds=30.0)
+_WORKING, _FOLLOWING = 4, 16  # answers at the same time; the next ones wait
+_UNLIKE = {"message", "file_id", "doc", "fields", "key", "value"}  # columns with a value of its own in nearly each row
+_MEMBERS = ("log.level", "stream")  # of `doc`, with few values
+
+Work = Callable[[Asked, Stream], None]
+
+
+@dataclass(slots=True)
+class SearchPage:
+    """The handlers of the page and of what it asks for. With a `token` only requests that have it are answered."""
+
+    sources: Sequence[Source]
+    token: str = ""
+    _working: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_WORKING))
+    _following: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_FOLLOWING))
+
+    def routes(self) -> Mapping[str, Handler]:
+        """Return the handlers by path: the page's files for all, and the data for those who may see them."""
+        data: dict[str, Handler] = {
+            "/tables": self.tables,
+            "/rows": partial(self._stream, answers.rows, self._working),
+            "/counts": partial(self._stream, counting.counts, self._working),
+            "/follow": partial(self._stream, answers.follow, self._following),
+            "/context": self.context,
+            "/download": self.download,
+        }
+        return {**page_routes(), **files_of(FOLDER), **{path: partial(self._guarded, data[path]) for path in data}}
+
+    def tables(self, request: Request) -> Response:
+        described = [table for source in self.sources if (table := _described(source)) is not None]
+        limits = {"max_rows": answers.MAX_ROWS, "max_download": answers.MAX_DOWNLOAD}
+        return _json({"version": VERSION, **limits, "tables": described})
+
+    def context(self, request: Request) -> Response:
+        try:
+            return Response(200, "application/json", answers.context(self._asked(request)))
+        except SinkError as error:
+            raise RefusedRequest(400, str(error)) from error
+
+    def download(self, request: Request) -> Response:
+        kinds: dict[str, tuple[Work, str]] = {
+            "ndjson": (answers.ndjson, "application/x-ndjson"),
+            "parquet": (answers.parquet_file, "application/vnd.apache.parquet"),
+        }
+        if (kind := request.query.get("format", "ndjson")) not in kinds:
+            raise RefusedRequest(400, f"format is {kind[:20]!r}: it may be {' or '.join(kinds)}")
+        work, content_type = kinds[kind]
+        asked = self._asked(request)
+        stream = Stream(lambda stream: work(asked, stream), self._working, is_document=True)
+        return Response(200, content_type, stream.body())
+
+    def _stream(self, work: Work, slots: threading.Semaphore, request: Request) -> Response:
+        asked = self._asked(request)
+        return Response(200, "application/x-ndjson", Stream(lambda stream: work(asked, stream), slots).body())
+
+    def _asked(self, request: Request) -> Asked:
+        name = request.query.get("table", self.sources[0].name)
+        source = next((source for source in self.sources if source.name == name), None)
+        if source is None:
+            raise RefusedRequest(400, f"there is no table {name[:100]!r}; /tables lists them")
+        try:
+            return Asked(source, request.query)
+        except SinkError as error:
+            raise RefusedRequest(400, str(error)) from error
+
+    def _guarded(self, handler: Handler, request: Request) -> Response:
+        """Answer only who has the token, and no page of another site: that could not read the answer, but have this
+        process work."""
+        if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            raise RefusedRequest(403, "the request comes from a page of another site")
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.token and not hmac.compare_digest(given.encode(), self.token.encode()):
+            text = "the token is missing or wrong: ui.token in the sink's configuration has it"
+            raise RefusedRequest(401, text, {"WWW-Authenticate": "Bearer"})
+        return handler(request)
+
+
+def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | None) -> int:
+    """Serve the page of a configuration, or of tables by their paths, until a signal. Raises SinkError where it cannot
+    listen, or others than this machine could ask without a token."""
+    shown = sources(config) if config else [source_of(tables or ())]
+    options = config.ui if config else UiConfig()
+    port = options.port if port is None else port
+    token = options.token.reveal() if options.token else ""
+    stopping = threading.Event()
+    server = HttpServer(SearchPage(shown, token).routes(), LIMITS, names=(socket.gethostname(),))
+    try:
+        if not token and not _is_loopback(options.host):
+            raise SinkError(
+                f"ui.host: {options.host} is reached from other machines: set ui.token, or ui.host: localhost"
+            )
+        server.listen_on(options.host, port)
+        with stop_signals(stopping):
+            server.start()
+            _announce(shown[0], options.host, server.ports[0], needs_token=bool(token))
+            stopping.wait()
+    except OSError as error:
+        raise SinkError(
+            f"cannot listen on {options.host}:{port}: {error.strerror or error}; set ui.host and ui.port to what is "
+            "free on this machine"
+        ) from error
+    finally:
+        server.close()
+    return 0
+
+
+def _announce(source: Source, host: str, port: int, *, needs_token: bool) -> None:
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    asks = "; it asks for ui.token" if needs_token else ""
+    logger.info("the page to search %s is at %s%s; Ctrl+C ends it", source.title, address, asks)
+
+
+def _is_loopback(host: str) -> bool:
+    addresses = {str(info[4][0]).partition("%")[0] for info in socket.getaddrinfo(host, None)}
+    return all(ip_address(address).is_loopback for address in addresses)
+
+
+def _described(source: Source) -> dict[str, Any] | None:
+    """Return what the page has to know of a table; None where there is none yet, of dead letters or a view."""
+    named = {"id": source.name, "title": source.title, "kind": source.kind}
+    try:
+        snapshot = source.snapshot(Query())
+    except SinkError as error:
+        if isinstance(error, NoTable) and source.kind != "lines":
+            return None
+        return {**named, "error": str(error), "columns": [], "fields": []}
+    bounds = [bound for file in snapshot.files for bound in (file.oldest, file.newest) if bound is not None]
+    columns = [column for column in snapshot.schema if column.name not in _UNLIKE]
+    fields = [column.name for column in columns if pa.types.is_string(column.type) or pa.types.is_boolean(column.type)]
+    return {
+        **named,
+        "rows": snapshot.rows,
+        "oldest": min(bounds) / 1e6 if bounds else None,
+        "newest": max(bounds) / 1e6 if bounds else None,
+        "columns": [{"name": column.name, "type": str(column.type)} for column in snapshot.schema],
+        "fields": [*fields, *(_MEMBERS if "doc" in snapshot.schema.names else ())],
+    }
+
+
+def _json(document: Mapping[str, Any]) -> Response:
+    return Response(200, "application/json", json.dumps(document).encode() + b"\n")

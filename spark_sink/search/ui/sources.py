@@ -1,0 +1,113 @@
+"""The tables that people can look into, each at its newest version when it is asked for."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.tables import (
+    SearchedFile,
+    SearchedTable,
+    combine,
+    locations,
+    open_other,
+    open_table,
+)
+from log_shipper.spark_sink.storage.locations import Location, location_of
+
+Kind = Literal["lines", "dead_letters", "view"]
+_LIST_AGAIN = 10.0  # seconds after which it is looked for new tables of a template
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Tables at one version, and those of their files that may have rows for a query."""
+
+    tables: list[SearchedTable]
+    files: list[SearchedFile]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.tables[0].schema
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows the files have, None where a log does not say so."""
+        counts = [file.rows for file in self.files]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+
+@dataclass(slots=True)
+class Source:
+    """One table, or those of a template as one. Any thread may ask it."""
+
+    name: str
+    title: str
+    kind: Kind
+    locations: Callable[[], Sequence[Location]]
+    _tables: list[SearchedTable] = field(default_factory=list)
+    _schemas: list[str] = field(default_factory=list)  # as the tables were opened
+    _list_at: float = field(default=0.0)  # by the monotonic clock
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open(self, location: Location) -> SearchedTable:
+        return open_table(location) if self.kind == "lines" else open_other(location)
+
+    def snapshot(self, query: Query) -> Snapshot:
+        """Return the tables as they are now, with the files for a query. Raises SinkError."""
+        with self._lock:
+            self._refresh()
+            return Snapshot(self._tables, [file for table in self._tables for file in table.files(query)])
+
+    def fresh(self) -> list[SearchedTable]:
+        """Return the tables at their newest version, opened for the caller alone. Raises SinkError."""
+        tables = [self.open(location) for location in self.locations()]
+        combine(tables)
+        return tables
+
+    def _refresh(self) -> None:
+        if time.monotonic() >= self._list_at:
+            self._list_at = time.monotonic() + _LIST_AGAIN
+            if [place.path for place in self.locations()] != [table.location.path for table in self._tables]:
+                self._tables = []
+        if not self._is_current():
+            self._tables = []  # none, if one cannot be opened
+            self._tables = self.fresh()
+            self._schemas = list(map(_schema, self._tables))
+
+    def _is_current(self) -> bool:
+        """Bring the tables to their newest version. Return False where they have to be opened again."""
+        try:
+            for table in self._tables:
+                table.delta.update_incremental()
+        except (DeltaError, OSError):  # it was re-created, or its store is away: opening it has the reason
+            return False
+        return bool(self._tables) and list(map(_schema, self._tables)) == self._schemas
+
+
+def _schema(table: SearchedTable) -> str:
+    return f"{table.delta.metadata().id} {table.delta.schema().to_json()}"
+
+
+def sources(config: SinkConfig) -> list[Source]:
+    """Return the sources of a configuration, of which dead letters and views may not have a table yet."""
+
+    def at(path: str) -> Callable[[], Sequence[Location]]:
+        return lambda: [location_of(config, path)]
+
+    return [
+        Source("lines", config.table.path, "lines", lambda: locations(config)),
+        Source("dead_letters", config.dead_letter_path, "dead_letters", at(config.dead_letter_path)),
+        *(Source(f"view {view.name}", view.name, "view", at(config.view_path(view))) for view in config.views),
+    ]
+
+
+def source_of(paths: Sequence[str]) -> Source:
+    """Return tables of lines by their paths as one source."""
+    return Source("lines", ", ".join(paths), "lines", lambda: [Location(path) for path in paths])

@@ -80,13 +80,12 @@ class SearchPage:
         if (kind := request.query.get("format", "ndjson")) not in kinds:
             raise RefusedRequest(400, f"format is {kind[:20]!r}: it may be {' or '.join(kinds)}")
         work, content_type = kinds[kind]
-        asked = self._asked(request)
-        stream = Stream(lambda stream: work(asked, stream), self._working, is_document=True)
+        stream = Stream(partial(_answer, work, self._asked(request)), self._working, is_document=True)
         return Response(200, content_type, stream.body())
 
     def _stream(self, work: Work, slots: threading.Semaphore, request: Request) -> Response:
-        asked = self._asked(request)
-        return Response(200, "application/x-ndjson", Stream(lambda stream: work(asked, stream), slots).body())
+        stream = Stream(partial(_answer, work, self._asked(request)), slots)
+        return Response(200, "application/x-ndjson", stream.body())
 
     def _asked(self, request: Request) -> Asked:
         name = request.query.get("table", self.sources[0].name)
@@ -108,6 +107,14 @@ class SearchPage:
             text = "the token is missing or wrong: ui.token in the sink's configuration has it"
             raise RefusedRequest(401, text, {"WWW-Authenticate": "Bearer"})
         return handler(request)
+
+
+def _answer(work: Work, asked: Asked, stream: Stream) -> None:
+    try:
+        work(asked, stream)
+    except SinkError:
+        asked.source.forget()
+        raise
 
 
 def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | None) -> int:

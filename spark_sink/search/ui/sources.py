@@ -71,6 +71,11 @@ class Source:
         combine(tables)
         return tables
 
+    def forget(self) -> None:
+        """Have the tables opened again: one that was re-created may have the version of before."""
+        with self._lock:
+            self._tables = []
+
     def _refresh(self) -> None:
         if time.monotonic() >= self._list_at:
             self._list_at = time.monotonic() + _LIST_AGAIN

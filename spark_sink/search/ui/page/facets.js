@@ -1,0 +1,76 @@
+// The fields beside the lines: each opens to its most frequent values among the lines that match.
+
+import { button } from "./lines.js";
+import { element, setText } from "./elements.js";
+import { textOf, visible } from "./texts.js";
+import { shown } from "./units.js";
+
+const VALUES = 12;
+
+export class Facets {
+  /** `counts(field, values, signal)` is a stream; `refine(field, value, isNot)` changes the query. */
+  constructor(root, { counts, refine }) {
+    this._root = root;
+    this._counts = counts;
+    this._refine = refine;
+    this._facets = new Map(); // by field
+  }
+
+  /** Offer these fields, in this order; those of another table are removed. */
+  offer(names) {
+    for (const [name, facet] of this._facets) if (!names.includes(name)) this._facets.delete(name) && facet.remove();
+    for (const name of names) if (!this._facets.has(name)) this._facets.set(name, this._facet(name));
+    const facets = names.map((name) => this._facets.get(name));
+    facets.forEach((facet, place) => {
+      const before = place ? facets[place - 1] : this._root.firstElementChild;
+      if (before.nextElementSibling !== facet) before.after(facet);
+    });
+  }
+
+  /** Count again what is open, with the query as it is now. */
+  refresh(signal) {
+    this._signal = signal;
+    for (const [name, facet] of this._facets) if (facet.open) this._count(name, facet, signal);
+  }
+
+  _facet(name) {
+    const facet = element("details", { class: "facet" }, [element("summary", {}, [visible(name)]), element("div")]);
+    facet.addEventListener("toggle", () => facet.open && this._count(name, facet, this._signal));
+    return facet;
+  }
+
+  async _count(name, facet, signal) {
+    const note = element("p", { class: "note" }, ["Counting …"]);
+    const list = element("ul", { "aria-label": `Values of ${visible(name)}` });
+    facet.lastChild.replaceChildren(note, list);
+    try {
+      for await (const [kind, counts] of this._counts(name, VALUES, signal)) {
+        if (kind !== "counts") continue;
+        list.replaceChildren(...counts.series.map((value) => this._value(name, value)));
+        const { values, rows } = counts.others ?? { values: 0 };
+        const others = values ? `and ${counts.exact ? "" : "some "}${values} other values: ${lines(rows)}` : "";
+        const part = counts.read < 1 ? `Counting, ${Math.floor(100 * counts.read)} % …` : "";
+        setText(note, part || others || (counts.series.length ? "" : "No line has it."));
+      }
+      list.after(note);
+    } catch (error) {
+      if (error.name !== "AbortError") setText(note, error.message);
+    }
+  }
+
+  _value(name, { value, rows }) {
+    const text = value === null ? "(none)" : visible(textOf(value));
+    return element("li", {}, [
+      element("span", { class: "value", title: text }, [text]),
+      element("data", { value: rows, title: lines(rows) }, [shown(rows, "").text]),
+      element("span", { class: "choices" }, [
+        button("only", () => this._refine(name, value, false), `only ${name} ${text}`),
+        button("not", () => this._refine(name, value, true), `not ${name} ${text}`),
+      ]),
+    ]);
+  }
+}
+
+function lines(rows) {
+  return shown(rows, "lines").exact;
+}

@@ -1,0 +1,155 @@
+// The lines over time as stacked bars. A range of it is chosen by dragging, or by the arrow keys with Shift, and Enter.
+
+import { Chart, Plot } from "./chart.js";
+import { clock, day, measured } from "./units.js";
+import { element, setAttribute, svg } from "./elements.js";
+
+const HEIGHT = 104;
+const KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
+const NAME = "Lines over time: arrow keys go from bar to bar, Shift chooses several, Enter shows their lines alone";
+
+export class Histogram extends Chart {
+  /** `split`: chooses the field of the series. `choose` is called with the bounds of the chosen range, in seconds. */
+  constructor(split, choose) {
+    super("counts", { heads: ["Series", "Lines", "Most in a bar"], height: HEIGHT });
+    this._heading.after(element("label", {}, ["by ", split]));
+    this._choose = choose;
+    this._anchor = null; // the bar at the other end of the range
+    const picture = this._picture;
+    picture.removeAttribute("aria-labelledby");
+    Object.assign(picture, { role: "slider", ariaLabel: NAME }).setAttribute("tabindex", "0");
+    picture.addEventListener("pointerdown", (event) => this._press(event));
+    picture.addEventListener("pointerup", () => this._anchor !== null && this._take());
+    picture.addEventListener("keydown", (event) => this._key(event));
+    for (const end of ["blur", "pointercancel"]) picture.addEventListener(end, () => this._rest());
+  }
+
+  /** `counts` as the server has them; `by`: the field of its series. */
+  show({ start, span, series, others }, by, title) {
+    const shown = series.map(({ value, rows, bars }) => ({ label: by ? (value ?? `no ${by}`) : "all", rows, values: bars }));
+    if (others?.rows) shown.push({ label: `${others.values} others`, rows: others.rows, values: others.bars });
+    const count = shown[0]?.values.length ?? 0;
+    this.update({ title, unit: "lines", start, step_seconds: span, until: start + count * span, series: shown });
+  }
+
+  _plot(width) {
+    const plot = new Bars(this._chart, width, this._height);
+    const index = this._pointed === null ? null : plot.indexAt(this._pointed * width);
+    if (index !== null) plot.range = [Math.min(index, this._anchor ?? index), Math.max(index, this._anchor ?? index)];
+    return plot;
+  }
+
+  _values({ rows, values }) {
+    return [rows, Math.max(0, ...values)].map((value) => measured(value, "lines"));
+  }
+
+  _figure({ rows }) {
+    return rows;
+  }
+
+  _described() {
+    return this._chart.series.map(({ label, rows }) => `${label}: ${measured(rows, "lines")}`).join(", ");
+  }
+
+  /** The legend, and the same for a screen reader. */
+  _label(plot, pointed) {
+    super._label(plot, pointed);
+    this._legend.hidden = pointed === null && this._chart.series.length < 2;
+    const [index, most] = [pointed ?? plot.last, plot.last];
+    const text = index < 0 ? "no lines" : `${plot.timeText(index)}: ${measured(plot.sums[index], "lines")}`;
+    for (const [name, value] of Object.entries({ min: 0, max: most, now: index, text }))
+      setAttribute(this._picture, `aria-value${name}`, String(value));
+  }
+
+  _press(event) {
+    if (event.button !== 0 || !this._chart.series.length) return;
+    this._picture.setPointerCapture(event.pointerId);
+    this._point(event);
+    [this._anchor] = this._plot(this._picture.clientWidth).range;
+  }
+
+  _key(event) {
+    const width = this._picture.clientWidth;
+    const plot = this._plot(width);
+    if (event.key === "Escape") this._rest();
+    else if (event.key === "Enter" && plot.range) this._take();
+    else if (event.key in KEYS && plot.last >= 0) {
+      const from = plot.range ? plot.indexAt(this._pointed * width) : plot.last;
+      const index = Math.min(Math.max(from + KEYS[event.key], 0), plot.last);
+      this._anchor = event.shiftKey ? (this._anchor ?? from) : null;
+      this._pointed = plot.middleOf(index) / width;
+      this._draw();
+    } else return;
+    event.preventDefault();
+  }
+
+  _take() {
+    const { start, step_seconds: span } = this._chart;
+    const [from, to] = this._plot(this._picture.clientWidth).range;
+    this._rest();
+    this._choose(start + from * span, start + (to + 1) * span);
+  }
+
+  _rest() {
+    this._anchor = this._pointed = null;
+    this._draw();
+  }
+}
+
+class Bars extends Plot {
+  constructor(chart, width, height) {
+    super(chart, width, height);
+    this._span = this._count * chart.step_seconds || 1;
+    this._step = Math.max(1, this._step);
+    this.last = this._count - 1;
+    this.range = null; // the first and the last bar that are marked
+  }
+
+  get sums() {
+    const { series } = this._chart;
+    return (series[0]?.values ?? []).map((_, index) => series.reduce((sum, { values }) => sum + values[index], 0));
+  }
+
+  _highest() {
+    return Math.max(0, ...this.sums);
+  }
+
+  timeOf(index) {
+    return this._chart.start + index * this._chart.step_seconds;
+  }
+
+  timeText(index) {
+    const span = this._chart.step_seconds;
+    const [from, to] = this.range ?? [index, index];
+    const text = (time) => `${this._span > 43200 ? `${day(time)} ` : ""}${clock(time, span < 60)}`;
+    return `${text(this.timeOf(from))} to ${text(this.timeOf(to + 1))}`;
+  }
+
+  middleOf(index) {
+    return this._xOf(this.timeOf(index + 0.5));
+  }
+
+  _nearest(steps) {
+    return Math.floor(steps);
+  }
+
+  *marks() {
+    const heights = Array(this._count).fill(0);
+    for (const [index, { values }] of this._chart.series.entries()) {
+      const bars = values.map((value, place) => (value ? this._bar(place, heights[place], (heights[place] += value)) : ""));
+      yield svg("path", { class: `fill series-${index}`, d: bars.join("") });
+    }
+  }
+
+  *pointer() {
+    if (!this.range) return;
+    const [left, right] = [this._xOf(this.timeOf(this.range[0])), this._xOf(this.timeOf(this.range[1] + 1))];
+    yield svg("rect", { class: "chosen", x: left, width: right - left, y: 0, height: this._base });
+  }
+
+  _bar(place, from, to) {
+    const [left, right] = [this._xOf(this.timeOf(place)), this._xOf(this.timeOf(place + 1))];
+    const gap = right - left > 4 ? 1 : 0;
+    return `M${left} ${this._y(from)}H${right - gap}V${Math.min(this._y(to), this._y(from) - 1)}H${left}Z`;
+  }
+}

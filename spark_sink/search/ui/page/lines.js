@@ -1,0 +1,298 @@
+// The list of lines, the newest first, and the line that is open with its fields and its context.
+
+import { Table } from "./table.js";
+import { element, setAttribute, setText } from "./elements.js";
+import { fieldsOf, isSearchable, keyOf, levelIn, marked, pasted, stateOf, textOf, timeOf, visible } from "./texts.js";
+
+const CUT = 2000; // characters of a value in the list: an open line has all
+const WIDEST = 24; // characters of a column
+const CONTEXT = 20;
+const MOST_CONTEXT = 320;
+const KEPT = "\n\t"; // shown as they are
+
+export class Lines {
+  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key), announce(sentence), context(row, lines). */
+  constructor(root, actions) {
+    this._root = root;
+    this._actions = actions;
+    this._head = element("div", { role: "row", class: "head" });
+    this._style = new CSSStyleSheet(); // widths in a style attribute would be against the policy of the page
+    document.adoptedStyleSheets.push(this._style);
+    this._known = new Map(); // key to element
+    this._rows = new Map(); // element to row
+    this._pending = [];
+    root.addEventListener("click", (event) => this._click(event));
+  }
+
+  get size() {
+    return this._rows.size;
+  }
+
+  get isOpen() {
+    return Boolean(this._open);
+  }
+
+  /** Begin a list. What is shown stays until the first row of the new one; with `isMore` it is completed. */
+  begin({ columns, hasTime, words, open, isMore }) {
+    this._pending = [];
+    this._place = this._head.nextSibling;
+    this.isOld = !isMore || this._known.size < this._rows.size;
+    Object.assign(this, { _columns: columns, _hasTime: hasTime, _words: words, _toOpen: open });
+    this._root.classList.toggle("old", this.isOld);
+  }
+
+  setColumns(columns) {
+    const rows = [...this._rows.values(), ...this._pending];
+    this.begin({ columns, hasTime: this._hasTime, words: this._words, open: this._open && keyOf(this._rows.get(this._open)) });
+    this._pending = rows;
+    this.flush();
+  }
+
+  add(row) {
+    this._pending.push(row);
+    this._frame ??= requestAnimationFrame(() => this.flush());
+  }
+
+  /** Show what has come, at the end also that it is nothing. */
+  flush() {
+    cancelAnimationFrame(this._frame);
+    this._frame = null;
+    if (this.isOld) this._clear();
+    for (const row of this._pending.splice(0)) {
+      const known = this._known.get(keyOf(row));
+      if (known) this._place = known.nextSibling;
+      else this._root.insertBefore(this._line(row), this._place);
+    }
+    this._setWidths();
+  }
+
+  /** Put rows on top, of which the last is the newest; beyond `limit` the oldest lines are removed. */
+  addNewest(rows, limit) {
+    for (const row of rows) {
+      if (this._known.has(keyOf(row))) continue;
+      this._root.insertBefore(this._line(row), this._head.nextSibling).classList.add("new");
+      if (this.size > limit) this._remove(this._root.lastElementChild);
+    }
+    this._setWidths();
+  }
+
+  _remove(line) {
+    this._known.delete(keyOf(this._rows.get(line)));
+    this._rows.delete(line);
+    line.remove();
+    if (line === this._current) this._setCurrent(this._head.nextSibling);
+  }
+
+  _clear() {
+    this.isOld = false;
+    this._known.clear();
+    this._rows.clear();
+    this._open = this._place = this._current = null;
+    this._widths = this._names().map((name) => Math.min(name.length + 3, WIDEST));
+    const heads = this._names().map((name) => element("span", { role: "columnheader" }, [visible(name), ...this._remover(name)]));
+    this._head.replaceChildren(...heads);
+    this._root.replaceChildren(this._head);
+    this._root.classList.remove("old");
+  }
+
+  _names() {
+    return this._hasTime ? ["Time", ...this._columns] : this._columns;
+  }
+
+  _remover(name) {
+    if (name === "Time" || this._columns.length === 1) return [];
+    return [button("×", () => this._actions.toggleColumn(name), `Remove the column ${name}`)];
+  }
+
+  _line(row) {
+    const fields = fieldsOf(row);
+    const level = textOf(fields.get("log.level") ?? fields.get("level") ?? levelIn(textOf(row.message)));
+    const toggle = element("button", { type: "button", tabindex: this._current ? "-1" : "0", "aria-expanded": "false" });
+    const cells = this._columns.map((name, index) => this._cell(name, fields.get(name), index + Number(this._hasTime)));
+    if (this._hasTime) {
+      const time = timeOf(row.ts);
+      this._widths[0] = Math.max(this._widths[0], time.length);
+      toggle.append(element("time", { datetime: row.ts ?? "", title: row.ts ?? "" }, [time]));
+      cells.unshift(element("span", { role: "cell", class: "time" }, [toggle]));
+    } else {
+      toggle.append(...cells[0].childNodes);
+      cells[0].append(toggle);
+    }
+    const line = element("div", { role: "row", class: "entry", "data-state": stateOf(level) ?? "" }, cells);
+    this._current ??= line;
+    this._rows.set(line, row);
+    const key = keyOf(row);
+    if (key) this._known.set(key, line);
+    if (key && key === this._toOpen) queueMicrotask(() => this.open(line));
+    return line;
+  }
+
+  _cell(name, value, index) {
+    const text = textOf(value);
+    const rest = text.length - CUT;
+    const shown = marked(rest > 0 ? text.slice(0, CUT) : text, name === "message" ? this._words : null, KEPT);
+    if (rest > 0) shown.push(element("i", {}, [` … ${rest.toLocaleString("en")} more characters: open the line`]));
+    if (name !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), WIDEST);
+    const kind = name === "message" ? "message" : /^(log\.)?level$/.test(name) ? "level" : "value";
+    return element("span", { role: "cell", class: kind, title: kind === "value" && text.length > WIDEST ? visible(text) : "" }, shown);
+  }
+
+  /** Columns are as wide as their values; the message, or else the last, takes the rest. */
+  _setWidths() {
+    const names = this._names();
+    const wide = names.includes("message") ? names.indexOf("message") : names.length - 1;
+    const sizes = this._widths.map((width, index) => (index === wide ? "minmax(24ch, 1fr)" : `${width + 0.5}ch`));
+    const least = this._widths.reduce((sum, width, index) => sum + (index === wide ? 24 : width + 2.5), 3);
+    const rules = `@media (min-width: 45rem) { #lines > * { grid-template-columns: ${sizes.join(" ")}; min-width: ${least}ch; } }`;
+    if (rules !== this._rules) this._style.replaceSync((this._rules = rules));
+  }
+
+  _click(event) {
+    const line = event.target.closest(".entry");
+    if (!line || event.target.closest(".panel") || (getSelection().toString() && !event.target.closest("button"))) return;
+    this.toggle(line);
+  }
+
+  toggle(line) {
+    const isOpen = line === this._open;
+    this.close();
+    if (!isOpen) this.open(line);
+  }
+
+  open(line) {
+    this._open = line;
+    this._focus(line);
+    toggleOf(line).setAttribute("aria-expanded", "true");
+    line.append(this._panel(this._rows.get(line)));
+    this._actions.opened(keyOf(this._rows.get(line)));
+  }
+
+  close() {
+    if (!this._open) return;
+    this._open.querySelector(".panel").remove();
+    toggleOf(this._open).setAttribute("aria-expanded", "false");
+    this._focus(this._open);
+    this._open = null;
+    this._actions.opened(null);
+  }
+
+  /** Go to the next line, or with -1 to the one before. */
+  move(step) {
+    const isHere = this._root.contains(document.activeElement);
+    const line = !isHere ? this._current : step > 0 ? this._current.nextSibling : this._current.previousSibling;
+    if (line && line !== this._head) this._focus(line);
+  }
+
+  /** Let the key Tab reach one line, and not thousands. */
+  _setCurrent(line) {
+    toggleOf(this._current).setAttribute("tabindex", "-1");
+    this._current = line;
+    toggleOf(line).setAttribute("tabindex", "0");
+  }
+
+  _focus(line) {
+    this._setCurrent(line);
+    toggleOf(line).focus({ preventScroll: true });
+    line.scrollIntoView({ block: "nearest" });
+  }
+
+  _panel(row) {
+    const around = element("div", { class: "context" });
+    const json = () => visible(JSON.stringify(row));
+    const buttons = [
+      button("Copy as text", () => this._copy(pasted(row), "text")),
+      button("Copy as JSON", () => this._copy(json(), "JSON")),
+      ...(row.file_id ? [button("Lines before and after", (event) => this._context(row, around, event.target))] : []),
+      button("Close", () => this.close()),
+    ];
+    const fields = [...fieldsOf(row)].flatMap(([name, value]) =>
+      name === "message" ? [] : Array.isArray(row[name]) ? row[name].map((one) => [name, one]) : [[name, value]],
+    );
+    return element("div", { role: "cell", class: "panel" }, [
+      element("div", { class: "actions" }, buttons),
+      ...(textOf(row.message) ? [element("pre", { tabindex: "0" }, marked(textOf(row.message), this._words, KEPT))] : []),
+      element("table", { class: "fields", "aria-label": "Fields" }, [
+        element("tbody", {}, fields.map(([name, value]) => this._field(name, value))),
+      ]),
+      around,
+    ]);
+  }
+
+  _field(name, value) {
+    const text = visible(textOf(value));
+    const { refine, toggleColumn } = this._actions;
+    const isColumn = this._columns.includes(name);
+    return element("tr", {}, [
+      element("th", { scope: "row" }, [visible(name)]),
+      element("td", { class: "value" }, [value === null ? "–" : text]),
+      element("td", { class: "choices" }, [
+        ...(isSearchable(name, value) ? [false, true] : []).map((isNot) => {
+          const label = isNot ? "not these" : "only these";
+          return button(label, () => refine(name, value, isNot), `${label}: ${name} ${text.slice(0, 80)}`);
+        }),
+        button(isColumn ? "no column" : "as a column", () => toggleColumn(name), `${isColumn ? "no column" : "as a column"}: ${name}`),
+      ]),
+    ]);
+  }
+
+  async _copy(text, kind) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch { // without TLS, elsewhere than on this machine, there is no other way
+      const area = element("textarea", {}, [text]);
+      this._open.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    this._actions.announce(`Copied as ${kind}.`);
+  }
+
+  async _context(row, around, more, count = CONTEXT) {
+    more.disabled = true;
+    const note = element("p", { class: "note" }, [`Looking for ${count} lines before and after …`]);
+    around.append(note);
+    try {
+      const { before, after } = await this._actions.context(row, count);
+      const table = new Table("context");
+      table.update(contextTable(before, row, after));
+      const canGrow = count < MOST_CONTEXT && (before.length === count || after.length === count);
+      const label = `${2 * count} lines before and after`;
+      const next = canGrow ? [button(label, (event) => this._context(row, around, event.target, 2 * count))] : [];
+      around.replaceChildren(table.root, ...next);
+      table.root.querySelectorAll("tbody tr")[before.length].setAttribute("aria-current", "true");
+    } catch (error) {
+      setText(note, `The lines before and after are not found: ${error.message}`);
+      more.disabled = false;
+    }
+  }
+}
+
+/** The context as a table of the page: with the file where it is not the same throughout. */
+function contextTable(before, row, after) {
+  const rows = [...before, row, ...after];
+  const isRotated = rows.some((other) => other.file_id !== row.file_id || other.path !== row.path);
+  const columns = [["mark", ""], ["time", "Time"], ...(isRotated ? [["path", "File"]] : []), ["message", "Message"]];
+  const cells = (other) => [
+    other === row ? "▶" : "",
+    timeOf(other.ts),
+    ...(isRotated ? [`${visible(textOf(other.path))}${other.file_id === row.file_id ? "" : " (rotated)"}`] : []),
+    visible(textOf(other.message), KEPT),
+  ];
+  return {
+    title: `Lines of ${visible(textOf(row.path))} on ${visible(textOf(row.host))}`,
+    columns: columns.map(([id, label]) => ({ id, label, kind: "text" })),
+    rows: rows.map(cells),
+  };
+}
+
+function toggleOf(line) {
+  return line.querySelector("button");
+}
+
+/** Return a button; `name` is what a screen reader is given in place of its text. */
+export function button(text, act, name = "") {
+  const made = element("button", { type: "button", class: "quiet", "aria-label": visible(name) }, [text]);
+  made.addEventListener("click", act);
+  return made;
+}

@@ -1,0 +1,336 @@
+"""The page that searches the tables, in a real browser: what people do on it, and what hostile lines cannot do."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.devtools import Tab
+from tests.browser.lake import HOSTILE, Lake, line
+from tests.browser.reading import CONTRASTS
+
+browser_only = pytest.mark.slow("a browser")
+
+LINES = "document.querySelectorAll('.entry')"
+REMOVE = "\N{MULTIPLICATION SIGN}"  # a column
+SHOWN = f"{LINES}.length"
+STATUS = "document.querySelector('#status').textContent"
+FOUND = f"/\\d s\\.$|ms\\.$/.test({STATUS})"
+
+
+@pytest.fixture
+def lake() -> Iterator[Lake]:
+    lake = Lake()
+    yield lake
+    lake.close()
+
+
+@pytest.fixture
+def lines(tab: Tab, lake: Lake) -> Tab:
+    """The page with the newest lines."""
+    show(tab, lake)
+    return tab
+
+
+def show(tab: Tab, lake: Lake, address: str = "") -> None:
+    tab.open(lake.url + address)
+    tab.await_true(FOUND)
+
+
+def click(tab: Tab, selector: str, text: str = "") -> None:
+    """Click what has this text or this name."""
+    tab.evaluate(
+        f"[...document.querySelectorAll({selector!r})]"
+        f".find(one => [one.textContent, one.ariaLabel].some(text => text?.includes({text!r}))).click()"
+    )
+
+
+def press(tab: Tab, key: str, *, shift: bool = False) -> None:
+    text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+    codes = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+    given = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0), "modifiers": 8 if shift else 0}
+    tab.call("Input.dispatchKeyEvent", type="keyDown", text=text, **given)
+    tab.call("Input.dispatchKeyEvent", type="keyUp", **given)
+
+
+def search(tab: Tab, words: str) -> None:
+    tab.evaluate(f"document.querySelector('#q').value = {words!r}")
+    click(tab, ".primary")
+
+
+def texts(tab: Tab, selector: str) -> list[str]:
+    values: list[str] = tab.evaluate(f"[...document.querySelectorAll({selector!r})].map(one => one.textContent)")
+    return values
+
+
+def address(tab: Tab) -> dict[str, str]:
+    values: dict[str, str] = tab.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
+    return values
+
+
+def test_lines_are_searched_opened_narrowed_and_read_in_their_file(lines: Tab, lake: Lake) -> None:
+    search(lines, "timeout")
+    lines.await_true(f"{SHOWN} === 65")
+    assert set(texts(lines, ".entry mark")) == {"timeout", "Timeout"}
+    click(lines, ".entry:nth-child(9) button")
+    assert "payment failed" in texts(lines, ".panel pre")[0]
+    click(lines, ".panel button", "Lines before and after")
+    lines.await_true("document.querySelectorAll('.context tbody tr').length === 41")
+    assert "(rotated)" in texts(lines, ".context tbody tr")[0]
+    assert texts(lines, ".context [aria-current] td:last-child")[0].startswith("payment failed")
+    pod = lines.evaluate("/checkout-\\d/.exec(document.querySelector('.fields').textContent)[0]")
+    click(lines, ".panel button", "only these: kubernetes.pod.name")
+    lines.await_true(f"{SHOWN} === 13 && {FOUND}")
+    assert address(lines) == {"since": "15m", "q": f"timeout kubernetes.pod.name:{pod}"}
+    assert lake.queries("rows")[-1]["since"] == "15m"
+    assert lines.complaints() == []
+
+
+@browser_only
+def test_a_hostile_line_is_a_text_for_the_page_a_terminal_and_a_spreadsheet(lines: Tab, lake: Lake) -> None:
+    message = texts(lines, ".entry .message")[1]
+    assert message.startswith('<img src=x onerror="window.hacked=1"><script>')
+    assert r"\x1b]0;owned\x07\x1b[2J \u202etxt.exe" in message
+    lines.evaluate("navigator.clipboard.writeText = async text => { window.copied = text }, 0")
+    click(lines, ".entry:nth-child(3) button")
+    click(lines, ".panel button", "Copy as text")
+    copied = lines.evaluate("window.copied")
+    assert re.fullmatch(r"[ -~]+\n {4}=cmd\|' /C calc'!A0\\t=HYPERLINK[ -~]+", copied), (
+        "no control, and no cell of its own"
+    )
+    assert copied.startswith(lake.rows[1]["ts"])
+    click(lines, ".panel button", "Copy as JSON")
+    copied = lines.evaluate("window.copied")
+    assert json.loads(copied)["message"] == HOSTILE
+    assert re.fullmatch("[ -~]+", copied)
+    assert lines.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    assert lines.evaluate("window.hacked") is None
+    assert lines.complaints() == []
+
+
+@browser_only
+def test_the_address_has_the_query_and_back_undoes_it(lines: Tab, lake: Lake) -> None:
+    search(lines, "slow")
+    lines.await_true(f"{SHOWN} === 200 && {FOUND}")
+    assert lines.evaluate("document.title") == "slow: Lines of the last 15 min"
+    click(lines, "#ranges button", "7 days")
+    lines.await_true(FOUND)
+    click(lines, ".entry button")
+    click(lines, ".panel button", "as a column: fields.env")
+    assert f"fields.env{REMOVE}" in texts(lines, ".head > span")
+    click(lines, "#wrap")
+    shared = address(lines)
+    assert json.loads(shared.pop("open"))[1:] == ["9f3c", 2397 * 100]
+    assert shared == {"q": "slow", "since": "7d", "columns": "log.level,host,fields.env,message", "unwrapped": "1"}
+    show(lines, lake, "?" + lines.evaluate("location.search").removeprefix("?"))
+    lines.await_true("document.querySelector('.panel')")
+    assert {**shared, **address(lines)} == address(lines)
+    lines.evaluate("history.back()")
+    lines.await_true(f"document.querySelector('#ranges [aria-pressed=true]').value === '15m' && {FOUND}")
+    assert lines.evaluate("document.querySelector('#q').value") == "slow"
+
+
+@browser_only
+def test_a_query_that_is_replaced_is_aborted(lines: Tab, lake: Lake) -> None:
+    lake.stuck = "slow"
+    search(lines, "slow")
+    lines.await_true("document.querySelector('#sql').textContent.includes('slow')")
+    search(lines, "timeout")
+    assert lake.aborted.wait(5)
+    lines.await_true(f"{SHOWN} === 65 && {FOUND}")
+    assert lines.evaluate("document.querySelector('#problem').textContent") == ""
+
+
+BARS = "document.querySelector('#histogram [role=slider]')"
+
+
+def drag(tab: Tab, start: float, end: float) -> None:
+    box = tab.evaluate(f"{BARS}.getBoundingClientRect().toJSON()")
+    kinds = (("mousePressed", start), ("mouseMoved", (start + end) / 2), ("mouseMoved", end), ("mouseReleased", end))
+    for kind, share in kinds:
+        place = {"x": box["x"] + share * box["width"], "y": box["y"] + 40}
+        tab.call("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, **place)
+
+
+@browser_only
+def test_a_range_of_the_histogram_is_dragged_or_chosen_by_keys_and_left_again(lines: Tab, lake: Lake) -> None:
+    lines.await_true("document.querySelector('#histogram .fill')")
+    drag(lines, 0.5, 0.6)
+    lines.await_true(f"location.search.includes('since') && {FOUND}")
+    zoomed = lake.queries("rows")[-1]
+    assert zoomed["since"] < zoomed["until"] < lake.rows[0]["ts"]
+    click(lines, "#back")
+    lines.await_true(f"!location.search.includes('since') && {FOUND}")
+    lines.evaluate(f"{BARS}.focus()")
+    for _ in range(3):
+        press(lines, "ArrowLeft", shift=True)
+    assert re.fullmatch(
+        r"\d\d:\d\d:\d\d to \d\d:\d\d:\d\d: \d+ lines",
+        lines.evaluate(f"{BARS}.getAttribute('aria-valuetext')").replace("\xa0", " "),
+    )
+    press(lines, "Enter")
+    lines.await_true(f"location.search.includes('since') && {FOUND}")
+    assert lake.queries("counts")[-1]["since"] > zoomed["until"]
+
+
+@browser_only
+def test_new_lines_come_on_top_but_not_while_a_line_is_open(lines: Tab, lake: Lake) -> None:
+    click(lines, "#follow")
+    lines.await_true(FOUND)
+    assert [path for path, _ in lake.asked][-2:] == ["follow", "rows"]
+    lake.landed += [lake.rows[0], line(9001, lake.now, "landed one", "info")]
+    lines.await_true(f"{LINES}[0].textContent.includes('landed one')")
+    assert lines.evaluate(SHOWN) == 201, "a line that is there is not added again"
+    click(lines, ".entry button")
+    lake.landed.append(line(9002, lake.now, "landed two", "info"))
+    lines.await_true("document.querySelector('#waiting').textContent.startsWith('1')")
+    assert lines.evaluate("document.querySelector('#waiting').textContent.replace('\\xa0', ' ')") == "1 new line: show"
+    click(lines, "#waiting")
+    lines.await_true(f"{LINES}[0].textContent.includes('landed two')")
+    assert not lines.evaluate("document.querySelector('#waiting').checkVisibility()")
+
+
+@browser_only
+def test_a_field_opens_to_its_values_which_narrow_the_search(lines: Tab, lake: Lake) -> None:
+    click(lines, ".facet summary", "log.level")
+    lines.await_true("document.querySelectorAll('.facet li').length === 3")
+    assert [text.split("only")[0] for text in texts(lines, ".facet li")] == ["info2,123", "warn212", "error65"]
+    click(lines, ".facet button", "not log.level info")
+    lines.await_true(f"{STATUS}.includes('277')")
+    click(lines, ".facet button", "only log.level error")
+    lines.await_true(f"{SHOWN} === 65")
+    assert address(lines)["q"] == "-log.level:info log.level:error"
+    lines.await_true("document.querySelectorAll('.facet li').length === 1")
+
+
+@browser_only
+def test_the_keyboard_alone_is_enough(lines: Tab) -> None:
+    press(lines, "/")
+    assert lines.evaluate("document.activeElement.id") == "q"
+    lines.call("Input.insertText", text="timeout")
+    press(lines, "Enter")
+    lines.await_true(f"{SHOWN} === 65 && {FOUND}")
+    press(lines, "Escape")
+    for key in ("j", "j", "ArrowDown", "k"):
+        press(lines, key)
+    assert lines.evaluate(f"{LINES}[1].contains(document.activeElement)")
+    press(lines, "Enter")
+    assert lines.evaluate(f"Boolean({LINES}[1].querySelector('.panel'))")
+    press(lines, "Escape")
+    assert lines.evaluate("document.querySelector('.panel')") is None
+    assert lines.evaluate(f"{LINES}[1].contains(document.activeElement)")
+    press(lines, "?")
+    assert lines.evaluate("document.querySelector('#keys').open")
+    press(lines, "Escape")
+    assert not lines.evaluate("document.querySelector('#keys').open")
+    assert lines.evaluate("document.querySelectorAll('.entry button[tabindex=\"0\"]').length") == 1, "one stop of Tab"
+
+
+@browser_only
+def test_a_screen_reader_is_given_names_and_one_status(lines: Tab) -> None:
+    click(lines, ".entry button")
+    click(lines, ".facet summary", "host")
+    lines.await_true("document.querySelectorAll('.facet li').length === 3")
+    nodes = lines.accessible()
+    roles = {node["role"] for node in nodes}
+    assert {"main", "search", "table", "row", "cell", "columnheader", "slider", "status", "alert"} <= roles
+    needed = ("table", "button", "slider", "searchbox", "textbox", "combobox", "checkbox", "columnheader", "group")
+    assert [node for node in nodes if node["role"] in needed and not node["name"] and node["role"] != "group"] == []
+    live = texts(lines, "[role=status], [aria-live]")
+    assert [text.replace("\xa0", " ") for text in live] == [
+        "The newest 200 lines of 2,400, of the last 15 min. 12 files read in 213 ms."
+    ]
+
+
+@browser_only
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_text_can_be_read_in_light_and_in_dark(tab: Tab, lake: Lake, scheme: str) -> None:
+    tab.prefer(color_scheme=scheme)
+    show(tab, lake, "?q=timeout&by=log.level")
+    click(tab, ".entry button")
+    click(tab, ".facet summary", "host")
+    click(tab, ".panel button", "Lines before and after")
+    tab.await_true("document.querySelector('.context tbody') && document.querySelector('.facet li')")
+    assert [text for contrast, text in tab.evaluate(CONTRASTS) if contrast < 4.5] == []
+
+
+@browser_only
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_the_page_has_no_scrollbar_sideways(tab: Tab, lake: Lake, width: int) -> None:
+    lake.rows[0]["message"] = "x" * 5000
+    tab.resize(width, 800, is_phone=width < 500)
+    show(tab, lake, "?columns=log.level,host,path,trace_id,kubernetes.pod.name,fields.env,message")
+    click(tab, ".entry button")
+    tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    click(tab, ".panel button", "Lines before and after")
+    tab.await_true("document.querySelector('.context tbody')")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert "3,000 more characters" in texts(tab, ".entry i")[0]
+
+
+@browser_only
+def test_a_token_is_asked_for_kept_for_the_session_and_taken_out_of_the_address(tab: Tab, lake: Lake) -> None:
+    lake.token = "secret"
+    tab.open(lake.url)
+    tab.await_true("document.querySelector('#token-form').checkVisibility()")
+    tab.evaluate("document.querySelector('#token').value = 'secret'")
+    click(tab, "#token-form button")
+    tab.await_true(FOUND)
+    assert not tab.evaluate("document.querySelector('#token-form').checkVisibility()")
+    tab.evaluate("sessionStorage.clear()")
+    show(tab, lake, "?q=slow#token=secret")
+    assert tab.evaluate("location.href") == f"{lake.url}?q=slow"
+
+
+@browser_only
+def test_limits_are_stated(lines: Tab, lake: Lake) -> None:
+    assert texts(lines, "#download") == ["Download the newest 1,000 as"]
+    for number in (400, 800, 1600):
+        click(lines, "#offers button", f"{number:,}")
+        lines.await_true(f"{SHOWN} === {number} && {FOUND}")
+    assert texts(lines, "#offers")[0].replace("\xa0", " ").startswith("This page shows no more than 1,600 lines")
+
+
+@browser_only
+def test_what_finds_nothing_offers_more(tab: Tab, lake: Lake) -> None:
+    show(tab, lake, "?q=nothing&since=15m")
+    assert texts(tab, "#status")[0].startswith("No line matches, of the last 15 min.")
+    click(tab, "#offers button", "Search the last 1 hour")
+    tab.await_true(f"location.search.includes('since=1h') && {FOUND}")
+    click(tab, "#offers button", "Search without the words")
+    tab.await_true(f"{SHOWN} === 200")
+
+
+@browser_only
+def test_a_table_without_new_lines_is_shown_where_it_has_some(tab: Tab, lake: Lake) -> None:
+    lake.newest = lake.now - 40 * 86_400
+    show(tab, lake)
+    assert texts(tab, "#status")[0].startswith("No line matches, of the day before the newest line (from")
+    assert len(lake.queries("rows")[0]["since"]) == len("2026-10-18T09:27:10.000Z")
+
+
+@browser_only
+def test_an_error_is_shown_in_the_words_of_the_server(lines: Tab, lake: Lake) -> None:
+    lake.problem = (400, "the SQL condition is wrong: no column statu")
+    search(lines, "slow")
+    lines.await_true("document.querySelector('#problem').textContent.startsWith('the SQL condition is wrong')")
+    assert lines.evaluate(SHOWN) == 0
+    lake.problem = None
+    lake.breaks = True
+    search(lines, "timeout")
+    lines.await_true("document.querySelector('#problem').textContent.startsWith('The connection broke')")
+    lake.breaks = False
+    click(lines, "#problem button", "Try again")
+    lines.await_true(f"{SHOWN} === 65 && {FOUND}")
+    assert texts(lines, "#problem") == [""]
+
+
+@browser_only
+def test_a_view_without_times_shows_its_columns(lines: Tab) -> None:
+    lines.evaluate("document.querySelector('#table').value = 'errors'")
+    lines.evaluate("document.querySelector('#table').dispatchEvent(new Event('change'))")
+    lines.await_true(f"{SHOWN} === 20")
+    assert texts(lines, ".head > span") == [f"{name}{REMOVE}" for name in ("minute", "host", "errors")]
+    assert not lines.evaluate("document.querySelector('#range').checkVisibility()")
+    assert lines.complaints() == []

@@ -19,19 +19,20 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-GATE_SECONDS = 15 * 60
+GATE_SECONDS = 12 * 60
 TEST_SECONDS = 20.0
 SLOWEST = 10  # that are shown at the end
 SHARED = "seconds of shared fixtures"
 GATE_SEED = 20261121
 
-# Each of two workers takes the next file. Long ones first, or one worker would wait for the other at the end. Whatever
-# uses Spark is one file to them: it starts once, and Java compiles its code once. The views are another one, the last:
-# about as long as one worker still runs when the other is done.
+# Each of three workers takes the next file. Long ones first, or one worker would wait for another at the end. Whatever
+# uses Spark is one file to them: it starts once, and Java compiles its code once. The views are another one. These two
+# compute; the third worker begins with processes, which wait for each other most of the time.
 SPARK = ("tests/unit/spark_sink/", "tests/e2e/test_sink_kafka.py", "tests/e2e/test_sink_views.py")
 VIEWS = "tests/unit/spark_sink/views/"
 ORDER = (
     "spark",
+    "views",
     "tests/e2e/test_sink",
     "tests/e2e/test_",
     "tests/e2e",
@@ -102,8 +103,6 @@ def _is_slow(item: pytest.Item) -> bool:
 
 def _place(item: pytest.Item) -> int:
     group = group_of(item.nodeid)
-    if group == "views":
-        return len(ORDER)
     return next(place for place, start in enumerate(ORDER) if group.startswith(start))
 
 

@@ -2,7 +2,7 @@
 
 A day of made lines, in two forms: in files as `maintain` leaves them, and in those of batches. Four at a time overlap.
 A third one has each file of batches five times, by links: a hundred million rows if twenty were asked for. There the
-rows of each span of time are counted too, which a page draws (`bench.sink_counts`).
+questions of the search page are asked too (`bench.sink_ui`).
 
 python -m bench.sink_search PATH ROWS FILE_ROWS [TIMES]    makes such a table
 """
@@ -49,7 +49,16 @@ SEARCHES = {
     "--where on doc": ["--where", "(doc ->> '$.http.response.status_code')::INT >= 599", "-n", "1"],
     "no such word": ["no line has this"],
 }
-COUNTS = {"of each quarter of an hour": [], "of each, by host": ["host"], "a rare word": ["", "deadlock detected"]}
+_DAY = "since=2026-11-21&until=2026-11-21T23:59:59.999999&bars=120"
+QUESTIONS = {
+    "the newest 500 rows": "/rows?limit=500",
+    "the newest 500 with a word": "/rows?limit=500&q=timeout",
+    "a day's histogram": f"/counts?{_DAY}",
+    "the same, by host": f"/counts?{_DAY}&by=host",
+    "the same, by a member of doc": f"/counts?{_DAY}&by=http.response.status_code",
+    "the same, of a rare word": f"/counts?{_DAY}&q=%22deadlock%20detected%22",
+    "the values of a field": "/counts?by=path&top=12",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,7 @@ def tables(count: int, rounds: int) -> list[str]:
             title = f"{count * times} rows, {title}"
             printed.append(measured(title, searches(path), rounds))
             if times > 1:
-                printed.append(measured(f"{title}: counts", counts(path), rounds))
+                printed.append(measured(f"{title}: the page", questions(path), rounds))
     return printed
 
 
@@ -96,9 +105,9 @@ def searches(path: Path) -> dict[str, list[str]]:
     return {name: [*SINK_PROGRAM, "search", "--table", str(path), *arguments] for name, arguments in SEARCHES.items()}
 
 
-def counts(path: Path) -> dict[str, list[str]]:
-    program = [sys.executable, "-m", "bench.sink_counts", str(path)]
-    return {name: [*program, *arguments] for name, arguments in COUNTS.items()}
+def questions(path: Path) -> dict[str, list[str]]:
+    program = [sys.executable, "-m", "bench.sink_ui", str(path)]
+    return {name: [*program, question] for name, question in QUESTIONS.items()}
 
 
 def measured(title: str, commands: dict[str, list[str]], rounds: int) -> str:

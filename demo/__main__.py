@@ -47,7 +47,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="shipper-demo-"))
     kept = False
     try:
-        equal = _run(Site(folder, *free_ports(2)), keep)
+        equal = _run(Site(folder, *free_ports(3)), keep)
         kept = keep
     except KeyboardInterrupt:
         return STOPPED

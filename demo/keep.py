@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from demo.shop import FAILS
 from demo.site import Site
 
 PROJECT = Path(__file__).parents[1]
@@ -35,6 +36,7 @@ Everything is left running in {folder}, and a program logs 20 lines a second. To
 
   http://127.0.0.1:{shipper_page}/    the agent's page
   http://127.0.0.1:{sink_page}/    the sink's page
+  http://127.0.0.1:{search_page}/    the page to search the lines: why did order A-{fails} fail?
 
   {bin}/shipper top -c {folder}/shipper.yml
   {bin}/shipper tap -c {folder}/shipper.yml
@@ -52,6 +54,7 @@ Kafka is at {bootstrap}. To stop all of it and remove the folder:
 def how_to_look(site: Site, bootstrap: str) -> str:
     """Return the addresses and commands that show what was left running."""
     pages = {"shipper_page": site.shipper_page, "sink_page": site.sink_page}
+    pages |= {"search_page": site.search_page, "fails": FAILS}
     return HOW.format(bin=Path(sys.executable).parent, folder=site.folder, bootstrap=bootstrap, **pages)
 
 

@@ -81,12 +81,11 @@ class Story:
         self._site.make(self._broker.bootstrap)
         self._topic = TopicReader(self._broker.bootstrap, TOPIC, PARTITIONS)
         self._open.callback(self._topic.close)
-        self._screen.write(
-            f"Kafka answers at {self._broker.bootstrap}; starting sink, shipper, and a program that logs"
-        )
+        self._screen.write(f"Kafka answers at {self._broker.bootstrap}; starting sink, shipper, and programs that log")
         self._programs.start("sink", self._site.sink_command())
         self._programs.start("shipper", self._site.shipper_command())
         self._programs.start("writer", self._site.writer_command(RATE, 2, ROTATE_EVERY))
+        self._programs.start("shop", self._site.shop_command())
         self._times.started = time.monotonic()
 
     def _live(self) -> None:
@@ -119,6 +118,7 @@ class Story:
     def _stop_writers(self) -> dict[Key, int]:
         """Stop the writers, and return the sizes to compare: the broker keeps logging beyond them."""
         self._programs.end("writer")
+        self._programs.end("shop")
         self._times.stopped = time.monotonic()
         self._files.scan()
         return {key: file.whole_lines() for key, file in self._files.by_key.items()}
@@ -188,8 +188,10 @@ class Story:
         )
 
     def _keep_running(self) -> None:
-        """Start a slow writer, so that there is something to look at, and write a script that ends everything."""
+        """Start a slow writer, so that there is something to look at, and the page on which people do; and write a
+        script that ends everything."""
         self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0, "--flush"))
+        self._programs.start("search", self._site.search_command())
         broker = [self._broker.pid] if self._broker.pid is not None else []
         write_scripts(self._site.folder, [*reversed(self._programs.pids), *broker])
         self._programs.disown()

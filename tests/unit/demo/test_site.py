@@ -17,7 +17,7 @@ def test_the_shipper_reads_all_the_logs_and_joins_the_stack_traces(tmp_path: Pat
     config = load(site.shipper_config, ShipperConfig)
     enabled = [given for given in config.file_inputs if given.enabled]
     assert [path for given in enabled for path in given.paths] == [str(path) for path in site.logs]
-    assert [given.id for given in enabled if given.parsers] == ["kafka"]
+    assert [given.id for given in enabled if given.parsers] == ["checkout", "kafka"]
     assert ("packages" in [given.id for given in enabled]) == has_package_log()
 
 

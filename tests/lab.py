@@ -35,7 +35,6 @@ from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.source.base import ReadsToEnd
 from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.source.feeds.feeds import Feeds
-from log_shipper.shipper.source.layers import Crawlers
 from log_shipper.shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar
@@ -178,12 +177,10 @@ class Lab:
 
     @property
     def crawler(self) -> Crawler:
-        """That of the only layer: the inputs of the Lab have no file in common."""
         source = self.running.source
         assert isinstance(source, Feeds), "the Lab reads files"
-        assert isinstance(source.files, Crawlers)
-        (crawler,) = source.files.crawlers
-        return crawler
+        assert isinstance(source.files, Crawler)
+        return source.files
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         """`seconds` pass for the agent; it really waits for other threads for at most `wait`. With a `wait`, what it

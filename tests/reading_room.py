@@ -14,15 +14,14 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import Inode, ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.birth import born
 from log_shipper.shipper.source.identity.content import content_for, part_of
-from log_shipper.shipper.source.identity.entries import EntryMatch, RegistryEntries
+from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
-from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.identity.prefix import Prefix
 from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
@@ -121,7 +120,7 @@ class Room:
         self.open_files = OpenFiles(
             self.entries, self.scheduler, self.watcher, self.context(), self.candidates.get, self.shut.append
         )
-        self._fds: list[tuple[int, FileKey]] = []
+        self._fds: list[tuple[int, Inode]] = []
 
     def context(self, *, once: bool = False) -> SourceContext:
         return SourceContext(self.registrar, self.clock, self.metrics, once)
@@ -146,7 +145,7 @@ class Room:
         spec = spec or self.spec
         scanned = ScannedFile.of(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
-        self._fds.append((fd, scanned.key))
+        self._fds.append((fd, scanned.inode))
         content = content_for(spec.config, fd)
         known_by = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         assert known_by is not None

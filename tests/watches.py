@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from log_shipper.shipper.source.discovery.symlinks import FileKey, Place
+from log_shipper.shipper.source.discovery.spec import FileKey
+from log_shipper.shipper.source.discovery.symlinks import Place
 
 
 class Watches:

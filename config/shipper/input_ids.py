@@ -1,5 +1,6 @@
 """The ids of inputs, under which positions are kept: written by the user, or derived from what the input reads."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.digests import sha256
 
+_DERIVED = re.compile(r"(filestream|log|container)-[0-9a-f]{8}(-\d+)?")
 WITHOUT_ID = ".global"  # the name of inputs without an id in Filebeat's registry
 
 
@@ -33,6 +35,11 @@ def derived_id(type: str, reads: Iterable[str]) -> str:
     """Return an id that depends on the type and the set of what is read, not on the order."""
     digest = sha256("\0".join(sorted(set(reads))).encode()).hex()
     return f"{type}-{digest[:8]}"
+
+
+def is_derived(input_id: str) -> bool:
+    """True if an id of an input that reads files looks like one that nobody has written."""
+    return _DERIVED.fullmatch(input_id) is not None
 
 
 def has_derived_id(item: HasId) -> bool:

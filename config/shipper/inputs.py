@@ -14,7 +14,6 @@ from log_shipper.config.shipper.processors import PROCESSORS, AnyProcessor
 from log_shipper.config.shipper.read_until_eof import ReadUntilEofConfig
 from log_shipper.config.text.checks import Finding, without_blanks
 from log_shipper.config.text.encodings import Encoding, LineTerminator, check_terminator
-from log_shipper.config.text.glob_overlap import PathSets, overlap, path_sets
 from log_shipper.config.text.patterns import Pattern
 from log_shipper.config.text.units import Duration, DurationOrNever, Size, readable_duration
 
@@ -224,16 +223,13 @@ class DeleteConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeOverConfig:
-    """Positions are kept by file, so an input resumes what one that is not configured any more has read. Only where
-    several inputs match the same files has each its own positions, and a new input reads these files from their
-    beginning."""
+    """Each input has its own positions, so one with another id reads its files from their beginning."""
 
     since: ClassVar = "0.2"
     enabled: bool = field(
         default=False,
         metadata={
-            "doc": "Whether the input resumes, also of files that other inputs match, at the positions of inputs that "
-            "are not configured any more."
+            "doc": "Whether the input resumes files at the positions of inputs that are not configured any more."
         },
     )
     from_ids: tuple[str, ...] = field(
@@ -327,15 +323,6 @@ class InputConfig(LineInput):
                 "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files are "
                 "deleted",
             )
-
-    @property
-    def path_sets(self) -> PathSets:
-        return path_sets(self.paths, recursive=self.prospector.scanner.recursive_glob)
-
-    def may_share_files(self, other: "InputConfig") -> bool:
-        """True if the paths of both may match a file. What else may keep one of them from it is not looked at: that
-        two patterns exclude each other cannot be known."""
-        return overlap(self.path_sets, other.path_sets)
 
     def converted(self) -> "InputConfig":
         read = self.prospector.scanner.fingerprint

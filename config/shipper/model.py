@@ -127,15 +127,6 @@ def check_inputs(inputs: tuple[AnyInput, ...]) -> Iterator[Finding]:
             yield f"[{index}].id", f"{item.id!r} is the id of {counts[item.id]} inputs; each input needs its own"
     enabled = [(index, item) for index, item in files_of(inputs) if item.enabled]
     for index, item in enabled:
-        if item.delete.enabled:
-            both = [other for number, other in enabled if number != index and item.may_share_files(other)]
-            if both:
-                yield (
-                    f"[{index}].delete.enabled",
-                    f"input {both[0].id!r} may read the same files, which would be deleted before it has read "
-                    "them: give them paths that have no file in common",
-                )
-    for index, item in enabled:
         if item.type == "stdin" and sum(other.enabled for other in inputs) > 1:
             yield f"[{index}].type", "stdin must be the only enabled input"
 

@@ -19,7 +19,6 @@ from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.source.feeds.feeds import AnyInput
-from log_shipper.shipper.source.layers import LayerChanged
 
 logger = logging.getLogger(__name__)
 
@@ -106,20 +105,12 @@ class Reloader:
     def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
         """Read these inputs beside those of the configuration. One that is the very same object as before continues
         undisturbed. Return why some are not read, by id."""
-        refused: dict[str, str] = {}
-        wanted = list(discovered)
-        while self._replace_inputs is not None:
-            inputs = self._inputs.build(self._config, wanted)
-            refused |= self._inputs.refused
-            try:
-                self._replace_inputs(inputs)
-            except LayerChanged as error:
-                refused[error.input_id] = str(error)
-                wanted = [item for item in wanted if item.config.id != error.input_id]
-                continue
-            self._discovered, self._running = wanted, inputs
-            break
-        return refused
+        if self._replace_inputs is None:
+            return {}
+        inputs = self._inputs.build(self._config, discovered)
+        self._replace_inputs(inputs)
+        self._discovered, self._running = discovered, inputs
+        return self._inputs.refused
 
     def _start_check(self) -> None:
         rules = self._config.config_inputs

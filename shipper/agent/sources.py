@@ -1,19 +1,17 @@
-"""Makes what inputs come from beside the configuration, and what reads them: crawlers of their files, or standard
-input."""
+"""Makes what inputs come from beside the configuration, and what reads them: a crawler of their files, or
+standard input."""
 
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from log_shipper.registry.state import FileState
 from log_shipper.shipper.agent.reload import ReplaceInputs
 from log_shipper.shipper.autodiscover.base import Files
 from log_shipper.shipper.source.base import BatchSource, SourceContext
 from log_shipper.shipper.source.crawler import Crawler, CrawlerOptions
 from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
 from log_shipper.shipper.source.feeds.feeds import AnyInput, Feeds, MakeFeed
-from log_shipper.shipper.source.layers import Crawlers
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
@@ -44,27 +42,21 @@ def watcher_of(wake: Wake, stack: ExitStack, inotify: Callable[[Callable[[], Non
 def make_source(
     inputs: list[AnyInput], context: SourceContext, options: CrawlerOptions, wake: Wake, watcher: Callable[[], Watcher]
 ) -> MadeSource:
-    """`options` are those of all crawlers together, but for the limit of open files, which is the system's; `watcher`
-    makes one for each. Raises StartError."""
+    """The limit of open files in `options` is replaced by the system's; `watcher` makes one. Raises StartError."""
     of_files = [item for item in inputs if isinstance(item, Input)]
     if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
         stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
         return MadeSource(stdin, None, stdin.observe)
 
-    def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:
-        most_open = max(_most_open(once=context.once) // layers, 1)
-        own = replace(options, most_open=most_open, pending_bytes=options.pending_bytes // layers)
-        return Crawler(layer, watcher(), context, own, states)
-
     def maker() -> MakeFeed:
         from log_shipper.shipper.source.feeds.factory import maker  # few have an input that reads no files
 
         return maker(context, wake.from_outside())
 
-    crawlers = Crawlers(of_files, context.registrar, crawl)
-    feeds = Feeds(crawlers, inputs, maker, context.clock)
-    return MadeSource(feeds, crawlers, feeds.observe, feeds.replace_inputs)
+    crawler = Crawler(of_files, watcher(), context, replace(options, most_open=_most_open(once=context.once)))
+    feeds = Feeds(crawler, inputs, maker, context.clock)
+    return MadeSource(feeds, crawler, feeds.observe, feeds.replace_inputs)
 
 
 def _most_open(*, once: bool) -> int:

@@ -22,7 +22,7 @@ class DiscoveredInput:
 
 
 class Files(Protocol):
-    """What the crawlers know of discovered inputs."""
+    """What the crawler knows of discovered inputs."""
 
     def unread(self, input_ids: Collection[str]) -> set[str]: ...
 

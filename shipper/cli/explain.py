@@ -19,7 +19,7 @@ from log_shipper.config.text.units import Duration, readable_duration
 from log_shipper.config.yaml.schema import Option, options
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.outputs.kinds import kind_of
-from log_shipper.shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
+from log_shipper.shipper.source.discovery.scanner import Inode, Scanner, ScanOptions
 
 COLUMN = 12
 
@@ -64,7 +64,7 @@ def _rows(title: str, rows: Iterable[str]) -> Iterator[str]:
 
 def _files(config_input: InputConfig) -> Iterator[str]:
     scanner = config_input.prospector.scanner
-    files: set[FileKey] = set()
+    files: set[Inode] = set()
     for pattern in config_input.paths:
         rules = ScanOptions(scanner.exclude_files, scanner.include_files, scanner.symlinks, scanner.recursive_glob)
         listing = Scanner((pattern,), rules).scan(full=True)

@@ -13,7 +13,7 @@ from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.positions.filebeat import Position
 from log_shipper.shipper.positions.heads import Directory, Fingerprinting, Heads, PositionRefused, opened
 from log_shipper.shipper.reader.gzip_file import GzipFile, is_gzip
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.scanner import Inode
 from log_shipper.shipper.source.identity.content import content_of
 from log_shipper.shipper.source.identity.fingerprint import fingerprint, tail_hash
 
@@ -93,7 +93,7 @@ class Locator:
             raise PositionRefused("unreadable", words)
 
 
-def _key(path: str) -> FileKey:
+def _key(path: str) -> Inode:
     with opened(path) as fd:
         status = os.fstat(fd)
     return status.st_dev, status.st_ino

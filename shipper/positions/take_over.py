@@ -22,7 +22,7 @@ from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
 from log_shipper.shipper.positions.locate import Locator
 from log_shipper.shipper.positions.report import Report
-from log_shipper.shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
+from log_shipper.shipper.source.discovery.scanner import Inode, Scanner, ScanOptions
 from log_shipper.shipper.source.identity.content import content_of, part_of
 from log_shipper.shipper.source.identity.fingerprint import name_of_file
 
@@ -94,7 +94,7 @@ def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> It
 def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:
     """Return one entry for each file. Filebeat reads a file once for each input and stream, this shipper once. Of
     several positions the smallest is taken: some lines are sent again, while with another some would be missed."""
-    by_file: dict[FileKey, list[tuple[Position, FileState]]] = {}
+    by_file: dict[Inode, list[tuple[Position, FileState]]] = {}
     for position, state in located:
         by_file.setdefault((state.device, state.inode), []).append((position, state))
     states = []
@@ -119,7 +119,8 @@ def _without_known(states: list[FileState], store: Store, report: Report, *, ove
         if ours is None:
             taken.append(state)
         elif overwrite:
-            taken.append(replace(state, id=ours.id))  # with the same id, what is sent again is recognised as a repeat
+            # With the same id, what is sent again is recognised as a repeat.
+            taken.append(replace(state, id=ours.id, input=ours.input))
         else:
             words = f"at {ours.position} (file id {ours.id}); --overwrite takes {state.position} instead"
             report.skip(readable_path(state.path), PositionRefused("known already", words, harmless=True))
@@ -128,7 +129,7 @@ def _without_known(states: list[FileState], store: Store, report: Report, *, ove
 
 def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[FileState]:
     """Return the entries with the keys of the inputs' `file_identity`, if that is not device and inode."""
-    keys: dict[FileKey, str] = {}
+    keys: dict[Inode, str] = {}
     for config in inputs:
         if not config.enabled or config.file_identity.name in ("default", "native"):
             continue
@@ -140,8 +141,8 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
                     name = name_of_file(config, file, partial(part_of, content), content.ends_before)
             except PositionRefused:
                 continue
-            if isinstance(name, str):
-                keys[file.key] = name
+            if name:
+                keys[file.inode] = name
     return [replace(state, key=keys.get((state.device, state.inode), "")) for state in states]
 
 

@@ -1,17 +1,19 @@
 """Finds the files of the inputs, opens, reads and closes them: `plan` and `Closer` decide, this carries it out."""
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.registry.state import TRUNCATED
 from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.base import SourceContext, SourceStatus, each
 from log_shipper.shipper.source.discovery.problems import Problems
-from log_shipper.shipper.source.discovery.scanner import FileKey
-from log_shipper.shipper.source.discovery.survey import Candidate, Discovery, Survey
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
+from log_shipper.shipper.source.discovery.survey import Discovery, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.copy_detector import CopyDetector
 from log_shipper.shipper.source.identity.entries import RegistryEntries
@@ -59,9 +61,7 @@ class Crawler:
         watcher: Watcher,
         context: SourceContext,
         options: CrawlerOptions | None = None,
-        states: Iterable[FileState] | None = None,
     ) -> None:
-        """`states`: the registry entries of the inputs; None for all that were loaded."""
         options = options or CrawlerOptions()
         once, registrar, clock, metrics = context.once, context.registrar, context.clock, context.metrics
         self._inputs = ActiveInputs(inputs)
@@ -72,7 +72,7 @@ class Crawler:
         self._clock, self._metrics, self._once = clock, metrics, once
         self._context = context
         self.problems = Problems()
-        entries = registrar.states.values() if states is None else states
+        entries = [state for state in registrar.states.values() if not state.kind]
         self._survey = Survey(specs.values(), watcher, self.problems, context)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
         files = OpenFiles(self._entries, scheduler, watcher, context, self._survey.file, self._close_file)
@@ -85,7 +85,8 @@ class Crawler:
         self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
         self._touches = Touches(self.open_files, self._survey, self._resolver, context)
         discovery = Discovery(self._survey, watcher, self.problems)
-        self._deletions = Deletions(registrar, clock, metrics)
+        read_by_all = partial(files.is_read_by_all, specs=specs.values())
+        self._deletions = Deletions(registrar, clock, metrics, read_by_all)
         limits = self._open_limits = OpenLimits(files, options.most_open, self._copies.suspects)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
         rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
@@ -96,7 +97,7 @@ class Crawler:
         identity = Identity(self._entries, self._copies, self._resolver)
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
         self._deletions.read_on = self._intake.take_removed
-        self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, self._copies, rules)
+        self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, identity, rules)
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0
@@ -192,6 +193,12 @@ class Crawler:
 
     def unread(self, input_ids: Collection[str]) -> set[str]:
         return set(self.open_files.unread(input_ids, self._survey.candidates))
+
+    def shared(self) -> set[str]:
+        """Return the ids of inputs whose files another input reads, too."""
+        candidates = self._survey.candidates
+        readers = Counter(key[1:] for key in candidates)
+        return {key[0] for key in candidates if readers[key[1:]] > 1}
 
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these inputs from now on. An input whose configuration has not changed is the same object."""
@@ -299,7 +306,7 @@ class Crawler:
 
     def _plan(self, candidates: Mapping[FileKey, Candidate]) -> Plan:
         files = self.open_files
-        blocked = self._copies.suspects, self._input_swap.blocked, files.draining_keys
+        blocked = {*self._copies.suspects, *self._input_swap.blocked, *files.draining_keys}
         return plan(candidates, files.with_name, files.closed, blocked)
 
     def _after_survey(self) -> None:
@@ -312,20 +319,20 @@ class Crawler:
         self.open_files.end_renamed(candidates)
         decided = self._plan(candidates)
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
-        previous_paths = {harvester.state.path: harvester.key for harvester in left}
+        previous_paths = {(harvester.key[0], harvester.state.path): harvester.key for harvester in left}
         for harvester, file in decided.renamed:
             if self.open_files.was_truncated(harvester):
                 continue  # it ends with the path that it had before, by which its copy is recognised
             self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         moved = self._entries.renamed(candidates)
-        self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
+        self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in moved})
         for harvester in each(decided.missing if not self._once else (), self._context.progressed):
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
             waited = list(self._open_limits.waiting_files)
-            if not {file.key for _, file in waited} <= candidates.keys():
+            if not {waiting.key for waiting in waited} <= candidates.keys():
                 self._reading.rotation_links.missed()
             report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
@@ -337,7 +344,7 @@ class Crawler:
         self._survey.pause()
         self._open(decided.open)
         for state in each(moved, self._context.progressed):
-            self._resolver.note_path(state, candidates[state.device, state.inode])
+            self._resolver.note_path(state, candidates[key_of(state)])
 
     def _open(self, wanted: list[Candidate]) -> None:
         self._intake.open([candidate for candidate in wanted if self._last_reading.admits(candidate)])

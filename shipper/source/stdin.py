@@ -21,7 +21,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.reader.stream import Stream
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.discovery.problems import Problems
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.prefix import Trail
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks

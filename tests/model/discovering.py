@@ -14,8 +14,6 @@ from log_shipper.shipper.autodiscover.composition import Autodiscover, ProviderC
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
 from log_shipper.shipper.autodiscover.start import start
-from log_shipper.shipper.source.feeds.feeds import Feeds
-from log_shipper.shipper.source.layers import Crawlers
 from log_shipper.shipper.wake import Wake
 from tests.lab import Lab
 
@@ -110,13 +108,6 @@ class DiscoveringLab(Lab):
     def input_ids(self) -> set[str]:
         """The inputs that are read now."""
         return {active.id for active in self.running.reloader.running}
-
-    @property
-    def crawlers(self) -> Crawlers:
-        source = self.running.source
-        assert isinstance(source, Feeds)
-        assert isinstance(source.files, Crawlers)
-        return source.files
 
     def pass_time(self, seconds: float, steps: int = 20) -> None:
         for _ in range(steps):

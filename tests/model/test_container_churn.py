@@ -51,7 +51,6 @@ def kept(lab: DiscoveringLab) -> dict[str, int]:
         "users": discoveries._users,
         "problems": discoveries.problems,
         "present": lab.fakes[0].reporter._present,
-        "layers": lab.crawlers._layer_of,
         "built": factory._discovered,
         "counts": factory._counts,
         "limits": crawler._open_limits._limits,
@@ -131,7 +130,7 @@ def test_what_is_kept_of_containers_does_not_add_up(lab: DiscoveringLab) -> None
     before = kept(lab)
     churning.go_on(HOUR)
     assert kept(lab) == before
-    assert before["inputs"] == before["layers"] == before["scanners"] == 12
+    assert before["inputs"] == before["scanners"] == 12
     assert len(lab.messages) == len(set(lab.messages)) == churning.begun
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from log_shipper.config.shipper.inputs import TakeOverConfig
 from log_shipper.config.shipper.model import (
     CloseConfig,
     InputConfig,
@@ -23,6 +24,7 @@ from tests.builders import multiline
 from tests.model.reloading import ReloadingLab
 
 START = r"^\S"
+TAKE_OVER = TakeOverConfig(enabled=True)
 
 
 @pytest.fixture
@@ -98,11 +100,13 @@ def test_what_is_in_flight_is_acknowledged_before_the_file_is_resumed(lab: Reloa
 def test_an_input_of_another_type_and_id_takes_over_the_files_of_one_that_was_removed(lab: ReloadingLab) -> None:
     lab.configure(replace(lab.of("old", "a.log"), type="log"))
     lab.ship("a.log", "one")
-    lab.reload(lab.of("new", "a.log"))
+    lab.reload(lab.of("new", "a.log", take_over=TAKE_OVER))
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
     lab.stop()
-    lab.configure(replace(lab.of("third", "a.log"), type="log"))
+    lab.configure(
+        replace(lab.of("third", "a.log", take_over=TakeOverConfig(enabled=True, from_ids=("new",))), type="log")
+    )
     lab.append("a.log", "three\n")
     lab.start()
     lab.expect_lines("a.log", "one", "two", "three")
@@ -135,14 +139,43 @@ def test_a_removed_input_stops_and_resumes_where_it_was_when_it_is_back(lab: Rel
     assert len(lab.records) == 2
 
 
-def test_an_input_with_another_id_resumes_the_same_files(lab: ReloadingLab) -> None:
+def test_an_input_with_another_id_reads_the_files_as_new_ones(lab: ReloadingLab) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.ship("a.log", "one")
     lab.reload(lab.of("z", "a.log"))
     lab.append("a.log", "two\n")
-    lab.expect_lines("a.log", "one", "two")
-    assert len(lab.records) == 2
+    lab.until(lambda: lab.messages == ["one", "one", "two"])
     assert lab.harvesters["a.log"].source.input_id == "z"
+
+
+@pytest.mark.parametrize("from_ids", [("other",), ("a",)])
+def test_it_takes_over_the_files_of_the_ids_that_it_names_alone(lab: ReloadingLab, from_ids: tuple[str, ...]) -> None:
+    a, z = lab.of("a", "a.log"), lab.of("z", "a.log", take_over=TakeOverConfig(enabled=True, from_ids=from_ids))
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    lab.reload(z)
+    lab.append("a.log", "two\n")
+    lab.take_steps()
+    lab.destination.holding = False
+    expected = ["one", "two"] if from_ids == ("a",) else ["one", "one", "two"]
+    lab.until(lambda: lab.messages == expected)
+    lab.reload(a, z)
+    lab.calm_down()
+    assert sorted(lab.messages) == sorted([*expected, *(["one", "two"] if from_ids == ("a",) else ["two"])])
+
+
+def test_an_input_whose_id_is_derived_resumes_the_files_of_another_one(lab: ReloadingLab) -> None:
+    """It has an id for each set of paths, which nobody sees."""
+    one, two = (lab.of("", f"{name}.log").converted() for name in "ab")
+    lab.configure(one)
+    lab.ship("a.log", "one")
+    lab.reload(replace(two, id="", paths=(*one.paths, *two.paths)).converted())
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    assert lab.messages == ["one", "two"]
 
 
 def test_a_file_that_was_deleted_before_all_of_it_was_read_is_read_to_its_end(lab: ReloadingLab) -> None:
@@ -405,7 +438,7 @@ def test_all_inputs_can_go(lab: ReloadingLab) -> None:
 def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, seed: int) -> None:
     chance = random.Random(seed)
     parsers = (multiline(START, negate=True),) if seed % 2 else ()
-    inputs = [lab.of("a", "a.log*", parsers=parsers), lab.of("b", "b.log*", parsers=parsers)]
+    inputs = [lab.of(name, f"{name}.log*", parsers=parsers, take_over=TAKE_OVER) for name in "ab"]
     lab.configure(*inputs)
     lab.start()
     written: dict[str, int] = {"a": 0, "b": 0}

@@ -15,7 +15,7 @@ from enum import Enum
 from operator import itemgetter
 
 from log_shipper.config.text.globs import Wildcard
-from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place, Symlinks, Trail
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, Inode, Place, Symlinks, Trail
 
 LONG_ENDING = 16  # characters: a pattern whose end is shorter is that of many files
 TICK = 2.0  # seconds: FAT's, the longest known
@@ -29,7 +29,7 @@ class ScannedFile:
     nanoseconds, all as of its first inspection or the last full scan."""
 
     path: str
-    key: FileKey
+    inode: Inode
     size: int
     modified: float
     changed: int = 0
@@ -66,7 +66,7 @@ class Directory:
     ) -> None:
         self.path = path
         self.prefix = os.path.join(path, "")
-        self.key: FileKey | None = None
+        self.key: Inode | None = None
         self.problem: str | None = None
         self._symlinks = symlinks
         self._trail = Trail(path, symlinks, includes_last=False)

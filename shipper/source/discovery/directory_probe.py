@@ -87,7 +87,7 @@ class Probe:
             self._leave(f"is {kind}, not a regular file" if self._literal else None)
         else:
             self._settled = (*key, link)
-            if full or self.file is None or self.file.key != key:
+            if full or self.file is None or self.file.inode != key:
                 paths = {self.path, self._trail.end if self.is_link else self.path}
                 self.excluded = not all(self._filters.let_through(path) for path in paths)
                 self.file = None if self.excluded else ScannedFile.of(self.path, status)

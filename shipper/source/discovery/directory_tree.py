@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from log_shipper.config.text.globs import AnyDepth, FixedName, PathPattern, Segment, Wildcard
 from log_shipper.shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, long_ending
-from log_shipper.shipper.source.discovery.symlinks import FileKey, Place, Symlinks
+from log_shipper.shipper.source.discovery.symlinks import Inode, Place, Symlinks
 
 NO_HINTS: Mapping[Place, int] = MappingProxyType({})
 Stop = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way
@@ -116,7 +116,7 @@ class Tree:
 
     def _below(self, place: Stop) -> Iterator[Stop]:
         """Yield each directory below once, however many links lead to it (or in a circle), directories before links."""
-        seen: set[FileKey] = set()
+        seen: set[Inode] = set()
         real, links = [place], list[Stop]()
         while real or links:
             here = real.pop() if real else links.pop()

@@ -16,9 +16,9 @@ from log_shipper.config.text.patterns import Pattern
 from log_shipper.shipper.source.discovery.directory import Directory, DirectoryEntry, Kind, ScannedFile
 from log_shipper.shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
 from log_shipper.shipper.source.discovery.directory_tree import Directories, Tree
-from log_shipper.shipper.source.discovery.symlinks import FileKey, Place
+from log_shipper.shipper.source.discovery.symlinks import Inode, Place
 
-__all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
+__all__ = ["Inode", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
 RETRIES = 2  # of a scan during which directories changed: it may have missed a file that was renamed
 
@@ -40,7 +40,7 @@ class Listing:
     cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; the `places` to
     watch, in one of which anything new appears first; and the `endings` of names that patterns search, by directory."""
 
-    files: dict[FileKey, ScannedFile] = field(default_factory=dict)
+    files: dict[Inode, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     unmatched: dict[str, str] = field(default_factory=dict)
     places: set[Place] = field(default_factory=set)
@@ -73,7 +73,7 @@ class Scanner:
         self._begins_rounds = directories is None
         self._tree = Tree(self._directories)
         self._probes: dict[tuple[str, bool], Probe] = {}
-        self._identities: dict[str, FileKey | None] = {}
+        self._identities: dict[str, Inode | None] = {}
         self._unsettled = True
         self._listing = Listing()
 
@@ -207,13 +207,13 @@ class _Search:
         self._matched = True
         if linked:
             self._linked.add(file.path)
-        other = self.listing.files.setdefault(file.key, file)
+        other = self.listing.files.setdefault(file.inode, file)
         if other is not file and self._rank(file) < self._rank(other):
-            self.listing.files[file.key] = file
+            self.listing.files[file.inode] = file
 
     def _rank(self, file: ScannedFile) -> tuple[bool, bool, str]:
         """Return the sort key of a file's names: the one it had before wins, then one without links, then the first."""
-        before = self._last.files.get(file.key)
+        before = self._last.files.get(file.inode)
         return (before is None or before.path != file.path, file.path in self._linked, file.path)
 
     def _why_nothing(self, pattern: PathPattern) -> str:

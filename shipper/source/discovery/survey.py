@@ -16,8 +16,8 @@ from log_shipper.shipper.source.base import SourceContext, each
 from log_shipper.shipper.source.discovery.dependents import Dependents
 from log_shipper.shipper.source.discovery.directory_tree import NO_HINTS, Directories
 from log_shipper.shipper.source.discovery.problems import Problems
-from log_shipper.shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
-from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.scanner import Listing, ScannedFile, Scanner
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec
 from log_shipper.shipper.source.discovery.symlinks import Missed, Place
 from log_shipper.shipper.source.discovery.watch import Watcher
 
@@ -35,7 +35,6 @@ MISSED = (
     "paths"
 )
 
-Candidate = tuple[InputSpec, ScannedFile]
 NOTHING = Listing()
 
 
@@ -46,7 +45,7 @@ class Survey:
         self, inputs: Iterable[InputSpec], watcher: Watcher, problems: Problems, context: SourceContext
     ) -> None:
         self._candidates: dict[FileKey, Candidate] = {}
-        self._present: dict[str, FileKey] = {}
+        self._present: dict[tuple[str, str], FileKey] = {}
         self._is_requested = False
         self._watcher = watcher
         self._problems = problems
@@ -90,7 +89,7 @@ class Survey:
 
     @property
     def candidates(self) -> Mapping[FileKey, Candidate]:
-        """The files that the inputs' paths name; of several inputs that name one file, the first has it."""
+        """The files that the inputs' paths name."""
         return MappingProxyType(self._candidates)
 
     def file(self, key: FileKey) -> Candidate | None:
@@ -202,7 +201,8 @@ class Survey:
     def _note(self, spec: InputSpec, listing: Listing) -> None:
         self._dependents.replace(spec, self._listings[spec], listing)
         self._listings[spec] = listing
-        self._found[spec] = {key: (spec, scanned) for key, scanned in listing.files.items()}
+        candidates = [Candidate.of(spec, file) for file in listing.files.values()]
+        self._found[spec] = {candidate.key: candidate for candidate in candidates}
 
     def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
         """Return the patterns that no file matches, with the reason. One that had a match is left out for the time
@@ -219,15 +219,14 @@ class Survey:
     def _merge(self) -> None:
         listed: dict[FileKey, Candidate] = {}
         for spec in self._due:
-            for key, candidate in self._found[spec].items():
-                listed.setdefault(key, candidate)
+            listed |= self._found[spec]
         # What a scan did not inspect again may be older than what `look_again` saw since.
         before = self._listed
         self._seen_since = {key: seen for key, seen in self._seen_since.items() if listed.get(key) == before[key]}
         self._listed = listed
         self._candidates = listed | self._seen_since
-        self._present = {scanned.path: key for key, (_, scanned) in listed.items()}
-        self._problems.keep(self._present)
+        self._present = {(key[0], candidate.file.path): key for key, candidate in listed.items()}
+        self._problems.keep({path for _, path in self._present})
 
     def _watch_directories(self, *, is_changed: bool) -> None:
         names = self._dependents.names
@@ -249,7 +248,7 @@ class Survey:
             directory = os.path.dirname(missed.end)
             rotated = [
                 key
-                for key, (_, scanned) in self._listed.items()
+                for key, (_, scanned, _) in self._listed.items()
                 if key not in before
                 and os.path.dirname(scanned.path) == directory
                 and scanned.path not in (path, missed.end)
@@ -269,20 +268,21 @@ class Survey:
         for key in each(keys, self._progressed):
             if key not in self._candidates:
                 continue
-            spec, scanned = self._candidates[key]
+            spec, scanned, _ = self._candidates[key]
             try:
                 status = os.stat(scanned.path)
             except OSError:
                 self.request_scan()
                 continue
-            if (status.st_dev, status.st_ino) == key:
-                self._candidates[key] = self._seen_since[key] = spec, ScannedFile.of(scanned.path, status)
+            if (status.st_dev, status.st_ino) == scanned.inode:
+                seen = Candidate.of(spec, ScannedFile.of(scanned.path, status))
+                self._candidates[key] = self._seen_since[key] = seen
             else:
                 self.request_scan()
 
     @property
-    def present(self) -> Mapping[str, FileKey]:
-        """The files that are under the paths now, by path."""
+    def present(self) -> Mapping[tuple[str, str], FileKey]:
+        """The files that are under the paths now, by input and path."""
         return MappingProxyType(self._present)
 
 

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-FileKey = tuple[int, int]  # device, inode
+Inode = tuple[int, int]  # device, inode
 Place = tuple[str, str]  # a directory, and a name in it, or ANY_NAME
 
 ANY_NAME = ""
@@ -122,7 +122,7 @@ class Trail:
         self.places: tuple[Place, ...] = ()
         self._symlinks = symlinks
         self._includes_last = includes_last
-        self._seen: tuple[FileKey | None, object] | None = None
+        self._seen: tuple[Inode | None, object] | None = None
         self._is_whole = False
         self._hints: Mapping[Place, int] = {}  # those that were counted
         self._ahead = 0  # new files that were seen and whose hints did not come yet
@@ -133,7 +133,7 @@ class Trail:
         hints = self._symlinks.hints
         return self._seen is None or any(place in hints for place in self.places)
 
-    def update(self, key: FileKey | None, link: object = None, *, again: bool = False, counts: bool = True) -> None:
+    def update(self, key: Inode | None, link: object = None, *, again: bool = False, counts: bool = True) -> None:
         """Note what a look found at the end of the path: the file, None if there is none, and of a path that is a
         `link` what is another value for another link. `again`: follow it whatever was found. `counts`: files that were
         missed would have been read."""
@@ -153,7 +153,7 @@ class Trail:
             self.places = (*way.links, way.last) if self._includes_last or key is None else way.links
             self._symlinks.moved.update(directory for directory, _ in self.places)
 
-    def _count(self, appeared: int, key: FileKey | None, *, counts: bool) -> None:
+    def _count(self, appeared: int, key: Inode | None, *, counts: bool) -> None:
         """Count the files that appeared, but for the one that is there now, and those that were seen."""
         missed = appeared - self._ahead - (key is not None)
         if missed > 0 and counts:

@@ -21,7 +21,8 @@ from typing import Protocol
 
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
-from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey, Place
+from log_shipper.shipper.source.discovery.spec import FileKey
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, Place
 
 logger = logging.getLogger(__name__)
 
@@ -189,7 +190,7 @@ class Watcher:
             self._remove(self._directories.pop(path, None))
             self._refused.discard(path)
             return
-        key = (status.st_dev, status.st_ino)
+        key = ("", status.st_dev, status.st_ino)  # of no input
         watch = self._directories.get(path)
         if watch is None or watch.key != key:
             watch = self._add(path, DIRECTORY_MASK, _Watch(key, path, self._on_hint))

@@ -26,7 +26,7 @@ MakeFeed = Callable[[FeedInput], BatchSource]
 
 
 class Files(BatchSource, Protocol):
-    """The crawlers, as this source sees them."""
+    """The crawler, as this source sees it."""
 
     def replace_inputs(self, inputs: list[Input]) -> None: ...
 
@@ -121,8 +121,7 @@ class Feeds:
 
     def replace_inputs(self, inputs: list[AnyInput]) -> None:
         """Read these inputs from now on. A feed whose input is the same object is left alone. One that changed gives
-        what it has received (GivesOut), is stopped, and its successor begins when all that it gave is acknowledged.
-        Raises LayerChanged, of files; nothing is changed then."""
+        what it has received (GivesOut), is stopped, and its successor begins when all that it gave is acknowledged."""
         self.files.replace_inputs([item for item in inputs if isinstance(item, Input)])
         wanted = {item.id: item for item in _feeds(inputs)}
         for input_id, running in self._running.items():

@@ -16,9 +16,8 @@ from types import MappingProxyType
 
 from log_shipper.registry.state import TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import Inode, ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.source.identity.content import Content, Plain
 from log_shipper.shipper.source.identity.opened_file import OpenedFile, opened_plain
 from log_shipper.shipper.source.identity.prefix import Prefix
@@ -36,8 +35,8 @@ UNKNOWN = "?"  # a proof that is not known yet
 COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
 
 
-# Returns the files that are at a path, or were just before.
-FilesAt = Callable[[str], Iterable[FileKey]]
+# Returns the files of an input that are at a path, or were just before.
+FilesAt = Callable[[str, str], Iterable[FileKey]]
 
 
 @dataclass(slots=True)
@@ -149,7 +148,7 @@ class CopyDetector:
         current = []
         for key, suspect in self._suspects.items():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
-            scanned = candidates[key][1] if key in candidates else opened.scanned
+            scanned = candidates[key].file if key in candidates else opened.scanned
             now = ScannedFile.of(scanned.path, status)
             current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
         return current
@@ -188,9 +187,9 @@ class CopyDetector:
             assumed_ended.add(_settled(state))
         original = assumed_ended.match(opened)
         if original is not None:
-            return (original.device, original.inode), original.id
+            return key_of(original), original.id
         for path in possible_originals(opened.scanned.path):
-            for key in files_at(path):
+            for key in files_at(opened.spec.id, path):
                 if key != opened.key and self._looks_like(opened, path, key):
                     state = self._state_of(key)
                     return key, state.id if state is not None else ""
@@ -253,7 +252,7 @@ class CopyDetector:
             yield Plain(fd)
             return
         with opened_plain(path) as file:
-            yield file if file is not None and _key_of(file) == key else None
+            yield file if file is not None and _inode_of(file) == key[1:] else None
 
 
 def _settled(state: FileState) -> FileState:
@@ -262,7 +261,7 @@ def _settled(state: FileState) -> FileState:
     return replace(state, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
 
 
-def _key_of(file: Plain) -> FileKey:
+def _inode_of(file: Plain) -> Inode:
     status = os.fstat(file.fd)
     return status.st_dev, status.st_ino
 

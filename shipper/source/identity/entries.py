@@ -3,19 +3,19 @@
 import logging
 import uuid
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from log_shipper.registry.registrar import Registrar
-from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.source.identity.content import part_of
-from log_shipper.shipper.source.identity.fingerprint import Name, name_by_fingerprint, name_of_entry
+from log_shipper.shipper.source.identity.fingerprint import Name, may_be_named_again, name_by_fingerprint, name_of_entry
+from log_shipper.shipper.source.identity.inheritance import Inheritance
 from log_shipper.shipper.source.identity.missing_files import MissingFiles, is_inode_used_again
-from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.identity.possibly_lost import (
     INODE_USED_AGAIN,
     NO_INPUT,
@@ -31,20 +31,6 @@ from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
 logger = logging.getLogger(__name__)
 
 KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recognise copies and .gz files
-
-
-@dataclass(frozen=True, slots=True)
-class EntryMatch:
-    """The state from which an open file is read, and the path under which it was known, None for a new file. Where the
-    file must be proven to have the bytes that were shipped, `was` is the entry before the match."""
-
-    state: FileState
-    previous_path: str | None = None
-    was: FileState | None = None
-
-    @property
-    def is_new(self) -> bool:
-        return self.previous_path is None
 
 
 class RegistryEntries:
@@ -63,14 +49,15 @@ class RegistryEntries:
         self._clock = clock
         self._metrics = metrics
         self._inputs = inputs
+        self._inheritance = Inheritance(inputs)
         self.closed_entries: dict[Name, FileState] = {}
         self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.missing_files = MissingFiles()
         self.possibly_lost = PossiblyLost(metrics, self._still_ended, self.change)
-        for state in sorted(states, key=lambda state: (state.ended is None, state.updated)):
-            if state.ended is None or _may_be_named_again(state):
+        for state in self._inheritance.distributed(states):
+            if state.ended is None or may_be_named_again(state):
                 self._end_displaced(state)
                 self.closed_entries[name_of_entry(state)] = state
                 if state.ended is not None:
@@ -102,6 +89,7 @@ class RegistryEntries:
 
     def keep(self, state: FileState) -> None:
         """Keep the state of a file that was closed: it resumes there when it is opened again."""
+        state = self.inherited(state)
         self._closed.add(state.id)
         self.possibly_lost.proven(state.id)
         self.closed_entries[name_of_entry(state)] = state
@@ -118,10 +106,11 @@ class RegistryEntries:
 
     def orphan(self, state: FileState) -> None:
         """Keep the entry for a file that may prove to be the missing one."""
+        state = self.inherited(state)
         self._closed.discard(state.id)
         self.possibly_lost.proven(state.id)
-        if _may_be_named_again(state):
-            self.closed_entries[state.key] = state
+        if may_be_named_again(state):
+            self.closed_entries[name_of_entry(state)] = state
         else:
             self.unclaimed.add(state)
 
@@ -131,7 +120,7 @@ class RegistryEntries:
         known = self.closed_entries.get(opened.name)
         if known is None:
             return self._claim_by_fingerprint(opened)
-        if _is_trusted(opened):
+        if opened.is_trusted:
             # The size of a compressed file does not show where its content ends.
             fits = opened.content.compressed or opened.size >= known.position
             # The remembered bytes do not count here; from now on the reader compares with the bytes that are there.
@@ -153,11 +142,11 @@ class RegistryEntries:
         if not identity.growing:
             return None
         name = name_by_fingerprint(identity, partial(part_of, opened.content), opened.content.ends_before)
-        known = self.closed_entries.get(name) if name is not None else None
+        known = self.closed_entries.get((opened.spec.id, name)) if name is not None else None
         if known is None or not opened.content.matches(known):
             return None
         is_there = known.ended is None and known.path != opened.scanned.path
-        if is_there and (known.device, known.inode) != opened.key:
+        if is_there and key_of(known) != opened.key:
             return None  # it has its own file; this one begins alike
         del self.closed_entries[name_of_entry(known)]
         self.matched_entries[opened.key] = taken = replace(self._taken(known, opened), key="")
@@ -169,7 +158,7 @@ class RegistryEntries:
     def check(self, opened: OpenedFile) -> None:
         """End the entry if the file does not have the bytes that it remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
-        if known is not None and not _is_trusted(opened) and not opened.content.matches(known):
+        if known is not None and not opened.is_trusted and not opened.content.matches(known):
             del self.closed_entries[opened.name]
             self._disprove(known, opened)
 
@@ -191,7 +180,7 @@ class RegistryEntries:
     def mark_rewritten(self, opened: OpenedFile) -> None:
         """End the entries of a missing file that is back with other bytes: it was truncated meanwhile, and a copy of it
         may resume where it was. Raises OSError."""
-        for state in self.unclaimed.of_inode(opened) if not _is_trusted(opened) else ():
+        for state in self.unclaimed.of_inode(opened) if not opened.is_trusted else ():
             if not opened.content.matches(state):
                 self.unclaimed.remove(state.id)
                 self._disprove(state, opened)
@@ -199,7 +188,7 @@ class RegistryEntries:
     def adopt(self, opened: OpenedFile, original_id: str = "") -> EntryMatch | None:
         """Match the file by its content with an entry whose own file is missing. `original_id`: that of the file that
         it was suspected to be a copy of. Raises OSError."""
-        if _is_trusted(opened):
+        if opened.is_trusted:
             return None
         known = self.unclaimed.match(opened, original_id)
         if known is None:
@@ -211,6 +200,7 @@ class RegistryEntries:
     def put_back(self, state: FileState) -> None:
         """Undo a match: nothing was read of the file that was matched with this entry."""
         self.possibly_lost.disproved(state.id)
+        state = self.inherited(state)
         if state.ended is None:
             self.closed_entries[name_of_entry(state)] = state
         else:
@@ -238,13 +228,13 @@ class RegistryEntries:
         state = FileState(
             id=uuid.uuid4().hex,
             path=scanned.path,
-            device=scanned.key[0],
-            inode=scanned.key[1],
+            device=scanned.inode[0],
+            inode=scanned.inode[1],
             size_seen=0 if content.compressed else opened.size,
             fingerprint=content.fingerprint(),
             updated=self._clock.time(),
             input=opened.spec.id,
-            key=opened.name if isinstance(opened.name, str) else "",
+            key=opened.named,
             birth=opened.birth,
             modified=opened.modified,
         )
@@ -254,13 +244,31 @@ class RegistryEntries:
         logger.info("new file %s (file id %s, %d bytes)", scanned.path, state.id, opened.size)
         return EntryMatch(state)
 
-    def renamed(self, candidates: Mapping[FileKey, tuple[InputSpec, ScannedFile]]) -> list[FileState]:
+    def inherited(self, state: FileState) -> FileState:
+        return self._inheritance.inherited(state, self.closed_entries)
+
+    def inputs_changed(self) -> None:
+        """Let the inputs take over the entries of those that were removed."""
+        self._inheritance.update()
+        for state in [*self.closed_entries.values(), *self.unclaimed.states.values()]:
+            if self.inherited(state) is not state:
+                self.take_out(state)
+                self.put_back(state)
+
+    def take_out(self, state: FileState) -> None:
+        """Forget an entry."""
+        if state.id in self.unclaimed.states:
+            self.unclaimed.remove(state.id)
+        else:
+            del self.closed_entries[name_of_entry(state)]
+
+    def renamed(self, candidates: Mapping[FileKey, Candidate]) -> list[FileState]:
         """Return the states of files that are not open and have another path now."""
         return [
             state
             for state in self.closed_entries.values()
-            if (candidate := candidates.get((state.device, state.inode))) is not None
-            and candidate[1].path != state.path
+            if (candidate := candidates.get(key_of(state))) is not None
+            and candidate.file.path != state.path
             and not state.key
         ]
 
@@ -273,7 +281,7 @@ class RegistryEntries:
     def lose_missing(
         self,
         present: Container[FileKey],
-        paths: Mapping[str, FileKey],
+        paths: Mapping[tuple[str, str], FileKey],
         excused: Callable[[str], bool],
         *,
         once: bool = False,
@@ -307,11 +315,11 @@ class RegistryEntries:
     def _taken(self, known: FileState, opened: OpenedFile) -> FileState:
         scanned = opened.scanned
         size = known.size_seen if opened.content.compressed else opened.size
-        self.matched_entries[scanned.key] = taken = replace(
+        self.matched_entries[opened.key] = taken = replace(
             known,
             path=scanned.path,
-            device=scanned.key[0],
-            inode=scanned.key[1],
+            device=scanned.inode[0],
+            inode=scanned.inode[1],
             size_seen=size,
             input=opened.spec.id,
             ended=None,
@@ -337,14 +345,3 @@ class RegistryEntries:
         """Return what the entry of a missing file is now; None if it was matched with a file meanwhile."""
         now = self.unclaimed.states.get(state.id) or self.closed_entries.get(name_of_entry(state))
         return now if now is not None and now.id == state.id and now.ended is not None else None
-
-
-def _is_trusted(opened: OpenedFile) -> bool:
-    """True if the file's name alone identifies it, not device and inode confirmed by the bytes."""
-    return not opened.spec.config.file_identity.is_confirmed
-
-
-def _may_be_named_again(state: FileState) -> bool:
-    """True if a file with the name of an ended entry resumes there. What is now at the path or inode of a file that was
-    truncated or deleted is a new file; with the same fingerprint, it is the same content."""
-    return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
 from log_shipper.config.text.digests import blake2
 from log_shipper.config.yaml.files import read_plain
-from log_shipper.registry.state import FileState
+from log_shipper.registry.state import MISSING, FileState
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import FileKey, key_of
 
 HEAD_SIZE = 1024
 
 BY_PATH = "path:"  # the prefix of a name that is a path
 
-# The name that identifies a file: device and inode, or what `file_identity` selects.
-Name = FileKey | str
+# The name that identifies a file of an input: device and inode, or what `file_identity` selects.
+Name = FileKey | tuple[str, str]
 
 
 def digest(data: bytes) -> str:
@@ -35,14 +36,21 @@ def tail_hash(fd: int, position: int) -> str:
 
 
 def name_of_entry(state: FileState) -> Name:
-    return state.key or (state.device, state.inode)
+    return (state.input, state.key) if state.key else key_of(state)
+
+
+def may_be_named_again(state: FileState) -> bool:
+    """True if a file with the name of an ended entry resumes there. What is now at the path or inode of a file that was
+    truncated or deleted is a new file; with the same fingerprint, it is the same content."""
+    return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)
 
 
 def name_of_file(
     config: InputConfig, scanned: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
-) -> Name | None:
-    """Return the name of a file; None for a file that is too short to have one yet. `part` returns bytes of the content
-    from an offset on; `ends_before` is true if it ends before an offset, and cannot grow. Raises OSError."""
+) -> str | None:
+    """Return the name of a file, empty if it is device and inode; None for a file that is too short to have one yet.
+    `part` returns bytes of the content from an offset on; `ends_before` is true if it ends before an offset, and cannot
+    grow. Raises OSError."""
     identity = config.file_identity
     match identity.name:
         case "path":
@@ -53,10 +61,10 @@ def name_of_file(
             except OSError as error:
                 why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
                 raise OSError(error.errno, why) from error
-            return f"inode_marker:{marker}:{scanned.key[1]}"
+            return f"inode_marker:{marker}:{scanned.inode[1]}"
         case "fingerprint" if not identity.growing:
             return name_by_fingerprint(identity, part, ends_before)
-    return scanned.key
+    return ""
 
 
 def name_by_fingerprint(

@@ -7,7 +7,7 @@ something else: it was truncated and written again, or deleted and created again
 from collections.abc import Container, Mapping
 
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey, key_of
 from log_shipper.shipper.source.identity.possibly_lost import INODE_USED_AGAIN, NO_FILE, REWRITTEN
 
 
@@ -27,14 +27,15 @@ class MissingFiles:
             del self._identified[key]
 
     def ending(
-        self, state: FileState, present: Container[FileKey], paths: Mapping[str, FileKey]
+        self, state: FileState, present: Container[FileKey], paths: Mapping[tuple[str, str], FileKey]
     ) -> tuple[str, str] | None:
         """Return how the file of the entry has ended, and that in words; None if it exists, or may be one of the files
-        that were not opened yet. `present` and `paths` are what the last scan found."""
-        key = state.device, state.inode
+        that were not opened yet. `present` and `paths` are what the last scan found, the latter
+        by input and path."""
+        key, place = key_of(state), (state.input, state.path)
         if key in present and (not state.key or self._may_be(key, state)):
             return None
-        if state.key and state.path in paths and self._may_be(paths[state.path], state):
+        if state.key and place in paths and self._may_be(paths[place], state):
             return None
         if key not in present:
             return MISSING, NO_FILE

@@ -1,32 +1,56 @@
-"""Files that are open and not read yet."""
+"""Files that are open and not read yet, and where their reading begins."""
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec
 from log_shipper.shipper.source.identity.content import Content, Plain
 from log_shipper.shipper.source.identity.fingerprint import Name
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A scanned file that was opened. `size` is that of its content, `name` what the file is known by; `birth` and
-    `modified` are in nanoseconds, the former 0 where it is unknown."""
+    """A scanned file that was opened. `size` is that of its content, `named` what `file_identity` calls the file, empty
+    if that is device and inode; `birth` and `modified` are in nanoseconds, the former 0 where it is unknown."""
 
     scanned: ScannedFile
     content: Content
     size: int
-    name: Name
+    named: str
     spec: InputSpec
     birth: int = 0
     modified: int = 0
 
     @property
+    def is_trusted(self) -> bool:
+        """True if the file's name alone identifies it, not device and inode confirmed by the bytes."""
+        return not self.spec.config.file_identity.is_confirmed
+
+    @property
     def key(self) -> FileKey:
-        return self.scanned.key
+        return (self.spec.id, *self.scanned.inode)
+
+    @property
+    def name(self) -> Name:
+        return (self.spec.id, self.named) if self.named else self.key
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMatch:
+    """The state from which an open file is read, and the path under which it was known, None for a new file. Where the
+    file must be proven to have the bytes that were shipped, `was` is the entry before the match."""
+
+    state: FileState
+    previous_path: str | None = None
+    was: FileState | None = None
+
+    @property
+    def is_new(self) -> bool:
+        return self.previous_path is None
 
 
 @contextmanager

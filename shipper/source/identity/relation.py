@@ -27,6 +27,7 @@ are shipped again. `file_identity.fingerprint` is for users who prefer the other
 from enum import Enum, auto
 
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.source.discovery.spec import key_of
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.rotated_names import is_named_after, is_of_same_log
 
@@ -65,7 +66,7 @@ def may_resume(state: FileState, opened: OpenedFile, original_id: str = "") -> b
 
 def relation(state: FileState, opened: OpenedFile, original_id: str = "") -> Relation:
     seen = _relation(state, opened, original_id)
-    is_rewritten = state.ended == TRUNCATED and opened.key == (state.device, state.inode)
+    is_rewritten = state.ended == TRUNCATED and opened.key == key_of(state)
     if seen is Relation.NONE and not is_rewritten and _has_fingerprint(state, opened):
         return Relation.SAME_BEGINNING
     return seen
@@ -83,9 +84,9 @@ def _relation(state: FileState, opened: OpenedFile, original_id: str) -> Relatio
         is_copy = state.id == original_id or (
             is_of_same_log(opened.scanned.path, state.path) and _existed_since(opened) <= state.modified
         )
-        return Relation.COPY if is_copy and opened.scanned.key != (state.device, state.inode) else Relation.NONE
+        return Relation.COPY if is_copy and opened.key != key_of(state) else Relation.NONE
     births = {state.birth, opened.birth}
-    if state.inode == opened.scanned.key[1] and (len(births) == 1 or 0 in births):
+    if state.inode == opened.scanned.inode[1] and (len(births) == 1 or 0 in births):
         return Relation.SAME_INODE if 0 in births else Relation.SAME
     if opened.content.compressed and not state.compressed:
         is_from = is_named_after(opened.scanned.path, state.path) or _same_time(state, opened)

@@ -15,15 +15,14 @@ from functools import partial
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.reader.gzip_file import is_gzip
 from log_shipper.shipper.source.base import SourceContext, each
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.source.identity.birth import born
 from log_shipper.shipper.source.identity.content import content_for, part_of
 from log_shipper.shipper.source.identity.copy_detector import CopyDetector, FilesAt
-from log_shipper.shipper.source.identity.entries import EntryMatch, RegistryEntries
-from log_shipper.shipper.source.identity.fingerprint import name_of_entry, name_of_file, name_of_short_file
-from log_shipper.shipper.source.identity.opened_file import OpenedFile, is_log_of, path_of
+from log_shipper.shipper.source.identity.entries import RegistryEntries
+from log_shipper.shipper.source.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile, is_log_of, path_of
 from log_shipper.shipper.source.identity.rotated_names import possible_originals
 from log_shipper.shipper.source.identity.touched import is_settled
 
@@ -41,7 +40,7 @@ class FileResolver:
         entries: RegistryEntries,
         copies: CopyDetector,
         report: Callable[[str, str | None], None],
-        path_of: Callable[[str], str | None],
+        path_of: Callable[[Name], str | None],
         context: SourceContext,
     ) -> None:
         self._entries = entries
@@ -69,10 +68,10 @@ class FileResolver:
         out."""
         opened = [
             file
-            for spec, scanned in each(wanted, self._progressed)
+            for spec, scanned, _ in each(wanted, self._progressed)
             if (file := self._open(spec, scanned)) is not None and not self._is_undecided(file)
         ]
-        first: dict[str, str] = {}
+        first: dict[Name, str] = {}
         return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
 
     def _is_undecided(self, opened: OpenedFile) -> bool:
@@ -90,15 +89,15 @@ class FileResolver:
         os.close(opened.content.fd)
         return True
 
-    def _is_first(self, opened: OpenedFile, first: dict[str, str]) -> bool:
+    def _is_first(self, opened: OpenedFile, first: dict[Name, str]) -> bool:
         """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,
         files that begin alike are one file and only one of them is read, as in Filebeat."""
         path = opened.scanned.path
-        other = self._path_of(str(opened.name)) or first.setdefault(str(opened.name), path)
+        other = self._path_of(opened.name) or first.setdefault(opened.name, path)
         if other != path:
             os.close(opened.content.fd)
-            if opened.scanned.key not in self._warned_of_twins:
-                self._warned_of_twins.add(opened.scanned.key)
+            if opened.key not in self._warned_of_twins:
+                self._warned_of_twins.add(opened.key)
                 logger.warning(
                     "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
                     "if they are not, raise prospector.scanner.fingerprint.length or offset",
@@ -113,22 +112,24 @@ class FileResolver:
         """Check the possible originals of new files that are not opened together with them. Such an original may wait
         for its own turn and have been truncated, and renamed since: that must be known first, or its copy is taken for
         a file of its own."""
-        unknown = [file.scanned.path for file in opened if self._entries.is_unknown(file)]
-        if not unknown:
-            return
-        together = {file.scanned.key for file in opened}
-        paths = dict.fromkeys(original for copy in unknown for original in possible_originals(copy))
-        keys = dict.fromkeys(key for path in paths for key in files_at(path))
+        originals = dict.fromkeys(
+            (file.spec.id, original)
+            for file in opened
+            if self._entries.is_unknown(file)
+            for original in possible_originals(file.scanned.path)
+        )
+        together = {file.key for file in opened}
+        keys = dict.fromkeys(key for place in originals for key in files_at(*place))
         for key in each(keys, self._progressed):
             if key in candidates and key not in together:
-                self._check(*candidates[key])
+                self._check(candidates[key])
 
     def note_path(self, state: FileState, candidate: Candidate) -> None:
         """Note that a file that is not open was renamed. If it waits for its turn, and was truncated before, its entry
         ends first, with the path by which its copy is recognised."""
         if self._entries.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
-            self._check(*candidate)
-            self._entries.note_path(state, candidate[1].path)
+            self._check(candidate)
+            self._entries.note_path(state, candidate.file.path)
 
     def reopen(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
         """Return a file that is open already, with a descriptor of its own. `was`: the entry with which it was matched
@@ -145,8 +146,8 @@ class FileResolver:
             self._truncated.add(opened.key)  # else it may still be a copy of another file
         return opened
 
-    def _check(self, spec: InputSpec, scanned: ScannedFile) -> None:
-        opened = self._open(spec, scanned)
+    def _check(self, candidate: Candidate) -> None:
+        opened = self._open(candidate.spec, candidate.file)
         if opened is not None:
             with suppress(OSError):  # reported when the file is opened in its turn
                 self._entries.check(opened)
@@ -170,7 +171,7 @@ class FileResolver:
                     del left[file.key]
                     self._copies.drop(file.key)
                     if claim.was is not None:
-                        successors[claim.was.device, claim.was.inode] = file.key
+                        successors[key_of(claim.was)] = file.key
         waiting = self._copies.inherit(successors)
         for key, file in each(list(left.items()), self._progressed):
             if key not in waiting and not self._is_suspect(file, files_at):
@@ -192,8 +193,8 @@ class FileResolver:
         return self._entries.make(opened, shipped)
 
     def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
-        if files_at is None or opened.scanned.key in self._truncated:
-            self._truncated.discard(opened.scanned.key)
+        if files_at is None or opened.key in self._truncated:
+            self._truncated.discard(opened.key)
             return False
         try:
             return self._copies.must_wait(opened, files_at)
@@ -208,8 +209,8 @@ class FileResolver:
             return step(opened)
         except OSError as error:
             self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
-            self._copies.drop(opened.scanned.key)
-        del left[opened.scanned.key]
+            self._copies.drop(opened.key)
+        del left[opened.key]
         return None
 
     def _open(self, spec: InputSpec, scanned: ScannedFile) -> OpenedFile | None:
@@ -244,20 +245,21 @@ class FileResolver:
 
     def _look_into(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> OpenedFile | None:
         status = os.fstat(fd)
-        if (status.st_dev, status.st_ino) != scanned.key:
+        if (status.st_dev, status.st_ino) != scanned.inode:
             return None  # another file took its path since it was listed
+        key = (spec.id, *scanned.inode)
         content = content_for(spec.config, fd, scanned.path)
         name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         birth = born(fd)
-        if not isinstance(name, tuple):
+        if name != "":
             named = name or name_of_short_file(spec.config.file_identity)
-            self._entries.missing_files.identified(scanned.key, named, birth)
+            self._entries.missing_files.identified(key, named, birth)
         if name is None:
             if status.st_size:  # an empty file has nothing to wait for
                 self._report_short(spec, scanned)
             return None
         if spec.config.compression == "none" and is_gzip(fd):
-            self._warn_of_gzip(scanned)
+            self._warn_of_gzip(key, scanned.path)
         return OpenedFile(
             ScannedFile.of(scanned.path, status),
             content,
@@ -277,13 +279,13 @@ class FileResolver:
             "reads it at once",
         )
 
-    def _warn_of_gzip(self, scanned: ScannedFile) -> None:
-        if scanned.key not in self._warned_of_gzip:
-            self._warned_of_gzip.add(scanned.key)
+    def _warn_of_gzip(self, key: FileKey, path: str) -> None:
+        if key not in self._warned_of_gzip:
+            self._warned_of_gzip.add(key)
             logger.warning(
                 "%s looks like a gzip file and is read as text; set compression: auto, or leave it out by "
                 "prospector.scanner.exclude_files",
-                scanned.path,
+                path,
             )
 
 
@@ -297,7 +299,7 @@ class Identity:
 
 
 def _is_by_fingerprint(opened: OpenedFile) -> bool:
-    return isinstance(opened.name, str) and opened.spec.config.file_identity.name == "fingerprint"
+    return bool(opened.named) and opened.spec.config.file_identity.name == "fingerprint"
 
 
 def _comes_last(opened: OpenedFile) -> tuple[bool, int]:

@@ -7,6 +7,7 @@ next survey looks at the file again.
 import logging
 
 from log_shipper.registry.state import FileState
+from log_shipper.shipper.source.discovery.spec import key_of
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 
 logger = logging.getLogger(__name__)
@@ -17,9 +18,7 @@ SETTLED_AFTER = 1.0  # seconds
 def is_touched(state: FileState, opened: OpenedFile, *, was_read: bool) -> bool:
     """True if the file was touched since it had the state of its entry. `was_read`: it was closed at its end, which may
     lie behind the position. A copy has the content of another file, but its own times. Raises OSError."""
-    is_same = (state.device, state.inode) == opened.key and (
-        state.birth == opened.birth or 0 in (state.birth, opened.birth)
-    )
+    is_same = key_of(state) == opened.key and (state.birth == opened.birth or 0 in (state.birth, opened.birth))
     if not is_same or not state.position or not 0 < state.modified < opened.modified:
         return False
     if opened.content.compressed:

@@ -5,7 +5,7 @@ from collections.abc import Container, Hashable, Iterator
 from itertools import chain
 
 from log_shipper.registry.state import TRUNCATED, FileState
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.relation import SECOND, Relation, may_resume, relation
 from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, possible_names
@@ -16,7 +16,7 @@ MOST_COMPARED = 16  # of the entries that a file may belong to: a file that is t
 class UnclaimedEntries:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
-        self._by: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)  # ids, by all that a file may show
+        self._by: defaultdict[tuple[str, Hashable], dict[str, None]] = defaultdict(dict)  # ids, by what a file may show
         self._head_lengths: Counter[int] = Counter()
         self._refused: defaultdict[FileKey, set[str]] = defaultdict(set)  # ids, by the file that was disproved
 
@@ -24,15 +24,15 @@ class UnclaimedEntries:
         self.states[state.id] = state
         self._head_lengths[state.fingerprint[0]] += 1
         for what in _keys(state):
-            self._by[what][state.id] = None
+            self._by[state.input, what][state.id] = None
 
     def remove(self, file_id: str) -> FileState:
         state = self.states.pop(file_id)
         self._head_lengths[state.fingerprint[0]] -= 1
         for what in _keys(state):
-            self._by[what].pop(file_id, None)
-            if not self._by[what]:
-                del self._by[what]
+            self._by[state.input, what].pop(file_id, None)
+            if not self._by[state.input, what]:
+                del self._by[state.input, what]
         for refused in self._refused.values():
             refused.discard(file_id)
         return state
@@ -44,7 +44,7 @@ class UnclaimedEntries:
 
     def of_inode(self, opened: OpenedFile) -> list[FileState]:
         """Return the entries of which this is the very file, whatever its content."""
-        states = map(self.states.__getitem__, self._by.get(opened.key[1], ()))
+        states = map(self.states.__getitem__, self._by.get((opened.spec.id, opened.scanned.inode[1]), ()))
         return [state for state in states if relation(state, opened) is Relation.SAME]
 
     def refuse(self, file_id: str, key: FileKey) -> None:
@@ -58,7 +58,7 @@ class UnclaimedEntries:
         if not self.states:
             return None
         refused = self._refused.get(opened.key, set())
-        shown = chain(_seen(opened), self._heads(opened))
+        shown = ((opened.spec.id, what) for what in chain(_seen(opened), self._heads(opened)))
         seen = dict.fromkeys(file_id for what in shown for file_id in self._by.get(what, ()))
         if original_id in self.states:
             seen[original_id] = None
@@ -95,7 +95,7 @@ def _seen(opened: OpenedFile) -> Iterator[Hashable]:
     yield "copied", log
     if opened.content.compressed:
         yield "zipped", log
-    yield opened.key[1]
+    yield opened.scanned.inode[1]
     yield from times_seen(opened.modified)
 
 

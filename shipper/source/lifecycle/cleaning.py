@@ -23,7 +23,6 @@ from log_shipper.registry.state import MISSING, FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.entries import RegistryEntries
-from log_shipper.shipper.source.identity.fingerprint import name_of_entry
 
 logger = logging.getLogger(__name__)
 
@@ -122,10 +121,7 @@ class Cleaning:
         return [*self._entries.unclaimed.states.values(), *closed_entries]
 
     def _forget(self, state: FileState) -> None:
-        if state.id in self._entries.unclaimed.states:
-            self._entries.unclaimed.remove(state.id)
-        else:
-            del self._entries.closed_entries[name_of_entry(state)]
+        self._entries.take_out(state)
         self._registrar.remove(state.id)
 
     def _inactive_after(self, state: FileState) -> float:

@@ -1,6 +1,8 @@
 """Implements `delete.enabled`: removes a file once all of it is acknowledged and saved, and `delete.grace_period` is
 over.
 
+Where several inputs read a file, it stays until all of them have.
+
 A file cannot be checked and removed in one step. So it gets another name first, which nobody else uses: if that is not
 the file that was checked, because a rotation came in between, it gets its name back. And it stays open while it is
 removed and is checked once more: what was written in between is read through that descriptor.
@@ -19,6 +21,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.content import Plain
 from log_shipper.shipper.source.identity.opened_file import opened_plain
@@ -26,7 +29,8 @@ from log_shipper.shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 
-RETRY_AFTER = 60.0
+RETRY_AFTER = 60.0  # seconds
+OTHERS_AFTER = 1.0  # seconds between two looks whether other inputs have read the file
 ASIDE = ".shipper-deleting-"  # and the file's id
 AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 
@@ -41,20 +45,23 @@ class PendingDeletion:
 class Deletions:
     """Used by the reading thread only.
 
-    `read_on` reads what a file that has no name any more has beyond its state; it returns False where no input wants
-    that, and may raise OSError. The descriptor stays the caller's."""
+    `is_read_by_all` is true of a file of an input, as it is now, that no other input has to read yet. `read_on` reads
+    what a file that has no name any more has beyond its state; it returns False where no input wants that, and may
+    raise OSError. The descriptor stays the caller's."""
 
     def __init__(
         self,
         registrar: Registrar,
         clock: Clock,
         metrics: Metrics,
+        is_read_by_all: Callable[[str, ScannedFile], bool] = lambda input_id, scanned: True,
         unlink: Callable[[str], None] = os.unlink,
         rename: Callable[[str, str], None] = os.rename,
     ) -> None:
         self._rules: dict[str, DeleteConfig] = {}  # by input id
         self.unlink, self.rename = unlink, rename
         self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
+        self._is_read_by_all = is_read_by_all
         self._metrics = metrics
         self._registrar = registrar
         self._clock = clock
@@ -90,6 +97,10 @@ class Deletions:
             # Our own renaming changes the time of change: only at first it shows that nothing happened to the file.
             if file is None or not _is_read(file, deletion.state, as_closed=deletion.saved is None):
                 return  # it was removed or moved, or may have new data: then it is planned again when it is closed
+            scanned = ScannedFile.of(deletion.state.path, os.fstat(file.fd))
+            if not self._is_read_by_all(deletion.state.input, scanned):
+                self._put(deletion, OTHERS_AFTER)
+                return
             if deletion.saved is None:
                 # The position must be on disk first: a crash could lose what was read of the file.
                 deletion.saved = self._registrar.save([deletion.state])

@@ -13,10 +13,10 @@ import os
 from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
-from log_shipper.shipper.source.discovery.scanner import FileKey
-from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.scanner import Inode
+from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec, key_of
 from log_shipper.shipper.source.discovery.survey import Discovery
-from log_shipper.shipper.source.identity.copy_detector import CopyDetector
+from log_shipper.shipper.source.identity.resolver import Identity
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.reading.batch_reader import BatchReader
 from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
@@ -42,7 +42,7 @@ class InputSwap:
         discovery: Discovery,
         open_files: OpenFiles,
         reading: BatchReader,
-        copies: CopyDetector,
+        identity: Identity,
         rules: Sequence[Rules],
     ) -> None:
         self._inputs = inputs
@@ -50,14 +50,19 @@ class InputSwap:
         self._problems = discovery.problems
         self._open_files = open_files
         self._reading = reading
-        self._copies = copies
+        self._copies = identity.copies
+        self._entries = identity.entries
         self._rules = rules
         self._leaving: dict[Harvester, None] = {}
 
     @property
     def blocked(self) -> set[FileKey]:
-        """Files that must not be opened yet."""
-        return {harvester.key for harvester in self._leaving} if self._leaving else set()
+        """Files that must not be opened yet, also by an input that takes over their entries."""
+        return {key for harvester in self._leaving for key in self._keys(harvester)} if self._leaving else set()
+
+    def _keys(self, harvester: Harvester) -> tuple[FileKey, FileKey]:
+        """Return the key of a file, and the one that it has for the input that takes over its entry."""
+        return harvester.key, key_of(self._entries.inherited(harvester.state))
 
     def replace(self, inputs: list[Input]) -> None:
         """Read these inputs from now on; inputs that are the very same objects stay as they are. Where files are to be
@@ -70,13 +75,17 @@ class InputSwap:
             rules.learn(specs.values())
         self._problems.forget_scans(removed - specs.keys())
         self._survey.replace(specs.values())
-        leaving = [running for running in self._open_files.running.values() if running.source.input_id in removed]
+        files = self._open_files
+        leaving = [running for running in files.running.values() if running.source.input_id in removed]
+        draining = [closed for closed in files.draining.values() if closed.source.input_id in removed]
         if leaving or self._copies.suspects:
             self._survey.scan_now()
         else:
             self._survey.scan_due()
+        self._entries.inputs_changed()
         self._copies.hand_over(removed, self._spec_of)
-        self._leaving |= {harvester: None for harvester in leaving if not self._is_nameless(harvester)}
+        named = (harvester for harvester in leaving if not self._is_nameless(harvester))
+        self._leaving |= dict.fromkeys((*named, *draining))
         self.step()
 
     def step(self) -> bool:
@@ -84,7 +93,8 @@ class InputSwap:
         if not self._leaving:
             return False
         self._release()
-        in_flight = {harvester for harvester in self._leaving if self._is_running(harvester) or not harvester.settled}
+        draining = self._open_files.draining
+        in_flight = {file for file in self._leaving if self._is_running(file) or file.state.id in draining}
         ids = {harvester.state.id for harvester in in_flight}
         successors = {harvester.state.continues_in for harvester in in_flight}
         # Also files that share a message with one of them: it can be resumed only when both are opened together.
@@ -104,18 +114,19 @@ class InputSwap:
 
     def _spec_of(self, key: FileKey, input_id: str) -> InputSpec | None:
         candidate = self._survey.file(key)
-        return candidate[0] if candidate is not None else self._inputs.specs.get(input_id)
+        return candidate.spec if candidate is not None else self._inputs.specs.get(input_id)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
         """True if the file cannot be opened again: no path of the inputs names it, and it has left the path that it
         had. A file that is still there is not nameless, even if no input wants it."""
-        return harvester.key not in self._survey.candidates and _key_at(harvester.state.path) != harvester.key
+        is_named = any(key in self._survey.candidates for key in self._keys(harvester))
+        return not is_named and _inode_at(harvester.state.path) != harvester.key[1:]
 
     def _is_running(self, harvester: Harvester) -> bool:
         return self._open_files.running.get(harvester.key) is harvester
 
 
-def _key_at(path: str) -> FileKey | None:
+def _inode_at(path: str) -> Inode | None:
     try:
         status = os.stat(path)
     except OSError:

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.base import SourceContext
-from log_shipper.shipper.source.discovery.scanner import FileKey
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate, Discovery
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec
+from log_shipper.shipper.source.discovery.survey import Discovery
 from log_shipper.shipper.source.identity.copy_detector import FilesAt
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.resolver import Identity
@@ -37,10 +36,11 @@ class Intake:
         self._starter = starter
         self._once = context.once
         self._surveyed: set[str] = set()  # inputs
-        self._previous_paths: Mapping[str, FileKey] = {}  # what was at these paths before the last survey
+        self._previous_paths: Mapping[tuple[str, str], FileKey] = {}  # what was at these paths before the last survey
 
-    def surveyed(self, previous_paths: Mapping[str, FileKey]) -> None:
-        """Take the files that a survey found at other paths, or not at all, by the path that they had before it."""
+    def surveyed(self, previous_paths: Mapping[tuple[str, str], FileKey]) -> None:
+        """Take the files that a survey found at other paths, or not at all, by input and the path before
+        it."""
         self._previous_paths = previous_paths
 
     def open(self, wanted: list[Candidate]) -> None:
@@ -87,6 +87,6 @@ class Intake:
 
     def _files_at(self) -> FilesAt:
         # A suspected copy may have been compressed and deleted meanwhile, and be identified in this very round.
-        suspects = {suspect.opened.scanned.path: key for key, suspect in self._copies.suspects.items()}
+        suspects = {(key[0], suspect.opened.scanned.path): key for key, suspect in self._copies.suspects.items()}
         present, previous = self._survey.present, self._previous_paths
-        return lambda path: [paths[path] for paths in (present, previous, suspects) if path in paths]
+        return lambda *place: [files[place] for files in (present, previous, suspects) if place in files]

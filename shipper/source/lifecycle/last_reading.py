@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.spec import Candidate, InputSpec
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.reading.batch_reader import BatchReader
 from log_shipper.shipper.source.reading.harvester import Harvester
@@ -62,7 +61,7 @@ class LastReading:
 
     def admits(self, candidate: Candidate) -> bool:
         """True if the file may be opened."""
-        return self.inputs is None or candidate[0].id in self.inputs
+        return self.inputs is None or candidate.spec.id in self.inputs
 
     def step(self, *, may_open_more: bool) -> bool:
         """End what was unfinished for too long. True if all is read, or the time is over. `may_open_more`: files may be

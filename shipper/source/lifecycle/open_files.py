@@ -3,15 +3,15 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.source.base import SourceContext, each
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.fingerprint import BY_PATH, name_of_entry
@@ -99,7 +99,7 @@ class OpenFiles:
         self._watch_closed(opened)
 
     def _watch_closed(self, opened: OpenedFile) -> None:
-        key = opened.scanned.key
+        key = opened.key
         if opened.size == opened.scanned.size:  # what is stored in memory, over NULs at the end, gives no event
             self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
@@ -160,7 +160,7 @@ class OpenFiles:
 
     def _note_closed(self, harvester: Harvester, status: os.stat_result) -> None:
         candidate = self._candidate_of(harvester.key)
-        surveyed = candidate[1] if candidate is not None else None
+        surveyed = candidate.file if candidate is not None else None
         self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), surveyed)
 
     def end_renamed(self, candidates: Mapping[FileKey, Candidate]) -> None:
@@ -173,7 +173,7 @@ class OpenFiles:
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
-            self.closed.pop((state.device, state.inode), None)
+            self.closed.pop(key_of(state), None)
             self._entries.orphan(self._entries.ended(state, REMOVED))
 
     def wake_unwatched(self, *, all_of_them: bool) -> None:
@@ -220,10 +220,20 @@ class OpenFiles:
             if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
                 yield input_id
         yield from (harvester.source.input_id for harvester in self.draining.values())
-        for key, (spec, scanned) in candidates.items():
-            is_read = key in self.running or (key in self.closed and not self.closed[key].has_new_data(scanned))
-            if spec.id in input_ids and not is_read:
+        for key, (spec, scanned, _) in candidates.items():
+            if spec.id in input_ids and key not in self.running and not self._is_read(key, scanned):
                 yield spec.id
+
+    def is_read_by_all(self, input_id: str, scanned: ScannedFile, specs: Iterable[InputSpec]) -> bool:
+        """True if of these inputs none but one has to read the file, or has something of it in flight."""
+        keys = [(spec.id, *scanned.inode) for spec in specs if spec.id != input_id]
+        return all(self._is_read(key, scanned) for key in keys if self._candidate_of(key) is not None)
+
+    def _is_read(self, key: FileKey, scanned: ScannedFile) -> bool:
+        """True if the file is closed, or could be, at the end that a scan saw."""
+        if (harvester := self.running.get(key)) is not None:
+            return harvester.over and not harvester.has_changed(harvester.status())
+        return key in self.closed and key not in self.draining_keys and not self.closed[key].has_new_data(scanned)
 
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
@@ -336,7 +346,5 @@ class OpenFiles:
 
 
 def _has_moved(state: FileState, candidates: Mapping[FileKey, Candidate]) -> bool:
-    if not state.key.startswith(BY_PATH) or state.ended is not None:
-        return False
-    candidate = candidates.get((state.device, state.inode))
-    return candidate is not None and candidate[1].path != state.path
+    candidate = candidates.get(key_of(state)) if state.key.startswith(BY_PATH) and state.ended is None else None
+    return candidate is not None and candidate.file.path != state.path

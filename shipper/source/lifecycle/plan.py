@@ -1,10 +1,10 @@
 """Decides what to do after a survey, from what is known and without touching a file; the crawler carries it out."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey
 from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
 from log_shipper.shipper.source.reading.harvester import Harvester
 
@@ -23,17 +23,18 @@ def plan(
     candidates: Mapping[FileKey, Candidate],
     running: Mapping[FileKey, Harvester],
     closed: Mapping[FileKey, ClosedFile],
-    blocked: Sequence[Container[FileKey]],
+    blocked: Container[FileKey],
 ) -> Plan:
     """Return the plan. `running` are the open files that were not removed; `closed` files are opened again when their
     size or time of change differs; `blocked` ones wait."""
     to_open = []
     renamed = []
-    for key, (spec, file) in candidates.items():
+    for key, candidate in candidates.items():
+        file = candidate.file
         if key in running:
             if running[key].state.path != file.path:
                 renamed.append((running[key], file))
-        elif (key not in closed or closed[key].has_new_data(file)) and not any(key in keys for keys in blocked):
-            to_open.append((spec, file))
-    to_open.sort(key=lambda wanted: wanted[1].modified)
+        elif (key not in closed or closed[key].has_new_data(file)) and key not in blocked:
+            to_open.append(candidate)
+    to_open.sort(key=lambda wanted: wanted.file.modified)
     return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in candidates])

@@ -73,7 +73,7 @@ class RemovedFiles:
             yield self._by_age[input_id][0][2]
 
     def on_devices(self, devices: Collection[int]) -> list[Harvester]:
-        return [harvester for harvester in self._sizes if harvester.key[0] in devices]
+        return [harvester for harvester in self._sizes if harvester.key[1] in devices]
 
     def _look(self, harvester: Harvester) -> None:
         size, known = harvester.status().st_size, self._sizes.get(harvester, 0)

@@ -12,11 +12,9 @@ from itertools import chain, islice
 from log_shipper.registry.state import MISSING, TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.source.base import SourceContext, each
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate
-from log_shipper.shipper.source.identity.entries import EntryMatch
-from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.identity.proving import must_be_proven
 from log_shipper.shipper.source.lifecycle.closing import Closer
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
@@ -56,11 +54,11 @@ class OpenLimits:
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Add these to the waiting files, and return those that may be opened now."""
-        for spec, scanned in wanted:
-            files = self._waiting.setdefault(spec.id, {})
-            known = files.get(scanned.key)
-            self._bytes += scanned.size - (known[1].size if known is not None else 0)
-            files[scanned.key] = spec, scanned
+        for candidate in wanted:
+            files = self._waiting.setdefault(candidate.key[0], {})
+            known = files.get(candidate.key)
+            self._bytes += candidate.file.size - (known.file.size if known is not None else 0)
+            files[candidate.key] = candidate
         admitted: list[Candidate] = []
         free = self._most - len(self._open_files.running) - len(self._suspects)
         for input_id, files in list(self._waiting.items()):
@@ -68,7 +66,7 @@ class OpenLimits:
             places = max(min(limit - self._open_files.of_input[input_id], free - len(admitted)), 0)
             for key in list(islice(files, places)):
                 admitted.append(files.pop(key))
-                self._bytes -= admitted[-1][1].size
+                self._bytes -= admitted[-1].file.size
             if not files:
                 del self._waiting[input_id]
         return admitted
@@ -200,7 +198,7 @@ class HarvesterStarter:
         # What followed a file that was missing, and is back, was opened meanwhile.
         is_back = was is not None and was.ended == MISSING and was.inode == state.inode
         if claim.previous_path is not None and claim.previous_path != state.path and not is_back:
-            truncated = (was.device, was.inode) if was is not None and was.ended == TRUNCATED else None
+            truncated = key_of(was) if was is not None and was.ended == TRUNCATED else None
             self._rotation_links.renamed(harvester, claim.previous_path, state.path, truncated=truncated)
         return harvester
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from log_shipper.registry.state import TRUNCATED
 from log_shipper.shipper.source.base import SourceContext, each
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.discovery.survey import Survey
 from log_shipper.shipper.source.identity.resolver import FileResolver
 from log_shipper.shipper.source.identity.touched import is_settled, log_touch
@@ -35,7 +35,7 @@ class Touches:
 
     def _is_wanted(self, key: FileKey) -> bool:
         candidate = self._survey.file(key)
-        return candidate is not None and candidate[0].config.prospector.scanner.resend_on_touch
+        return candidate is not None and candidate.spec.config.prospector.scanner.resend_on_touch
 
     def step(self) -> None:
         """After a survey, end the open files that were touched."""

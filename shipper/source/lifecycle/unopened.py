@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.rotated_names import possible_originals
 
@@ -27,18 +27,25 @@ def report_unopened(
 ) -> None:
     """Count and log what is lost of files that `waited`, and that a survey did not find any more. What an entry knows
     of its file is reported with the entry. `excused` as in RegistryEntries.lose_missing."""
-    missing = {file.key: file for _, file in waited if file.key not in candidates and not excused(file.path)}
+    missing = {
+        waiting.key: waiting for waiting in waited if waiting.key not in candidates and not excused(waiting.file.path)
+    }
     if not missing:
         return
     for state in list(entries.closed_entries.values()):
-        file = missing.pop((state.device, state.inode), None)
-        if file is not None and state.size_seen:  # else it is compressed
-            entries.change(replace(state, size_seen=max(state.size_seen, file.size)))
-    present = [file for _, file in candidates.values()]
-    times = {file.modified for file in present}  # a file that is moved or compressed keeps its time
-    packed = {path for file in present if file.path.endswith(".gz") for path in possible_originals(file.path)}
-    for file in missing.values():
-        if file.size and file.modified not in times and file.path not in packed:
+        unseen = missing.pop(key_of(state), None)
+        if unseen is not None and state.size_seen:  # else it is compressed
+            entries.change(replace(state, size_seen=max(state.size_seen, unseen.file.size)))
+    present = candidates.values()
+    times = {(spec.id, file.modified) for spec, file, _ in present}  # a file that is moved or compressed keeps its time
+    packed = {
+        (spec.id, path)
+        for spec, file, _ in present
+        if file.path.endswith(".gz")
+        for path in possible_originals(file.path)
+    }
+    for spec, file, _ in missing.values():
+        if file.size and (spec.id, file.modified) not in times and (spec.id, file.path) not in packed:
             metrics.bytes_lost += file.size
             _log(file)
 

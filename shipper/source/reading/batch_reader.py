@@ -13,7 +13,7 @@ from log_shipper.registry.registrar import Registrar, SaveTicket
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.reader.gzip_file import CompressionError
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
 from log_shipper.shipper.source.reading.rotation_links import RotationLinks

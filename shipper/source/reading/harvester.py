@@ -9,7 +9,7 @@ from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.reader.gzip_file import CompressionError
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.content import Content, size_at_least
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.reading.activity import Activity
@@ -63,7 +63,7 @@ class Harvester:
     def __init__(self, content: Content, state: FileState, setup: ReadSetup, *, was: FileState | None = None) -> None:
         """Raises OSError."""
         self.content = content
-        self.key: FileKey = (state.device, state.inode)
+        self.key: FileKey = (setup.source.input_id, state.device, state.inode)
         self.state = state
         self.source = setup.source
         self.policy = setup.policy

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
@@ -22,13 +22,14 @@ class RotationLinks:
 
     def __init__(self, awaits_save: Callable[[Harvester], bool] = lambda harvester: False) -> None:
         self._awaits_save = awaits_save
-        # By the path that the file had before it was renamed, and for a copy by the file that was truncated there.
-        self._by_previous_path: dict[tuple[str, FileKey | None], Harvester] = {}
+        # By input and the path before the file was renamed; for a copy by the file that was truncated there.
+        self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
         self._continued: set[Harvester] = set()  # a message is continued behind their end, in their successor
-        self._unlinked: dict[Harvester, str] = {}  # rotated files that are not read, and follow none; of which log
+        # Rotated files that are not read, and follow none; of which input and log.
+        self._unlinked: dict[Harvester, tuple[str, str]] = {}
         self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
     def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
@@ -39,7 +40,7 @@ class RotationLinks:
         is_free = harvester not in self._successor and harvester.state.continues_in is None
         may_continue = harvester.policy.multiline_timeout is not None
         if may_continue and is_free and not was_rotated_before(path, previous_path):
-            self._by_previous_path[previous_path, truncated] = harvester
+            self._by_previous_path[harvester.source.input_id, previous_path, truncated] = harvester
 
     def left_paths(self, harvester: Harvester) -> None:
         """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
@@ -61,15 +62,16 @@ class RotationLinks:
         self._note_unlinked(known)
         if others_wait and fresh:
             self.missed()
-        for (previous_path, truncated), harvester in list(self._by_previous_path.items()):
-            del self._by_previous_path[previous_path, truncated]
+        for (input_id, previous_path, truncated), harvester in list(self._by_previous_path.items()):
+            del self._by_previous_path[input_id, previous_path, truncated]
             if harvester in self._successor:
                 continue  # its entry named it
-            unlinked = [new for new in fresh if new not in self._predecessor and new is not harvester]
+            came = [new for new in fresh if new.source.input_id == input_id]
+            unlinked = [new for new in came if new not in self._predecessor and new is not harvester]
             following = successors(harvester, previous_path, unlinked)
             if following is None or self._has_earlier_successor(harvester, previous_path):
                 continue
-            if truncated is not None and bool(following) != (truncated in [new.key for new in following or fresh]):
+            if truncated is not None and bool(following) != (truncated in [new.key for new in following or came]):
                 continue  # what follows came later, or the truncated file has another name and nothing follows it yet
             for first, second in pairwise([harvester, *following]):
                 self._pair(first, second)
@@ -77,7 +79,7 @@ class RotationLinks:
             last = following[-1] if following else harvester
             if last.state.path != previous_path or last is harvester:
                 # What follows it has not appeared yet.
-                self._by_previous_path[previous_path, truncated if last is harvester else None] = last
+                self._by_previous_path[input_id, previous_path, truncated if last is harvester else None] = last
         self._note_unlinked(fresh)
         return changed
 
@@ -86,13 +88,13 @@ class RotationLinks:
             if harvester.policy.multiline_timeout is not None and harvester not in self._predecessor:
                 log = log_of(harvester.state.path)
                 if name_of(harvester.state.path) != log and not harvester.offset:
-                    self._unlinked[harvester] = log
+                    self._unlinked[harvester] = harvester.source.input_id, log
 
     def _has_earlier_successor(self, harvester: Harvester, previous_path: str) -> bool:
         """True if a file that appeared before may have followed this one, which waited as a suspected copy meanwhile.
         Raises OSError."""
-        log = log_of(previous_path)
-        others = [file for file, of_log in self._unlinked.items() if of_log == log and file is not harvester]
+        log = harvester.source.input_id, log_of(previous_path)
+        others = [file for file, place in self._unlinked.items() if place == log and file is not harvester]
         return any(not was_written_before(file, harvester) for file in others)
 
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:

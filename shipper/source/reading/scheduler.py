@@ -17,7 +17,7 @@ from typing import Protocol
 from log_shipper.registry.registrar import SaveTicket
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.source.discovery.scanner import FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.reading.harvester import Harvester
 
 NEVER = float("inf")

@@ -1,7 +1,6 @@
 """Files that several inputs match: each of them reads the file, as if the others were not there."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from tests.e2e.files.local import LocalAgent, older, rotate
@@ -83,7 +82,7 @@ def test_an_input_that_comes_by_a_reload_reads_the_files_that_another_one_reads(
     expect(agent, by_each("a", "b", "c"))
 
 
-def test_an_input_that_is_removed_leaves_its_files_to_the_others(agent: LocalAgent) -> None:
+def test_an_input_that_was_removed_resumes_where_it_was_when_it_is_back(agent: LocalAgent) -> None:
     configure(agent, an_input(agent, "one"), an_input(agent, "two"))
     agent.append("a")
     expect(agent, by_each("a"))
@@ -92,17 +91,17 @@ def test_an_input_that_is_removed_leaves_its_files_to_the_others(agent: LocalAge
     expect(agent, [*by_each("a"), ("two", "b")])
     configure(agent, an_input(agent, "two"), an_input(agent, "one"))
     agent.append("c")
-    assert agent.once() == 0
-    assert arrived(agent) == sorted([*by_each("a", "b", "c"), ("one", "a")])
+    expect(agent, by_each("a", "b", "c"))
 
 
-def test_an_input_with_another_name_resumes_what_another_input_reads_too(agent: LocalAgent) -> None:
-    configure(agent, an_input(agent, "one"), an_input(agent, "two"))
+def test_an_input_with_another_name_reads_the_files_as_new_ones(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "two"))
     agent.append("a")
-    expect(agent, by_each("a"))
-    configure(agent, an_input(agent, "one"), an_input(agent, "three"))
+    expect(agent, by_each("a", inputs=("two",)))
+    configure(agent, an_input(agent, "three"))
     agent.append("b")
-    expect(agent, [*by_each("a"), ("three", "b"), ("one", "b")])
+    assert agent.once() == 0
+    assert arrived(agent) == sorted([("two", "a"), *by_each("a", "b", inputs=("three",))])
 
 
 def test_an_input_with_another_name_may_take_over_what_the_one_before_has_read(agent: LocalAgent) -> None:
@@ -119,7 +118,7 @@ def test_an_input_with_another_name_may_take_over_what_the_one_before_has_read(a
     assert arrived(agent) == sorted([*by_each("a"), *by_each("b", inputs=("one", "three"))])
 
 
-def test_an_input_that_would_read_what_another_one_reads_takes_effect_at_the_next_start(agent: LocalAgent) -> None:
+def test_an_input_reads_what_another_one_reads_as_soon_as_its_paths_have_changed(agent: LocalAgent) -> None:
     web = an_input(agent, "two", "web*.log")
     configure(agent, an_input(agent, "one", "app*.log"), web)
     agent.append("a")
@@ -128,20 +127,21 @@ def test_an_input_that_would_read_what_another_one_reads_takes_effect_at_the_nex
     await_arrived(agent, ("one", "a"), ("two", "w"))
     configure(agent, an_input(agent, "one", "*.log"), web)
     hang_up(agent)
-    agent.await_log("input 'one' has paths now that another input reads, too: that takes effect at the next start only")
-    agent.append("b")
+    await_arrived(agent, ("one", "w"))
     agent.append("x", path=agent.logs / "web.log")
-    await_arrived(agent, ("one", "b"), ("two", "x"))
+    await_arrived(agent, ("one", "x"), ("two", "x"))
     assert agent.stop() == 0
-    expect(agent, [("one", "a"), ("one", "b"), ("one", "w"), ("one", "x"), ("two", "w"), ("two", "x")])
+    expect(agent, [("one", "a"), ("one", "w"), ("one", "x"), ("two", "w"), ("two", "x")])
 
 
-def test_files_that_would_be_deleted_before_another_input_has_read_them_are_a_mistake(
-    agent: LocalAgent, tmp_path: Path
-) -> None:
-    deleting = an_input(agent, "one") | {"delete.enabled": True, "close.reader.on_eof": True}
-    configure(agent, deleting, an_input(agent, "two", "app.log"))
-    assert agent.once() == 1
-    assert "inputs[0].delete.enabled: input 'two' may read the same files, which would be deleted" in agent.log
-    configure(agent, deleting | {"prospector.scanner.exclude_files": [r"\.gz$"]}, an_input(agent, "two", "app.log"))
-    assert agent.once() == 1
+def test_a_file_is_deleted_when_each_input_has_read_it(agent: LocalAgent) -> None:
+    deleting = an_input(agent, "one") | {"delete": {"enabled": True, "grace_period": 0}, "close.reader.on_eof": True}
+    limited = an_input(agent, "two") | {"harvester_limit": 1, "close.on_state_change.inactive": "2s"}
+    configure(agent, deleting, limited)
+    names = [agent.logs / f"{number}.log" for number in range(3)]
+    for number, path in enumerate(names):
+        agent.append(f"line {number}", path=path)
+    agent.start()
+    await_arrived(agent, *by_each(*(f"line {number}" for number in range(3))))
+    await_true(lambda: not any(path.exists() for path in names), "all are deleted")
+    assert agent.stop() == 0

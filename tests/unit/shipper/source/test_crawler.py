@@ -248,10 +248,10 @@ def test_a_file_without_new_data_is_not_even_opened(logs: Path, clock: ManualClo
     again = desk.crawler_of(desk.input())
     again.step()
     assert not again.running
-    assert desk.watches.files == {(status.st_dev, status.st_ino)}
+    assert desk.watches.files == {("app", status.st_dev, status.st_ino)}
     with (logs / "a.log").open("a") as file:
         file.write("two\n")
-    desk.watches.changed.append((status.st_dev, status.st_ino))
+    desk.watches.changed.append(("app", status.st_dev, status.st_ino))
     again.step()
     (harvester,) = again.running.values()
     assert harvester.offset == 4

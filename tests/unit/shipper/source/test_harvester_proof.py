@@ -8,7 +8,7 @@ import pytest
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Disproved, Truncated
-from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.identity.opened_file import EntryMatch
 from log_shipper.shipper.source.identity.prefix import KEPT
 from log_shipper.shipper.source.reading.harvester import Harvester
 from tests.builders import multiline

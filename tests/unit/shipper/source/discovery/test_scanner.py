@@ -245,10 +245,10 @@ def test_a_link_that_is_swapped_to_a_new_target_is_seen_at_the_next_scan(tmp_pat
     targets = [write(tmp_path / "app" / name) for name in ("1", "2")]
     (tmp_path / "current.log").symlink_to("app/1")
     search = Search(tmp_path, pattern, symlinks=True)
-    assert [file.key[1] for file in search.settle().files.values()] == [targets[0].stat().st_ino]
+    assert [file.inode[1] for file in search.settle().files.values()] == [targets[0].stat().st_ino]
     (tmp_path / "next").symlink_to("app/2")
     (tmp_path / "next").replace(tmp_path / "current.log")
-    assert [file.key[1] for file in search.listing().files.values()] == [targets[1].stat().st_ino]
+    assert [file.inode[1] for file in search.listing().files.values()] == [targets[1].stat().st_ino]
 
 
 def test_a_link_whose_target_is_replaced_elsewhere_is_seen_at_the_next_scan(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_link_whose_target_is_replaced_elsewhere_is_seen_at_the_next_scan(tmp_
     search.settle()
     inode = new.stat().st_ino
     new.replace(tmp_path / "app" / "1")
-    assert [file.key[1] for file in search.listing().files.values()] == [inode]
+    assert [file.inode[1] for file in search.listing().files.values()] == [inode]
 
 
 def test_exclude_and_include_count_for_the_target_of_a_link_too(tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_a_name_that_was_inspected_is_not_inspected_again(tmp_path: Path) -> Non
     write(tmp_path / "b.log")
     files = search.listing().files
     assert len(files) == 2
-    assert files[before.key] is before
+    assert files[before.inode] is before
 
 
 def test_a_change_within_the_same_tick_of_the_file_system_is_seen(tmp_path: Path) -> None:
@@ -535,7 +535,7 @@ def test_a_name_that_another_file_took_is_inspected(tmp_path: Path) -> None:
     new = write(tmp_path / "new")
     inode = new.stat().st_ino
     new.replace(tmp_path / "a.log")
-    assert [file.key[1] for file in search.listing().files.values()] == [inode]
+    assert [file.inode[1] for file in search.listing().files.values()] == [inode]
 
 
 def test_a_directory_that_another_took_the_place_of_is_listed(tmp_path: Path) -> None:
@@ -546,7 +546,7 @@ def test_a_directory_that_another_took_the_place_of_is_listed(tmp_path: Path) ->
     inode = new.stat().st_ino
     (tmp_path / "app").rename(tmp_path / "old")
     (tmp_path / "new").rename(tmp_path / "app")
-    assert [file.key[1] for file in search.listing().files.values()] == [inode]
+    assert [file.inode[1] for file in search.listing().files.values()] == [inode]
 
 
 class Entry:

@@ -1,6 +1,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -12,8 +13,8 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.discovery.problems import Problems
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec
 from log_shipper.shipper.source.discovery.survey import DELETIONS_PAUSE, FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
 from tests.fakes import ManualClock
@@ -48,9 +49,11 @@ class Outlook:
         self.survey = Survey(list(self.inputs.values()), watcher, self.problems, context)
 
     def write(self, name: str, content: bytes = b"one\n") -> FileKey:
+        """Return the key that the first input has the file under."""
         path = self.folder / name
         path.write_bytes(content)
-        return path.stat().st_dev, path.stat().st_ino
+        pattern = next(pattern for pattern in self.inputs if fnmatch(name, pattern))
+        return pattern, path.stat().st_dev, path.stat().st_ino
 
     def step(self, after: float = 0.0) -> bool:
         self.clock.advance(after)
@@ -61,10 +64,10 @@ class Outlook:
 
     @property
     def names(self) -> list[str]:
-        return sorted(os.path.basename(scanned.path) for _, scanned in self.survey.candidates.values())
+        return sorted(os.path.basename(scanned.path) for _, scanned, _ in self.survey.candidates.values())
 
     def size_of(self, key: FileKey) -> int:
-        return self.survey.candidates[key][1].size
+        return self.survey.candidates[key].file.size
 
 
 MakeOutlook = Callable[..., Outlook]
@@ -227,9 +230,9 @@ def test_looking_again_sees_a_file_as_it_is_now(outlook: Outlook) -> None:
     key = outlook.write("a.log")
     outlook.step()
     outlook.write("a.log", b"one\ntwo\n")
-    outlook.survey.look_again([key, (0, 0)])
+    outlook.survey.look_again([key, ("a.*", 0, 0)])
     assert outlook.size_of(key) == 8
-    assert outlook.survey.candidates[key][1].modified == (outlook.folder / "a.log").stat().st_mtime
+    assert outlook.survey.candidates[key].file.modified == (outlook.folder / "a.log").stat().st_mtime
     assert not outlook.survey.wants_scan
 
 
@@ -272,20 +275,19 @@ def test_a_file_that_is_not_at_its_path_any_more_asks_for_a_scan(outlook: Outloo
     assert (outlook.survey.wants_scan, outlook.size_of(key)) == (True, 4)
 
 
-def test_of_several_inputs_that_name_a_file_the_first_has_it(tmp_path: Path, clock: ManualClock) -> None:
-    outlook = Outlook(tmp_path, clock, {"a.*": 60.0, "*.log": 10.0}, once=False)
-    key = outlook.write("a.log")
+def test_each_of_several_inputs_that_name_a_file_has_it(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = Outlook(tmp_path, clock, {"a.*": 10.0, "*.log": 10.0}, once=False)
+    _, device, inode = outlook.write("a.log")
     outlook.step()
-    assert outlook.survey.candidates[key][0] is outlook.inputs["a.*"]
-    outlook.write("b.log")
-    outlook.step(after=10)
-    assert outlook.survey.candidates[key][0] is outlook.inputs["a.*"]
+    keys = [(pattern, device, inode) for pattern in outlook.inputs]
+    assert [outlook.survey.candidates[key].spec for key in keys] == list(outlook.inputs.values())
+    assert list(outlook.survey.candidates) == list(outlook.survey.present.values()) == keys
 
 
 def test_present_gives_the_file_of_each_path(outlook: Outlook) -> None:
     key = outlook.write("a.log")
     outlook.step()
-    assert outlook.survey.present == {f"{outlook.folder}/a.log": key}
+    assert outlook.survey.present == {(key[0], f"{outlook.folder}/a.log"): key}
 
 
 def test_directories_are_watched(outlook: Outlook) -> None:
@@ -456,13 +458,13 @@ def test_what_a_survey_has_can_be_distinguished_from_what_it_had(outlook: Outloo
     """The same object means that the file was not inspected since."""
     key = outlook.write("a.log")
     outlook.step()
-    before: ScannedFile = outlook.survey.candidates[key][1]
+    before: ScannedFile = outlook.survey.candidates[key].file
     outlook.write("b.log")
     outlook.step(after=10)
-    assert outlook.survey.candidates[key][1] is before
+    assert outlook.survey.candidates[key].file is before
     outlook.survey.look_again([key])
-    assert outlook.survey.candidates[key][1] is not before
-    assert outlook.survey.candidates[key][1] == replace(before)
+    assert outlook.survey.candidates[key].file is not before
+    assert outlook.survey.candidates[key].file == replace(before)
 
 
 def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: Path, clock: ManualClock) -> None:
@@ -481,15 +483,3 @@ def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: 
     outlook.survey.replace([a, b])
     outlook.survey.scan_now()
     assert outlook.names == ["a1", "b1"]
-
-
-def test_the_first_of_several_inputs_has_a_file_also_when_it_came_last(tmp_path: Path, clock: ManualClock) -> None:
-    outlook = Outlook(tmp_path, clock, {"a*": 100.0, "*": 100.0}, once=False)
-    key = outlook.write("a1")
-    narrow, wide = outlook.inputs.values()
-    outlook.survey.replace([wide])
-    outlook.survey.scan_now()
-    assert outlook.survey.candidates[key][0] is wide
-    outlook.survey.replace([narrow, wide])
-    outlook.survey.scan_now()
-    assert outlook.survey.candidates[key][0] is narrow

@@ -12,7 +12,7 @@ from log_shipper.shipper.source.discovery.scanner import Scanner, ScanOptions
 from log_shipper.shipper.source.discovery.symlinks import (
     ANY_NAME,
     MAX_LINKED_NAMES,
-    FileKey,
+    Inode,
     Place,
     Symlinks,
     Trail,
@@ -177,7 +177,7 @@ A, B, C = (1, 1), (1, 2), (1, 3)
 class Look:
     """What a scan sees at the end of the path, and how often its name had appeared by the hints that had come."""
 
-    key: FileKey | None
+    key: Inode | None
     appeared: int = 0
 
 

@@ -18,7 +18,8 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
-from log_shipper.shipper.source.discovery.symlinks import ANY_NAME, FileKey
+from log_shipper.shipper.source.discovery.spec import FileKey
+from log_shipper.shipper.source.discovery.symlinks import ANY_NAME
 from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
 from log_shipper.shipper.wake import Wake
 from tests.capabilities import without_capabilities
@@ -44,7 +45,7 @@ class Desk:
         fd = os.open(path, os.O_RDWR | os.O_CREAT)
         self.fds.append(fd)
         status = os.fstat(fd)
-        return (status.st_dev, status.st_ino), fd
+        return ("app", status.st_dev, status.st_ino), fd
 
     def watch(self, path: Path) -> tuple[FileKey, int]:
         key, fd = self.open(path)
@@ -74,7 +75,7 @@ class Desk:
         """True if no event came until that of a write to another file: events come in order."""
         _, fd = self.watch(directory / "a-last-file")
         os.write(fd, b"x")
-        key = (os.fstat(fd).st_dev, os.fstat(fd).st_ino)
+        key = ("app", os.fstat(fd).st_dev, os.fstat(fd).st_ino)
         self.until(lambda: key in self.changed)
         return self.changed == [key] and not self.watcher.wants_scan
 
@@ -436,10 +437,10 @@ def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     with path.open() as file:
-        assert not watcher.watch_file((1, 2), file.fileno())
+        assert not watcher.watch_file(("app", 1, 2), file.fileno())
     watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert (watcher.watches, watcher.fallbacks) == (0, 2)
-    watcher.unwatch_file((1, 2))
+    watcher.unwatch_file(("app", 1, 2))
     assert watcher.fallbacks == 1
     watcher.stop()
     wake.close()

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.identity.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
@@ -44,8 +45,8 @@ class Store:
         self.room.write(name, content)
         self.room.open(name)  # its inode must not be used again
         state = entry_of(self.room.path(name), position)
-        self.known[state.device, state.inode] = state
-        return state.device, state.inode
+        self.known[key_of(state)] = state
+        return key_of(state)
 
     def ended_originals(self, _: OpenedFile) -> list[FileState]:
         ending = [replace(state, ended=state.ended or REMOVED) for state in self.ending.values()]
@@ -63,12 +64,12 @@ class Store:
         (opened,) = self.copies.refreshed({})
         return self.must_wait(opened)
 
-    def files_at(self, path: str) -> list[FileKey]:
+    def files_at(self, input_id: str, path: str) -> list[FileKey]:
         try:
             status = os.stat(path)
         except FileNotFoundError:
             return []
-        return [(status.st_dev, status.st_ino)]
+        return [(input_id, status.st_dev, status.st_ino)]
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_a_file_that_looks_like_another_is_a_suspected_copy(store: Store) -> Non
     key = store.original("app.log", b"one\ntwo\n")
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.must_wait(copy)
-    assert list(store.copies.suspects) == [copy.scanned.key]
+    assert list(store.copies.suspects) == [copy.key]
     assert store.copies.suspects[copy.key].original == key
 
 
@@ -252,7 +253,7 @@ def test_a_suspected_copy_of_one_file_may_turn_out_to_look_like_another(store: S
 def test_nothing_is_suspected_of_a_path_without_a_file(store: Store) -> None:
     key = store.original("app.log", b"one\n")
     store.room.path("app.log").unlink()
-    assert not store.copies.must_wait(store.meets("app.log.1", b"two\n"), lambda _: [key])
+    assert not store.copies.must_wait(store.meets("app.log.1", b"two\n"), lambda *_: [key])
 
 
 def test_of_several_files_that_were_at_a_path_one_is_the_original(store: Store) -> None:
@@ -260,7 +261,7 @@ def test_of_several_files_that_were_at_a_path_one_is_the_original(store: Store) 
     first, second = store.original("app.log", b"one\n"), store.original("app.log.9", b"two\n", position=4)
     store.room.write("app.log.9", b"new\n")
     copy = store.meets("app.log.1", b"two\n")
-    assert store.copies.must_wait(copy, lambda path: [first, second] if path.endswith("app.log") else [])
+    assert store.copies.must_wait(copy, lambda _, path: [first, second] if path.endswith("app.log") else [])
     assert store.copies.suspects[copy.key].original == second
 
 
@@ -268,9 +269,9 @@ def test_who_took_over_the_entry_of_an_original_is_the_original_now(store: Store
     first = store.original("app.log", b"one\n")
     copy, other = store.meets("app.log.1", b"one\n"), store.meets("app.log.2", b"one\n")
     store.must_wait(copy)
-    assert store.copies.inherit({(0, 0): other.scanned.key}) == set()
-    assert store.copies.inherit({first: other.scanned.key}) == {copy.scanned.key}
-    assert store.copies.suspects[copy.key].original == other.scanned.key
+    assert store.copies.inherit({("app", 0, 0): other.key}) == set()
+    assert store.copies.inherit({first: other.key}) == {copy.key}
+    assert store.copies.suspects[copy.key].original == other.key
 
 
 def test_to_compare_leaves_no_file_open(store: Store) -> None:
@@ -305,7 +306,7 @@ def test_a_copy_that_is_met_after_its_original_was_truncated_waits_too(store: St
     state = ends(store, "app.log", b"one\ntwo\n", ended=TRUNCATED, modified=LATER)
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.must_wait(copy)
-    assert store.copies.suspects[copy.key].original == (state.device, state.inode)
+    assert store.copies.suspects[copy.key].original == key_of(state)
 
 
 def test_so_does_a_compressed_copy_of_a_deleted_file(make_room: MakeRoom) -> None:
@@ -334,7 +335,7 @@ def test_a_copy_of_a_file_that_was_rewritten_waits_before_that_was_noticed(store
     store.rewritten.append(replace(store.known[key], modified=LATER))
     store.room.write("app.log", b"new\n")
     copy = store.meets("app-20261121.log", b"one\ntwo\n")
-    assert store.copies.must_wait(copy, lambda _: [])
+    assert store.copies.must_wait(copy, lambda *_: [])
     assert store.copies.suspects[copy.key].original == key
 
 
@@ -351,7 +352,7 @@ def test_a_suspected_copy_has_the_remainder_of_its_original(store: Store) -> Non
     state = store.known[key]
     assert store.copies.copied_to(state, key, 9) == 8
     assert store.copies.copied_to(state, key, 7) == 7
-    assert store.copies.copied_to(state, (0, 0), 8) == 0
+    assert store.copies.copied_to(state, ("app", 0, 0), 8) == 0
 
 
 def test_the_size_of_a_compressed_one_does_not_show_what_it_has(make_room: MakeRoom) -> None:
@@ -400,7 +401,7 @@ def test_a_suspected_copy_that_was_renamed_is_given_with_the_path_that_the_surve
     copy = store.meets("app.log.1", b"one\n")
     store.must_wait(copy)
     path = str(store.room.path("app.log.1").rename(store.room.path("app.log.2")))
-    (opened,) = store.copies.refreshed({copy.key: (copy.spec, ScannedFile.of(path, os.stat(path)))})
+    (opened,) = store.copies.refreshed({copy.key: Candidate.of(copy.spec, ScannedFile.of(path, os.stat(path)))})
     assert opened.scanned.path == path
 
 
@@ -424,8 +425,8 @@ def test_a_file_that_was_identified_is_not_suspected(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
     store.must_wait(opened)
-    store.copies.drop(opened.scanned.key)
-    store.copies.drop(opened.scanned.key)
+    store.copies.drop(opened.key)
+    store.copies.drop(opened.key)
     assert (store.copies.suspects, store.copies.original_id_of(opened.key)) == ({}, "")
     os.fstat(opened.content.fd)
 

@@ -9,9 +9,10 @@ import pytest
 
 from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from log_shipper.shipper.source.identity.entries import KEPT_FOR, EntryMatch
+from log_shipper.shipper.source.discovery.spec import Candidate, key_of
+from log_shipper.shipper.source.identity.entries import KEPT_FOR
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, digest
-from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.identity.prefix import Prefix
 from tests.reading_room import Room, entry_of, proof_of
 
@@ -192,7 +193,7 @@ def test_by_path_another_file_at_the_path_is_the_same(make_room: MakeRoom) -> No
     opened = meet(room, "app.log", b"ONE\nTWO\n")
     claim = room.entries.claim(opened)
     assert claim is not None
-    assert (claim.state.position, claim.state.inode) == (4, opened.scanned.key[1])
+    assert (claim.state.position, claim.state.inode) == (4, opened.key[2])
 
 
 def test_by_path_a_file_that_is_shorter_than_what_was_read_is_new(make_room: MakeRoom) -> None:
@@ -266,7 +267,7 @@ def test_a_restored_file_takes_over_the_entry_of_the_deleted_one(room: Room) -> 
     claim = room.entries.adopt(opened)
     assert claim is not None
     assert (claim.state.id, claim.state.position, claim.previous_path) == (orphan.id, 4, orphan.path)
-    assert (claim.state.device, claim.state.inode) == opened.scanned.key
+    assert key_of(claim.state) == opened.key
     assert (claim.state.birth, claim.state.modified) == (opened.birth, opened.modified)
     assert (claim.state.ended, claim.state.ttl, claim.state.input) == (None, -1.0, "app")
     assert claim.was is orphan  # that is to be proven
@@ -381,7 +382,7 @@ def test_of_a_new_compressed_file_the_size_of_its_content_is_not_known(make_room
 
 
 def lose(room: Room, *, present: bool = False, excused: bool = False) -> None:
-    keys = {key: () for key in room.entries.closed_entries if isinstance(key, tuple)} if present else {}
+    keys = {key_of(state) for state in room.entries.closed_entries.values()} if present else set()
     room.entries.lose_missing(keys, {}, lambda _: excused)
 
 
@@ -496,16 +497,16 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
     room.write("app.log", b"one\n")
     path = str(room.path("app.log"))
     know(room, entry_of(room.path("app.log"), 4, key=f"path:{path}"))
-    room.entries.lose_missing({}, {path: (7, 7)}, lambda _: False)
-    assert room.entries.closed_entries[f"path:{path}"].ended is None
+    room.entries.lose_missing({}, {("app", path): ("app", 7, 7)}, lambda _: False)
+    assert room.entries.closed_entries["app", f"path:{path}"].ended is None
     room.entries.lose_missing({}, {}, lambda _: False)
-    assert room.entries.closed_entries[f"path:{path}"].ended == MISSING
+    assert room.entries.closed_entries["app", f"path:{path}"].ended == MISSING
 
 
 def test_the_new_path_of_a_closed_file_is_noted(room: Room) -> None:
     opened = meet(room, "app.log.1", b"one\n")
     known = know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
-    candidates = {opened.scanned.key: (room.spec, opened.scanned)}
+    candidates = {opened.key: Candidate.of(room.spec, opened.scanned)}
     assert room.entries.renamed(candidates) == [known]
     room.entries.note_path(known, opened.scanned.path)
     assert room.books.written[known.id].path == opened.scanned.path

@@ -7,13 +7,13 @@ import pytest
 
 from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
+from log_shipper.shipper.source.discovery.scanner import Inode, ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.content import Plain, Zipped
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.relation import SECOND, Relation, may_resume, relation
 
-ORIGINAL: FileKey = (1, 811)
+ORIGINAL: Inode = (1, 811)
 BIRTH = 1_763_000_000 * SECOND + 123
 MODIFIED = BIRTH + 100 * SECOND  # last, before it went; where it was truncated, that was then
 LATER = MODIFIED + 10 * SECOND + 1
@@ -25,14 +25,22 @@ PLAIN, ZIPPED = Plain(-1), Zipped(-1)
 
 def entry(ended: str | None = MISSING, **changes: Any) -> FileState:
     state = FileState(
-        "known", "/l/app.log", *ORIGINAL, position=8, proof="ab", size_seen=8, birth=BIRTH, modified=MODIFIED
+        "known",
+        "/l/app.log",
+        *ORIGINAL,
+        position=8,
+        proof="ab",
+        size_seen=8,
+        birth=BIRTH,
+        modified=MODIFIED,
+        input="app",
     )
     return replace(state, ended=ended, **changes)
 
 
-def new_file(path: str = "/l/web.log", key: FileKey = (1, 900), **changes: Any) -> OpenedFile:
+def new_file(path: str = "/l/web.log", inode: Inode = (1, 900), **changes: Any) -> OpenedFile:
     """One of which nothing is seen that would make it the entry's, but for the changes."""
-    opened = OpenedFile(ScannedFile(path, key, 8, 0.0), PLAIN, 8, key, SPEC, birth=LATER, modified=LATER)
+    opened = OpenedFile(ScannedFile(path, inode, 8, 0.0), PLAIN, 8, "", SPEC, birth=LATER, modified=LATER)
     return replace(opened, **changes)
 
 
@@ -54,16 +62,18 @@ class Row:
 
 
 ROWS = {
-    "the same inode, born at the same time": Row(new_file(key=ORIGINAL, birth=BIRTH), resumes=IF_MISSING),
-    "also by another number of its device": Row(new_file(key=(2, 811), birth=BIRTH), resumes=IF_MISSING),
+    "the same inode, born at the same time": Row(new_file(inode=ORIGINAL, birth=BIRTH), resumes=IF_MISSING),
+    "also by another number of its device": Row(new_file(inode=(2, 811), birth=BIRTH), resumes=IF_MISSING),
     "also where it was under its name": Row(new_file("/l/app.log", ORIGINAL, birth=BIRTH), resumes=IF_MISSING),
     "also suspected to be a copy of what was there": Row(
         new_file("/l/app.log", ORIGINAL, birth=BIRTH), copy_of=ENTRY.id, resumes=IF_MISSING
     ),
-    "the same inode, whose birth is unknown": Row(new_file(key=ORIGINAL, birth=0), entry(birth=0), resumes=IF_MISSING),
-    "unknown now": Row(new_file(key=ORIGINAL, birth=0), resumes=IF_MISSING),
-    "unknown then": Row(new_file(key=ORIGINAL), entry(birth=0), resumes=IF_MISSING),
-    "the same inode, born at another time": Row(new_file(key=ORIGINAL, birth=BIRTH + 1)),
+    "the same inode, whose birth is unknown": Row(
+        new_file(inode=ORIGINAL, birth=0), entry(birth=0), resumes=IF_MISSING
+    ),
+    "unknown now": Row(new_file(inode=ORIGINAL, birth=0), resumes=IF_MISSING),
+    "unknown then": Row(new_file(inode=ORIGINAL), entry(birth=0), resumes=IF_MISSING),
+    "the same inode, born at another time": Row(new_file(inode=ORIGINAL, birth=BIRTH + 1)),
     "another inode, born at the same time": Row(new_file(birth=BIRTH)),
     "a .gz whose name begins with its": Row(new_file("/old/app.log.1.gz", content=ZIPPED), resumes=IF_MISSING),
     "a .gz that has a date before its extension": Row(
@@ -112,7 +122,7 @@ ROWS = {
     ),
     "suspected to be its copy": Row(new_file(), copy_of=ENTRY.id, resumes=IF_TRUNCATED),
     "it may have the growing fingerprint": Row(new_file(spec=GROWING), resumes=ALWAYS),
-    "so may another file with its inode": Row(new_file(key=ORIGINAL, spec=GROWING), resumes=IF_MISSING),
+    "so may another file with its inode": Row(new_file(inode=ORIGINAL, spec=GROWING), resumes=IF_MISSING),
     "less was shipped than the fingerprint has": Row(new_file(spec=GROWING), entry(position=7)),
     "suspected to be a copy of another": Row(new_file(), copy_of="other"),
     "nothing of these": Row(new_file()),
@@ -131,8 +141,8 @@ def test_which_file_may_resume_where_another_file_ended(row: str) -> None:
 
 
 def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
-    assert may_resume(entry(), new_file(key=ORIGINAL, birth=BIRTH))
-    assert not may_resume(entry(None), new_file(key=ORIGINAL, birth=BIRTH))
+    assert may_resume(entry(), new_file(inode=ORIGINAL, birth=BIRTH))
+    assert not may_resume(entry(None), new_file(inode=ORIGINAL, birth=BIRTH))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +176,7 @@ UNPROVABLE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("why", UNPROVABLE)
 def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str) -> None:
     state = entry(ended, **UNPROVABLE[why])
-    same, same_inode = new_file(key=ORIGINAL, birth=BIRTH), new_file(key=ORIGINAL, birth=0)
+    same, same_inode = new_file(inode=ORIGINAL, birth=BIRTH), new_file(inode=ORIGINAL, birth=0)
     zipped, same_time = new_file("/l/app.log.1.gz", content=ZIPPED), new_file(modified=MODIFIED)
     assert [may_resume(state, opened) for opened in (same, same_inode, zipped, same_time)] == [
         True,

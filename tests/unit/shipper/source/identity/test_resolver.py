@@ -14,13 +14,12 @@ from log_shipper.config.shipper.model import (
     ScannerFingerprintConfig,
 )
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.survey import Candidate
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.identity.birth import born
 from log_shipper.shipper.source.identity.content import Plain
 from log_shipper.shipper.source.identity.copy_detector import GRACE, CopyDetector
-from log_shipper.shipper.source.identity.entries import EntryMatch
-from log_shipper.shipper.source.identity.opened_file import OpenedFile, is_log_of
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile, is_log_of
 from log_shipper.shipper.source.identity.resolver import FileResolver
 from log_shipper.shipper.source.reading.harvester import Harvester
 from tests.capabilities import without_capabilities
@@ -50,7 +49,7 @@ class Door:
 
     def wanted(self, name: str) -> Candidate:
         path = str(self.room.path(name))
-        return self.room.spec, ScannedFile.of(path, os.stat(path))
+        return Candidate.of(self.room.spec, ScannedFile.of(path, os.stat(path)))
 
     def meet(self, name: str, content: bytes) -> OpenedFile:
         self.room.write(name, content)
@@ -61,8 +60,8 @@ class Door:
         claims = self.resolver.identify(list(opened), self.files_at)
         return {os.path.basename(opened.scanned.path): claim for opened, claim in claims}
 
-    def files_at(self, path: str) -> list[FileKey]:
-        return [self.wanted(os.path.basename(path))[1].key] if os.path.exists(path) else []
+    def files_at(self, _: str, path: str) -> list[FileKey]:
+        return [self.wanted(os.path.basename(path)).key] if os.path.exists(path) else []
 
     def problem(self, name: str) -> str | None:
         return self.reported.get(str(self.room.path(name)), "nothing was reported")
@@ -95,7 +94,7 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     (opened,) = door.resolver.open([wanted])
     assert (opened.size, opened.scanned.size) == (8, 8)
     assert opened.scanned.modified == door.room.path("app.log").stat().st_mtime
-    assert (opened.name, opened.spec) == (wanted[1].key, door.room.spec)
+    assert (opened.name, opened.spec) == (wanted.key, door.room.spec)
     assert (opened.birth, opened.modified) == (born(opened.content.fd), door.room.path("app.log").stat().st_mtime_ns)
     assert not os.get_inheritable(opened.content.fd)
     assert door.problem("app.log") is None
@@ -328,7 +327,7 @@ def test_a_copy_of_a_running_file_waits(door: Door) -> None:
     running(door, "app.log", b"one\n")
     copy = door.meet("app.log.1", b"one\n")
     assert door.identify(copy) == {}
-    assert list(door.copies.suspects) == [copy.scanned.key]
+    assert list(door.copies.suspects) == [copy.key]
     assert is_open(copy.content.fd)
 
 
@@ -371,7 +370,7 @@ def test_in_the_first_round_nothing_is_suspected(door: Door) -> None:
 def test_a_file_that_was_truncated_in_place_is_once_not_suspected(door: Door) -> None:
     running(door, "app.log", b"one\n")
     truncated_in_place = door.meet("app.log.1", b"")
-    door.resolver.truncated(truncated_in_place.scanned.key)
+    door.resolver.truncated(truncated_in_place.key)
     assert door.identify(truncated_in_place)["app.log.1"].is_new
     assert door.resolver._truncated == set()
     assert door.identify(door.room.open("app.log.1")) == {}
@@ -416,7 +415,7 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     running(door, "app.log", b"one\n")
     door.room.write("app.log.1", b"one\n")
     state = entry_of(door.room.path("app.log.1"), 4)
-    door.room.entries.closed_entries[state.device, state.inode] = state
+    door.room.entries.closed_entries[key_of(state)] = state
     (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)

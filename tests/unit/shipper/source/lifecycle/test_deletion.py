@@ -10,8 +10,9 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
-from log_shipper.shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
+from log_shipper.shipper.source.lifecycle.deletion import OTHERS_AFTER, RETRY_AFTER, Deletions
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
@@ -28,10 +29,16 @@ class Bin:
         self.books = Books()
         self.clock = clock
         self.metrics = Metrics()
-        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, self._unlink, self._rename)
+        self.deletions = Deletions(
+            cast("Registrar", self.books), clock, self.metrics, self._is_read_by_all, self._unlink, self._rename
+        )
+        self.others_read = False  # the file, which they have not read to its end
         self.last_words = b""  # written just before the file goes
         self.last_events: list[Callable[[], object]] = []  # when it was checked, and is about to get another name
         self.next_events: list[Callable[[], object]] = []  # when it has got it
+
+    def _is_read_by_all(self, input_id: str, scanned: ScannedFile) -> bool:
+        return not self.others_read
 
     def _unlink(self, path: str) -> None:
         with open(path, "ab") as file:
@@ -63,6 +70,19 @@ class Bin:
 @pytest.fixture
 def bin_(tmp_path: Path, clock: ManualClock) -> Bin:
     return Bin(tmp_path, clock)
+
+
+def test_a_file_stays_until_all_inputs_have_read_it(bin_: Bin) -> None:
+    bin_.plan()
+    bin_.others_read = True
+    bin_.after(GRACE)
+    for _ in range(3):
+        bin_.after(OTHERS_AFTER)
+    assert bin_.books.tickets == []
+    bin_.others_read = False
+    bin_.after(OTHERS_AFTER)
+    bin_.save()
+    assert not bin_.path.exists()
 
 
 def test_a_file_is_deleted_when_its_grace_period_is_over(bin_: Bin) -> None:

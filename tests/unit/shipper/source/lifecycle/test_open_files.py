@@ -9,7 +9,8 @@ from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
-from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.discovery.spec import Candidate
+from log_shipper.shipper.source.identity.opened_file import EntryMatch
 from log_shipper.shipper.source.identity.rewrite_detector import SETTLED
 from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
 from log_shipper.shipper.source.reading.harvester import Harvester
@@ -20,7 +21,7 @@ MakeRoom = Callable[..., Room]
 
 def survey(room: Room, harvester: Harvester) -> ScannedFile:
     scanned = ScannedFile.of(harvester.state.path, os.stat(harvester.state.path))
-    room.candidates[harvester.key] = room.spec, scanned
+    room.candidates[harvester.key] = Candidate.of(room.spec, scanned)
     return scanned
 
 
@@ -79,8 +80,8 @@ def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, re
     closed = room.open_files.closed[read.key]
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
     assert not closed.has_new_data(scanned)
-    assert closed.has_new_data(ScannedFile(scanned.path, scanned.key, 5, scanned.modified))
-    assert closed.has_new_data(ScannedFile(scanned.path, scanned.key, scanned.size, scanned.modified + 1))
+    assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, 5, scanned.modified))
+    assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, scanned.size, scanned.modified + 1))
 
 
 def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
@@ -90,11 +91,11 @@ def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(r
 
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: Room, read: Harvester) -> None:
-    stale = ScannedFile(read.state.path, read.key, 0, 0.0)
-    room.candidates[read.key] = room.spec, stale
+    stale = ScannedFile(read.state.path, read.key[1:], 0, 0.0)
+    room.candidates[read.key] = Candidate.of(room.spec, stale)
     room.open_files.close(read)
     assert not room.open_files.closed[read.key].has_new_data(stale)
-    assert room.open_files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key, 0, 0.0))
+    assert room.open_files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))
 
 
 def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Harvester) -> None:
@@ -425,7 +426,7 @@ def test_the_state_of_a_file_is_known_whether_it_is_open_or_not(room: Room, read
     assert room.open_files.state_of(read.key) == read.state
     room.open_files.close(read)
     assert room.open_files.state_of(read.key) == read.state
-    assert room.open_files.state_of((0, 0)) is None
+    assert room.open_files.state_of(("app", 0, 0)) is None
 
 
 def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
@@ -442,10 +443,10 @@ def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> Non
     assert (is_open(opened.content.fd), room.open_files.running, room.watches.files) == (
         False,
         {},
-        {opened.scanned.key},
+        {opened.key},
     )
-    assert room.entries.closed_entries[opened.scanned.key] == state
-    assert not room.open_files.closed[opened.scanned.key].has_new_data(opened.scanned)
+    assert room.entries.closed_entries[opened.key] == state
+    assert not room.open_files.closed[opened.key].has_new_data(opened.scanned)
 
 
 def test_a_file_that_was_not_inspected_since_has_no_new_data() -> None:

@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from log_shipper.shipper.source.discovery.scanner import FileKey, ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec
 from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
 from log_shipper.shipper.source.lifecycle.plan import Plan, plan
 from log_shipper.shipper.source.reading.harvester import Harvester
@@ -20,11 +20,15 @@ def planned(
     closed: dict[FileKey, ClosedFile] | None = None,
     blocked: tuple[FileKey, ...] = (),
 ) -> Plan:
-    return plan({file.key: (SOURCE, file) for file in scanned}, running or {}, closed or {}, [blocked])
+    return plan({wanted(file).key: wanted(file) for file in scanned}, running or {}, closed or {}, blocked)
+
+
+def wanted(file: ScannedFile) -> Candidate:
+    return Candidate.of(SOURCE, file)
 
 
 def opened(decided: Plan) -> list[ScannedFile]:
-    return [scanned for _, scanned in decided.open]
+    return [candidate.file for candidate in decided.open]
 
 
 def test_files_that_are_not_open_are_opened_in_the_order_of_their_age() -> None:
@@ -32,26 +36,26 @@ def test_files_that_are_not_open_are_opened_in_the_order_of_their_age() -> None:
 
 
 def test_a_file_that_was_closed_at_its_end_stays_closed_until_it_changes() -> None:
-    assert opened(planned(A, closed={A.key: ClosedFile(A)})) == []
-    assert opened(planned(A, closed={A.key: ClosedFile(replace(A, size=9))})) == [A]
-    assert opened(planned(A, closed={A.key: ClosedFile(replace(A, modified=4.0))})) == [A]
+    assert opened(planned(A, closed={wanted(A).key: ClosedFile(A)})) == []
+    assert opened(planned(A, closed={wanted(A).key: ClosedFile(replace(A, size=9))})) == [A]
+    assert opened(planned(A, closed={wanted(A).key: ClosedFile(replace(A, modified=4.0))})) == [A]
 
 
 def test_what_was_seen_of_a_file_before_it_was_closed_is_not_new_data() -> None:
-    closed = {A.key: ClosedFile(replace(A, size=100, modified=50.0), A)}
+    closed = {wanted(A).key: ClosedFile(replace(A, size=100, modified=50.0), A)}
     assert opened(planned(A, closed=closed)) == []
     assert opened(planned(replace(A, size=101), closed=closed)) == [replace(A, size=101)]
 
 
 def test_a_blocked_file_waits() -> None:
-    assert opened(planned(A, B, blocked=(A.key,))) == [B]
+    assert opened(planned(A, B, blocked=(wanted(A).key,))) == [B]
 
 
 def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"x")
     running = {harvester.key: harvester}
-    here = ScannedFile(harvester.state.path, harvester.key, 1, 1.0)
-    moved = ScannedFile("/logs/app.log.1", harvester.key, 1, 1.0)
+    here = ScannedFile(harvester.state.path, harvester.key[1:], 1, 1.0)
+    moved = ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0)
     assert planned(here, running=running) == Plan([], [], [])
-    assert planned(moved, A, running=running) == Plan([(SOURCE, A)], [(harvester, moved)], [])
+    assert planned(moved, A, running=running) == Plan([wanted(A)], [(harvester, moved)], [])
     assert planned(A, running=running).missing == [harvester]

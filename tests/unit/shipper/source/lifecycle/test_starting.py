@@ -11,11 +11,9 @@ import pytest
 
 from log_shipper.config.shipper.model import CloseConfig, DeleteConfig, InputConfig
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
-from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.discovery.survey import Candidate
-from log_shipper.shipper.source.identity.entries import EntryMatch
+from log_shipper.shipper.source.discovery.spec import Candidate, InputSpec
 from log_shipper.shipper.source.identity.fingerprint import digest
-from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.lifecycle.closing import Closer
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
@@ -44,10 +42,10 @@ class Hall:
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
         admitted = self.places.admit([self._wanted(*line.split()) for line in wanted])
-        for source, scanned in admitted:
-            self.open_files.running[scanned.key] = source.id
+        for source, scanned, _ in admitted:
+            self.open_files.running[source.id, *scanned.inode] = source.id
             self.open_files.of_input[source.id] += 1
-        return [f"{source.id} {scanned.path}" for source, scanned in admitted]
+        return [f"{source.id} {scanned.path}" for source, scanned, _ in admitted]
 
     def close_one(self, input_id: str) -> None:
         key = next(key for key, of in self.open_files.running.items() if of == input_id)
@@ -55,7 +53,8 @@ class Hall:
         self.open_files.of_input[input_id] -= 1
 
     def _wanted(self, input_id: str, name: str) -> Candidate:
-        return cast("InputSpec", SimpleNamespace(id=input_id)), ScannedFile(name, (1, hash(name)), 1, 0.0)
+        scanned = ScannedFile(name, (1, hash(name)), 1, 0.0)
+        return Candidate.of(cast("InputSpec", SimpleNamespace(id=input_id)), scanned)
 
 
 def test_without_a_limit_all_may_be_opened() -> None:

@@ -14,8 +14,8 @@ from log_shipper.shipper.event import TRUNCATED, Batch
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.identity.content import PlainFile
-from log_shipper.shipper.source.identity.entries import EntryMatch
 from log_shipper.shipper.source.identity.fingerprint import digest
+from log_shipper.shipper.source.identity.opened_file import EntryMatch
 from log_shipper.shipper.source.identity.prefix import Prefix, Trail
 from log_shipper.shipper.source.reading.continued_file import ContinuedFile
 from tests.builders import multiline

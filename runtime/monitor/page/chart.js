@@ -67,7 +67,7 @@ export class Chart {
   _list() {
     const rows = this._chart.series.map((series, index) =>
       element("tr", {}, [
-        element("th", { scope: "row" }, [swatch(index), series.label]),
+        element("th", { scope: "row" }, [swatch(series.tone ?? index), series.label]),
         ...this._values(series).map((text) => element("td", { class: "number" }, [text])),
       ]),
     );
@@ -107,7 +107,7 @@ export class Chart {
   _label(plot, pointed) {
     const items = this._chart.series.map((series, index) => {
       const value = pointed === null ? this._figure(series) : series.values[pointed];
-      return element("li", {}, [swatch(index), `${series.label} `, element("b", {}, [measured(value, this._chart.unit)])]);
+      return element("li", {}, [swatch(series.tone ?? index), `${series.label} `, element("b", {}, [measured(value, this._chart.unit)])]);
     });
     setText(this._moment, pointed === null ? "" : plot.timeText(pointed));
     this._legend.replaceChildren(...items, ...(pointed === null ? [] : [this._moment]));
@@ -293,9 +293,10 @@ function columnHead(label, index) {
   return element("th", { scope: "col", class: index ? "number" : "" }, [label]);
 }
 
-function swatch(index) {
+/** `tone`: the number of the series, or a name for its colour. */
+function swatch(tone) {
   return svg("svg", { class: "swatch", viewBox: "0 0 16 8", "aria-hidden": "true" }, [
-    svg("path", { class: `line series-${index}`, d: "M0 4H16" }),
+    svg("path", { class: `line series-${tone}`, d: "M0 4H16" }),
   ]);
 }
 

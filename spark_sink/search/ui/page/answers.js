@@ -3,7 +3,7 @@
 const TOKEN = "token";
 const BROKEN = "The connection broke before the end of the answer: what is shown may be incomplete. Search again.";
 
-/** Raised with a sentence for the reader. `status`: of HTTP, 0 where there was no answer. */
+/** Raised with a sentence for the reader. `status`: of HTTP, 400 also for an error within a stream, 0 without an answer. */
 export class Problem extends Error {
   constructor(message, status = 0) {
     super(message);
@@ -48,8 +48,8 @@ export async function* stream(path, parameters, signal) {
       const lines = (rest + text).split("\n");
       rest = lines.pop();
       for (const line of lines.filter(Boolean)) {
-        const [[name, value]] = Object.entries(JSON.parse(line));
-        if (name === "error") throw new Problem(value);
+        const [[name, value]] = Object.entries(JSON.parse(line, exact));
+        if (name === "error") throw new Problem(value, 400);
         yield [name, value];
         if (name === "end") return;
       }
@@ -58,6 +58,11 @@ export async function* stream(path, parameters, signal) {
     throw translated(error, BROKEN);
   }
   throw new Problem(BROKEN);
+}
+
+/** An integer with more digits than a number has here stays a text. */
+function exact(key, value, context) {
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
 
 /** Give a file to the browser to save; `progress` is called with the bytes that have come. */

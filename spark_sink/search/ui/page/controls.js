@@ -1,19 +1,21 @@
 // What the reader does: the form, the buttons and the keys.
 
+import { RANGES } from "./ranges.js";
 import { element } from "./elements.js";
+import { keepToken } from "./answers.js";
 
 const KEYS_OFF = "keys-off";
 
 const part = (id) => document.getElementById(id);
 
 /** Listen to all that the page has from the start; `acts` are the functions of search.js. */
-export function listen(lines, ranges, { search, setView, save, showLanded, start, run, keepToken }) {
+export function listen(lines, { search, setView, save, showLanded, run, start }) {
   const on = (id, event, act) => part(id).addEventListener(event, act);
   const submitted = (act) => (event) => {
     event.preventDefault();
     act();
   };
-  for (const [value, text] of Object.entries(ranges)) {
+  for (const [value, text] of Object.entries(RANGES)) {
     const choice = element("button", { type: "button", value, "aria-pressed": "false" }, [text]);
     choice.addEventListener("click", () => search({ since: value, until: "" }));
     part("ranges").append(choice);
@@ -46,7 +48,7 @@ function written() {
 
 function listenToKeys(lines) {
   const keys = {
-    "/": () => part("q").select(),
+    "/": () => (part("q").focus(), part("q").select()),
     j: () => lines.move(1),
     k: () => lines.move(-1),
     f: () => part("follow").click(),
@@ -56,7 +58,10 @@ function listenToKeys(lines) {
     if (event.ctrlKey || event.metaKey || event.altKey || part("keys").open) return;
     const { target, key } = event;
     const isTyping = target.matches("input:not([type=checkbox]), select, textarea");
-    if (key === "Escape" && isTyping) return target.blur();
+    if (key === "Escape" && isTyping) {
+      event.preventDefault(); // it would empty the box
+      return target.blur();
+    }
     if (isTyping || target.getAttribute("role") === "slider") return;
     if (key === "Escape") return lines.close();
     const isMove = part("lines").contains(target) && !target.closest(".panel") && { ArrowDown: 1, ArrowUp: -1 }[key];

@@ -62,7 +62,7 @@ export class Facets {
     const text = value === null ? "(none)" : visible(textOf(value));
     return element("li", {}, [
       element("span", { class: "value", title: text }, [text]),
-      element("data", { value: rows, title: lines(rows) }, [shown(rows, "").text]),
+      element("data", { value: rows, title: lines(rows) }, [shown(rows, "number").text]),
       element("span", { class: "choices" }, [
         button("only", () => this._refine(name, value, false), `only ${name} ${text}`),
         button("not", () => this._refine(name, value, true), `not ${name} ${text}`),

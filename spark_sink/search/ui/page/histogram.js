@@ -1,8 +1,9 @@
 // The lines over time as stacked bars. A range of it is chosen by dragging, or by the arrow keys with Shift, and Enter.
 
 import { Chart, Plot } from "./chart.js";
-import { clock, day, measured } from "./units.js";
+import { clock, day, shown } from "./units.js";
 import { element, setAttribute, svg } from "./elements.js";
+import { isLevel, stateOf, visible } from "./texts.js";
 
 const HEIGHT = 104;
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
@@ -26,10 +27,13 @@ export class Histogram extends Chart {
 
   /** `counts` as the server has them; `by`: the field of its series. */
   show({ start, span, series, others }, by, title) {
-    const shown = series.map(({ value, rows, bars }) => ({ label: by ? (value ?? `no ${by}`) : "all", rows, values: bars }));
-    if (others?.rows) shown.push({ label: `${others.values} others`, rows: others.rows, values: others.bars });
-    const count = shown[0]?.values.length ?? 0;
-    this.update({ title, unit: "lines", start, step_seconds: span, until: start + count * span, series: shown });
+    const drawn = series.map(({ value, rows, bars }, index) => {
+      const label = by ? visible(value ?? `no ${by}`) : "all";
+      return { label, rows, values: bars, tone: isLevel(by) ? (stateOf(label) ?? index) : index };
+    });
+    if (others?.rows) drawn.push({ label: `${others.values} others`, rows: others.rows, values: others.bars, tone: "others" });
+    const count = drawn[0]?.values.length ?? 0;
+    this.update({ title, unit: "", start, step_seconds: span, until: start + count * span, series: drawn });
   }
 
   _plot(width) {
@@ -40,7 +44,7 @@ export class Histogram extends Chart {
   }
 
   _values({ rows, values }) {
-    return [rows, Math.max(0, ...values)].map((value) => measured(value, "lines"));
+    return [rows, Math.max(0, ...values)].map((value) => shown(value, "number").text);
   }
 
   _figure({ rows }) {
@@ -48,7 +52,7 @@ export class Histogram extends Chart {
   }
 
   _described() {
-    return this._chart.series.map(({ label, rows }) => `${label}: ${measured(rows, "lines")}`).join(", ");
+    return this._chart.series.map(({ label, rows }) => `${label}: ${shown(rows, "lines").exact}`).join(", ");
   }
 
   /** The legend, and the same for a screen reader. */
@@ -56,7 +60,7 @@ export class Histogram extends Chart {
     super._label(plot, pointed);
     this._legend.hidden = pointed === null && this._chart.series.length < 2;
     const [index, most] = [pointed ?? plot.last, plot.last];
-    const text = index < 0 ? "no lines" : `${plot.timeText(index)}: ${measured(plot.sums[index], "lines")}`;
+    const text = index < 0 ? "no lines" : `${plot.timeText(index)}: ${shown(plot.sums[index], "lines").exact}`;
     for (const [name, value] of Object.entries({ min: 0, max: most, now: index, text }))
       setAttribute(this._picture, `aria-value${name}`, String(value));
   }
@@ -100,7 +104,8 @@ class Bars extends Plot {
   constructor(chart, width, height) {
     super(chart, width, height);
     this._span = this._count * chart.step_seconds || 1;
-    this._step = Math.max(1, this._step);
+    this._step = Math.ceil(this._step); // there is no half line
+    this._top = this._step * Math.max(1, Math.ceil(this._highest() / this._step));
     this.last = this._count - 1;
     this.range = null; // the first and the last bar that are marked
   }
@@ -135,9 +140,9 @@ class Bars extends Plot {
 
   *marks() {
     const heights = Array(this._count).fill(0);
-    for (const [index, { values }] of this._chart.series.entries()) {
+    for (const { values, tone } of this._chart.series) {
       const bars = values.map((value, place) => (value ? this._bar(place, heights[place], (heights[place] += value)) : ""));
-      yield svg("path", { class: `fill series-${index}`, d: bars.join("") });
+      yield svg("path", { class: `fill series-${tone}`, d: bars.join("") });
     }
   }
 

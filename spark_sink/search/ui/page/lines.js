@@ -2,7 +2,7 @@
 
 import { Table } from "./table.js";
 import { element, setAttribute, setText } from "./elements.js";
-import { fieldsOf, isSearchable, keyOf, levelIn, marked, pasted, stateOf, textOf, timeOf, visible } from "./texts.js";
+import { fieldsOf, isLevel, isSearchable, isTime, keyOf, levelIn, marked, pasted, stateOf, textOf, timeOf, visible } from "./texts.js";
 
 const CUT = 2000; // characters of a value in the list: an open line has all
 const WIDEST = 24; // characters of a column
@@ -32,18 +32,21 @@ export class Lines {
     return Boolean(this._open);
   }
 
-  /** Begin a list. What is shown stays until the first row of the new one; with `isMore` it is completed. */
+  /** Begin a list. `columns` are asked for when the first rows are known. What is shown stays until the first row of the new one; with `isMore` it is completed. */
   begin({ columns, hasTime, words, open, isMore }) {
     this._pending = [];
+    this._listed = new Set(); // keys
     this._place = this._head.nextSibling;
     this.isOld = !isMore || this._known.size < this._rows.size;
-    Object.assign(this, { _columns: columns, _hasTime: hasTime, _words: words, _toOpen: open });
+    Object.assign(this, { _choose: columns, _hasTime: hasTime, _words: words, _toOpen: open });
     this._root.classList.toggle("old", this.isOld);
   }
 
-  setColumns(columns) {
+  /** Show the columns as they are now. */
+  setColumns() {
+    if (String(this._columns) === String(this._choose())) return;
     const rows = [...this._rows.values(), ...this._pending];
-    this.begin({ columns, hasTime: this._hasTime, words: this._words, open: this._open && keyOf(this._rows.get(this._open)) });
+    this.begin({ columns: this._choose, hasTime: this._hasTime, words: this._words, open: this._open && keyOf(this._rows.get(this._open)) });
     this._pending = rows;
     this.flush();
   }
@@ -59,7 +62,9 @@ export class Lines {
     this._frame = null;
     if (this.isOld) this._clear();
     for (const row of this._pending.splice(0)) {
-      const known = this._known.get(keyOf(row));
+      const key = keyOf(row);
+      const known = this._listed.has(key) ? null : this._known.get(key); // the table may have it twice
+      if (key) this._listed.add(key);
       if (known) this._place = known.nextSibling;
       else this._root.insertBefore(this._line(row), this._place);
     }
@@ -85,6 +90,7 @@ export class Lines {
 
   _clear() {
     this.isOld = false;
+    this._columns = this._choose();
     this._known.clear();
     this._rows.clear();
     this._open = this._place = this._current = null;
@@ -128,12 +134,12 @@ export class Lines {
   }
 
   _cell(name, value, index) {
-    const text = textOf(value);
+    const text = isTime(value) ? timeOf(value) : textOf(value);
     const rest = text.length - CUT;
     const shown = marked(rest > 0 ? text.slice(0, CUT) : text, name === "message" ? this._words : null, KEPT);
     if (rest > 0) shown.push(element("i", {}, [` … ${rest.toLocaleString("en")} more characters: open the line`]));
     if (name !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), WIDEST);
-    const kind = name === "message" ? "message" : /^(log\.)?level$/.test(name) ? "level" : "value";
+    const kind = name === "message" ? "message" : isLevel(name) ? "level" : "value";
     return element("span", { role: "cell", class: kind, title: kind === "value" && text.length > WIDEST ? visible(text) : "" }, shown);
   }
 
@@ -236,16 +242,17 @@ export class Lines {
   }
 
   async _copy(text, kind) {
+    let isCopied = true;
     try {
       await navigator.clipboard.writeText(text);
     } catch { // without TLS, elsewhere than on this machine, there is no other way
       const area = element("textarea", {}, [text]);
       this._open.append(area);
       area.select();
-      document.execCommand("copy");
+      isCopied = document.execCommand("copy");
       area.remove();
     }
-    this._actions.announce(`Copied as ${kind}.`);
+    this._actions.announce(isCopied ? `Copied as ${kind}.` : "The browser does not let this page copy.");
   }
 
   async _context(row, around, more, count = CONTEXT) {

@@ -4,50 +4,55 @@
 import { Facets } from "./facets.js";
 import { Histogram } from "./histogram.js";
 import { Lines, button } from "./lines.js";
-import { Problem, ask, download, keepToken, stream, takeToken } from "./answers.js";
-import { listen } from "./controls.js";
+import { Problem, ask, download, stream, takeToken } from "./answers.js";
+import { describe, exact, iso, nameOf, rangeOf, widerThan, written } from "./ranges.js";
 import { duration, shown, zoneText } from "./units.js";
 import { element, setText } from "./elements.js";
-import { fieldsOf, timeOf, withTerm, wordsOf } from "./texts.js";
+import { fieldsOf, isSearchable, visible, withTerm, wordsOf } from "./texts.js";
+import { listen } from "./controls.js";
 
 const LIMIT = 200;
 const BARS = 120;
-const RANGES = { "15m": "15 min", "1h": "1 hour", "24h": "24 hours", "7d": "7 days", all: "All" };
-const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwrapped", "open"];
-const NO_FACET = new Set("ts date message doc fields offset length kafka_offset kafka_ts".split(" "));
 const FACETS = 40;
 const RECOUNT = 15_000; // milliseconds, while new lines land
+const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwrapped", "open"];
+const COLUMNS = ["log.level", "reason", "host", "message"]; // those of them that there are
+const NO_FACET = new Set("ts date message doc fields offset length kafka_offset kafka_ts".split(" "));
+const UNITS = { lines: "lines", dead_letters: "dead letters", view: "rows" };
 
 const part = (id) => document.getElementById(id);
 const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context });
-const split = element("select", {});
+const split = element("select");
 const histogram = new Histogram(split, (since, until) => search({ since: iso(since), until: iso(until) }, { isZoom: true }));
 const facets = new Facets(part("facets"), {
   refine,
   counts: (by, top, signal) => stream("counts", { ...conditions(), by, top }, signal),
 });
-let address = "";
 let server = null; // what /tables has
-let state = {};
+let table = null; // the one of these that is searched
+let state = {}; // what the address has
+let address = "";
 let range = {}; // since and until as they are asked for
-let running = new AbortController();
+let listing = new AbortController(); // of the lines
+let counting = new AbortController(); // of all else
 let counted = 0; // when the count was begun, milliseconds
-let total = null; // of the lines that match, as far as they are counted
+let total = null; // of the lines that match, once they are counted
 let outcome = null; // of the lines that are shown, as /rows ended
 let limit = LIMIT;
 let waiting = []; // lines that landed while the reader is elsewhere
 let seen = new Map(); // fields of the lines shown, and how many have each
 
-const table = () => server.tables.find(({ id }) => id === state.table) ?? server.tables[0];
-const conditions = () => ({ table: table().id, q: state.q, where: state.where, ...range });
-const iso = (seconds) => new Date(seconds * 1000).toISOString();
+const conditions = () => ({ table: table.id, q: state.q, where: state.where, ...range });
+const hasTime = () => table.columns.some(({ name }) => name === "ts");
+const rowsText = (number) => shown(number, UNITS[table.kind]).exact;
+const rangeText = () => (hasTime() ? `, ${describe(range, state.since || state.until)}` : "");
 
 async function start() {
   takeToken();
   try {
     server = await (await ask("tables")).json();
   } catch (error) {
-    return failed(error, start);
+    return showProblem(error, start);
   }
   part("token-form").hidden = true;
   setText(part("program"), `spark-sink ${server.version}`);
@@ -58,8 +63,15 @@ async function start() {
 
 function readAddress() {
   address = location.search;
-  const given = new URLSearchParams(location.search);
+  const given = new URLSearchParams(address);
   state = Object.fromEntries(ADDRESS.map((name) => [name, given.get(name) ?? ""]));
+  limit = LIMIT;
+}
+
+function writeAddress(method = "replaceState", step = history.state) {
+  const given = Object.entries(state).filter(([, value]) => value !== "");
+  history[method](step, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
+  address = location.search;
 }
 
 /** Change the query: a step that the browser's way back undoes. */
@@ -71,55 +83,58 @@ function search(changes, step = {}) {
   run();
 }
 
-function writeAddress(method = "replaceState", step = history.state) {
-  const given = Object.entries(state).filter(([, value]) => value !== "");
-  history[method](step, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
-  address = location.search;
+function refine(field, value, isNot) {
+  search({ q: withTerm(state.q, field, value, isNot) });
 }
 
-/** Ask for all parts of the page. */
+/** Ask for all parts of the page, or for more lines of the same query. */
 async function run({ isMore = false } = {}) {
-  running.abort();
-  running = new AbortController();
-  const { signal } = running;
-  chooseRange();
+  listing.abort();
+  listing = new AbortController();
+  chooseTable();
   drawQuery();
   setText(part("problem"), "");
   part("offers").replaceChildren();
-  const columns = columnsShown();
-  if (!isMore) [waiting, seen, total] = [[], new Map(), null];
   outcome = null;
-  drawWaiting();
-  lines.begin({ columns, hasTime: hasTime(), words: wordsOf(state.q), open: state.open, isMore });
-  offerFields();
-  if (table().error) return failed(new Problem(table().error), start);
-  setText(part("status"), "Searching …");
-  if (!isMore) count(signal);
-  if (!isMore) facets.refresh(signal);
-  try {
-    if (part("follow").checked) await follow(signal);
-    await list(signal);
-  } catch (error) {
-    failed(error, () => run());
+  lines.begin({ columns: columnsShown, hasTime: hasTime(), words: wordsOf(state.q), open: state.open, isMore });
+  announce("Searching …");
+  if (!isMore) {
+    waiting = [];
+    drawWaiting();
+    countAll();
   }
+  try {
+    if (table.error) throw new Problem(table.error);
+    if (part("follow").checked) await follow(listing.signal);
+    await list(listing.signal);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function chooseTable() {
+  const chosen = server.tables.find(({ id }) => id === state.table) ?? server.tables[0];
+  if (chosen !== table) seen = new Map();
+  if (chosen !== table) offerFields((table = chosen));
+  range = hasTime() ? rangeOf(state, table.newest) : {};
 }
 
 async function list(signal) {
+  let fields = null;
   for await (const [kind, value] of stream("rows", { ...conditions(), limit }, signal)) {
     if (kind === "start") setText(part("sql"), value.sql ? `Searched: ${value.sql}` : "");
-    if (kind === "row") take(value);
     if (kind === "end") ended(value);
+    if (kind !== "row") continue;
+    if (!fields) seen = fields = new Map(); // until a line comes, those of the lines before are offered
+    for (const [name, field] of fieldsOf(value)) if (field !== null && field.length !== 0) fields.set(name, (fields.get(name) ?? 0) + 1);
+    lines.add(value);
   }
-}
-
-function take(row) {
-  for (const [name, value] of fieldsOf(row)) if (value !== null) seen.set(name, (seen.get(name) ?? 0) + 1);
-  lines.add(row);
 }
 
 function ended(end) {
   outcome = end;
   lines.flush();
+  lines.setColumns();
   offerFields();
   report();
   if (!lines.size) offerWider();
@@ -127,56 +142,63 @@ function ended(end) {
   showLanded();
 }
 
-/** Say what was found: once when the lines are there, and again when they are counted. */
+/** Announce what was found: once when the lines are there, and again when they are counted. */
 function report() {
   const { complete, files, seconds } = outcome;
-  const number = shown(lines.size, "lines").exact;
-  const known = total === null ? "" : ` of ${shown(total, "").exact}`;
-  const which = complete ? `${number}, all that match` : `The newest ${number}${known}`;
-  const read = `${shown(files, "files").text} read in ${duration(seconds)}`;
-  announce(lines.size ? `${which}, ${rangeText()}. ${read}.` : `No line matches, ${rangeText()}. ${read}.`);
+  const all = total === null ? "" : ` of ${shown(total, "").exact}`;
+  const which = complete ? `${rowsText(lines.size)}, all that match` : `The newest ${rowsText(lines.size)}${all}`;
+  const found = lines.size ? which : `No ${UNITS[table.kind].slice(0, -1)} matches`;
+  const next = part("follow").checked ? " New ones come on top." : "";
+  announce(`${found}${rangeText()}. ${shown(files, "files").text} read in ${duration(seconds)}.${next}`);
 }
 
 function offerMore(rows) {
-  const most = server.max_rows;
-  if (limit >= most || rows < limit)
-    return part("offers").replaceChildren(
-      `This page shows no more than ${shown(rows, "lines").exact} of this search. Choose a shorter range, add words, or download them.`,
-    );
+  const most = Math.min(2 * limit, server.max_rows);
   const more = () => {
-    limit = Math.min(2 * limit, most);
+    limit = most;
     run({ isMore: true });
   };
-  part("offers").replaceChildren(button(`Show up to ${shown(Math.min(2 * limit, most), "lines").exact}`, more));
+  if (limit < most && rows === limit) part("offers").replaceChildren(button(`Show up to ${rowsText(most)}`, more));
+  else setText(part("offers"), `This page shows no more than ${rowsText(rows)} of a search: choose a shorter range, add words, or download all.`);
 }
 
 function offerWider() {
-  const wider = Object.entries(RANGES).slice(Object.keys(RANGES).indexOf(range.since ?? "all") + 1);
-  const [since, label] = (range.since ?? "all") in RANGES && !range.until ? (wider[0] ?? []) : ["all", "All"];
+  const [since, text] = widerThan(range)[0] ?? [];
   const offers = [];
-  if (since) offers.push(button(since === "all" ? "Search all times" : `Search the last ${label}`, () => search({ since, until: "" })));
+  if (since) offers.push(button(since === "all" ? "Search all times" : `Search the last ${text}`, () => search({ since, until: "" })));
   if (state.where) offers.push(button("Search without the SQL condition", () => search({ where: "" })));
   if (state.q) offers.push(button("Search without the words", () => search({ q: "" })));
-  part("offers").replaceChildren(...(offers.length ? ["Try this: ", ...offers] : ["The table has no line."]));
+  part("offers").replaceChildren(...(offers.length ? ["Try this: ", ...offers] : ["The table is empty."]));
 }
 
-/** Count the lines over time. */
+function countAll() {
+  counting.abort();
+  counting = new AbortController();
+  counted = Date.now();
+  total = null;
+  if (table.error) return;
+  count(counting.signal);
+  facets.refresh(counting.signal);
+}
+
 async function count(signal) {
   const place = part("histogram");
-  counted = Date.now();
+  const bars = hasTime() ? BARS : "";
   try {
-    for await (const [kind, counts] of stream("counts", { ...conditions(), by: state.by, bars: hasTime() ? BARS : "" }, signal)) {
+    for await (const [kind, counts] of stream("counts", { ...conditions(), by: state.by, bars }, signal)) {
       if (kind !== "counts") continue;
-      total = counts.total;
-      offerDownload();
-      place.classList.toggle("no-time", !hasTime() || !total);
-      if (!place.contains(histogram.root)) place.replaceChildren(histogram.root);
-      const progress = counts.read < 1 ? `, counting: ${Math.floor(100 * counts.read)} %` : "";
-      histogram.show(counts, state.by, shown(total, "lines").exact + progress);
+      const isAll = counts.read === 1;
+      place.classList.toggle("no-time", !bars || !counts.total);
+      if (!histogram.root.isConnected) place.replaceChildren(histogram.root);
+      const progress = isAll ? "" : `, counting: ${Math.floor(100 * counts.read)} %`;
+      histogram.show(counts, state.by, rowsText(counts.total) + progress);
+      total = isAll ? counts.total : null;
     }
+    setText(part("download"), total > server.max_download ? `Download the newest ${shown(server.max_download, "").exact} as` : "Download as");
     if (outcome) report();
   } catch (error) {
-    if (error.name !== "AbortError" && error.status !== 400) place.replaceChildren(`The lines are not counted: ${error.message}`);
+    const isShown = error.name === "AbortError" || part("problem").textContent;
+    if (!isShown) place.replaceChildren(`The lines are not counted: ${error.message}`);
   }
 }
 
@@ -185,14 +207,16 @@ async function follow(signal) {
   const { table, q, where } = conditions();
   const rows = stream("follow", { table, q, where }, signal);
   await rows.next();
-  (async () => {
+  const takeAll = async () => {
     for await (const [kind, value] of rows) {
       if (kind === "row") landed(value);
       if (kind === "warning") setText(part("problem"), value);
     }
-  })().catch((error) => {
+  };
+  takeAll().catch((error) => {
+    if (error.name === "AbortError") return;
     part("follow").checked = false;
-    failed(error, () => run());
+    showProblem(error, () => part("follow").click());
   });
 }
 
@@ -203,141 +227,95 @@ function landed(row) {
   else drawWaiting();
 }
 
-function isElsewhere() {
-  return lines.isOpen || lines.isOld || part("lines").getBoundingClientRect().top < 0;
-}
-
+/** Show what has landed, unless the reader looks at other lines. */
 function showLanded() {
-  if (waiting.length && !isElsewhere()) {
+  const isElsewhere = lines.isOpen || lines.isOld || part("lines").getBoundingClientRect().top < 0;
+  if (waiting.length && !isElsewhere) {
     lines.addNewest(waiting.splice(0), server.max_rows);
-    announce(`Following: ${shown(lines.size, "lines").exact} shown.`);
-    if (Date.now() > counted + RECOUNT) count(running.signal);
+    if (Date.now() > counted + RECOUNT) countAll();
   }
   drawWaiting();
 }
 
 function drawWaiting() {
   part("waiting").hidden = !waiting.length;
-  const most = waiting.length === server.max_rows ? "More than " : "";
-  setText(part("waiting"), `${most}${shown(waiting.length, "new lines").exact}: show`);
-}
-
-/** Where nothing is chosen, choose a range that has lines. */
-function chooseRange() {
-  const { since, until } = state;
-  const { newest } = table();
-  if (since === "all" || !hasTime()) range = {};
-  else if (since || until) range = { since, until };
-  else if (newest === null || newest === undefined) range = {};
-  else if (newest > Date.now() / 1000 - 900) range = { since: "15m" };
-  else range = { since: iso(newest - 86400), until: iso(newest + 1) };
-}
-
-/** A time without a zone is one of the browser's. */
-function exact(text) {
-  if (!/^\d{4}-\d\d-\d\d([ T][\d:.]+)?$/.test(text)) return text;
-  const time = new Date(text.length > 10 ? text.replace(" ", "T") : `${text}T00:00`);
-  return Number.isNaN(time.getTime()) ? text : time.toISOString();
-}
-
-/** Return a time as it is written in the browser's zone. */
-function written(text = "") {
-  if (!/^\d{4}-.*Z$/.test(text)) return text;
-  const time = new Date(text);
-  return new Date(time - 60_000 * time.getTimezoneOffset()).toISOString().replace("T", " ").replace(/(\.000)?Z$/, "");
-}
-
-function rangeText() {
-  const name = RANGES[range.since];
-  if (name && !range.until) return `of the last ${name}`;
-  const [since, until] = [range.since, range.until].map((time) => (/^\d{4}-/.test(time) ? timeOf(time).replace(/\.000$/, "") : time));
-  const text = since || until ? `${since ? `from ${since} ` : ""}${until ? `until ${until}` : "until now"}` : "of all times";
-  return state.since || state.until || !range.until ? text : `of the day before the newest line (${text})`;
-}
-
-function hasTime() {
-  return table().columns.some(({ name }) => name === "ts");
+  const more = waiting.length === server.max_rows ? " or more" : "";
+  setText(part("waiting"), `${shown(waiting.length, "").exact}${more} new: show`);
 }
 
 function columnsShown() {
   if (state.columns) return state.columns.split(",");
-  const { columns, fields } = table();
-  const names = columns.map(({ name }) => name);
+  const names = table.columns.map(({ name }) => name);
   if (!names.includes("message")) return names.filter((name) => name !== "ts");
-  return ["log.level", "host", "message"].filter((name) => names.includes(name) || fields.includes(name));
+  return COLUMNS.filter((name) => names.includes(name) || seen.has(name));
 }
 
 function toggleColumn(name) {
   const columns = columnsShown();
   const others = columns.filter((other) => other !== name);
-  if (others.length === columns.length) others.splice(others.includes("message") ? others.indexOf("message") : others.length, 0, name);
-  state.columns = others.join(",");
-  writeAddress();
-  lines.setColumns(columnsShown());
+  const place = others.includes("message") ? others.indexOf("message") : others.length;
+  if (others.length === columns.length) others.splice(place, 0, name);
+  setView({ columns: others.join(",") });
+  lines.setColumns();
 }
 
-function refine(field, value, isNot) {
-  search({ q: withTerm(state.q, field, value, isNot) });
+/** Change what the address has of the view: no step, and no search. */
+function setView(changes) {
+  Object.assign(state, changes);
+  writeAddress();
+  drawQuery();
 }
 
 function opened(key) {
-  state.open = key ?? "";
-  writeAddress();
+  setView({ open: key ?? "" });
   if (key === null) showLanded();
 }
 
-async function context(row, count) {
-  const { ts, host, path, file_id, offset } = row;
-  return (await ask("context", { table: table().id, ts, host, path, file_id, offset, lines: count }, running.signal)).json();
-}
-
-function offerDownload() {
-  const most = server.max_download;
-  setText(part("download"), total > most ? `Download the newest ${shown(most, "").exact} as` : "Download as");
+async function context({ ts, host, path, file_id, offset }, count) {
+  const answer = await ask("context", { table: table.id, ts, host, path, file_id, offset, lines: count });
+  return answer.json();
 }
 
 async function save(format) {
   const controller = new AbortController();
   part("cancel").hidden = false;
   part("cancel").onclick = () => controller.abort();
-  const most = server.max_download;
-  const which = total > most ? `the newest ${shown(most, "lines").exact} of ${shown(total, "").exact}` : "all lines that match";
+  const bytes = (number) => setText(part("cancel"), `${shown(number, "bytes").text}: cancel`);
+  announce("Downloading …");
   try {
-    announce(`Downloading ${which} …`);
-    const bytes = (number) => setText(part("cancel"), `${shown(number, "bytes").text}: cancel`);
-    await download({ ...conditions(), format }, `${table().id}.${format}`, controller.signal, bytes);
-    announce(`Downloaded ${which}.`);
+    await download({ ...conditions(), format }, `${table.id}.${format}`, controller.signal, bytes);
+    announce("Downloaded.");
   } catch (error) {
-    if (error.name === "AbortError") announce("The download is cancelled.");
-    else failed(error, () => save(format));
+    announce("Nothing is downloaded.");
+    showProblem(error, () => save(format));
   }
   part("cancel").hidden = true;
 }
 
 function drawQuery() {
   for (const name of ["q", "where"]) if (part(name).value !== state[name]) part(name).value = state[name];
-  const isNamed = (state.since || "all") in RANGES && !state.until;
+  const name = nameOf(range);
   part("range").hidden = !hasTime();
-  for (const name of ["since", "until"]) part(name).value = range.until || !isNamed ? written(range[name]) : "";
-  part("table").value = table().id;
+  for (const end of ["since", "until"]) part(end).value = name ? "" : written(range[end]);
+  for (const choice of part("ranges").children) choice.setAttribute("aria-pressed", String(choice.value === name));
+  part("back").hidden = Boolean(name) || !history.state?.isZoom;
+  part("table").value = table.id;
+  split.value = state.by;
   part("wrap").checked = !state.unwrapped;
   part("lines").classList.toggle("unwrapped", Boolean(state.unwrapped));
-  const name = range.until ? "" : (range.since ?? "all");
-  for (const one of part("ranges").children) one.setAttribute("aria-pressed", String(one.value === name));
-  part("back").hidden = isNamed || !history.state?.isZoom;
-  const query = [state.q, state.where].filter(Boolean).join(" | ");
-  document.title = `${query || "All"}: ${table().title}${hasTime() ? ` ${rangeText()}` : ""}`;
+  document.title = visible(`${[state.q, state.where].filter(Boolean).join(" | ") || "All"}: ${table.title}${rangeText()}`);
 }
 
-/** The table's own fields first, then those of the lines that are shown, the most frequent first. */
+/** Offer the table's own fields first, then members of the lines shown, the most frequent first, then other columns. */
 function offerFields() {
-  const own = table().fields;
-  const columns = table().columns.map(({ name }) => name);
-  const names = [...seen].sort((one, other) => other[1] - one[1]).map(([name]) => name);
-  const others = [...names, ...columns].filter((name) => !own.includes(name) && !NO_FACET.has(name));
-  const fields = [...own, ...new Set(others)].slice(0, FACETS);
+  const names = new Set(table.columns.map(({ name }) => name));
+  const own = table.fields.filter((name) => names.has(name) || seen.has(name));
+  const members = [...seen].sort((one, other) => other[1] - one[1]).flatMap(([name]) => (names.has(name) ? [] : [name]));
+  const columns = table.columns.flatMap(({ name, type }) => (/binary|struct/.test(type) ? [] : [name]));
+  const fields = [...new Set([...own, ...members, ...columns])].filter((name) => !NO_FACET.has(name) && isSearchable(name)).slice(0, FACETS);
   facets.offer(fields);
-  split.replaceChildren(...["", ...fields].map((name) => new Option(name || "nothing", name)));
+  const options = [...new Set(["", ...fields, state.by])].map((name) => new Option(name || "nothing", name));
+  split.replaceChildren(...options);
   split.value = state.by;
 }
 
@@ -345,20 +323,22 @@ function announce(sentence) {
   setText(part("status"), sentence);
 }
 
-/** Show what went wrong with the way to try again; a missing token is asked for. */
-function failed(error, again) {
+/** Show that the query failed, in place of what the one before has found. */
+function failed(error) {
+  if (error.name === "AbortError") return;
+  counting.abort();
+  lines.flush();
+  part("histogram").replaceChildren();
+  announce("");
+  showProblem(error, () => run());
+}
+
+/** Show what went wrong, with the way to try again unless the query is wrong; a missing token is asked for. */
+function showProblem(error, again) {
   if (error.name === "AbortError") return;
   part("token-form").hidden = error.status !== 401;
   if (error.status === 401) part("token").focus();
-  lines.flush();
-  announce("");
   part("problem").replaceChildren(error.message, ...(error.status === 400 ? [] : [" ", button("Try again", again)]));
-}
-
-function setView(changes) {
-  Object.assign(state, changes);
-  writeAddress();
-  drawQuery();
 }
 
 addEventListener("popstate", () => {
@@ -367,5 +347,5 @@ addEventListener("popstate", () => {
   run();
 });
 setText(part("zone"), zoneText());
-listen(lines, RANGES, { search, setView, save, showLanded, run, start, keepToken });
+listen(lines, { search, setView, save, showLanded, run, start });
 start();

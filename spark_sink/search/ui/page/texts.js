@@ -52,6 +52,10 @@ export function textOf(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+export function isLevel(field) {
+  return /^(log\.)?level$/.test(field);
+}
+
 /** Return a state of the page's colours for a level, null for one that is not marked. */
 export function stateOf(level) {
   return LEVELS.find(([words]) => words.test(level))?.[1] ?? null;
@@ -85,7 +89,11 @@ export function keyOf({ host, file_id, offset, topic, partition, kafka_offset })
 
 /** True if lines can be searched for this value of a field: a time has a form of its own in the table. */
 export function isSearchable(field, value) {
-  return FIELD.test(field) && !/^\d{4}-\d\d-\d\dT/.test(textOf(value));
+  return FIELD.test(field) && !isTime(value);
+}
+
+export function isTime(value) {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
 }
 
 /** Return the query with a condition on a field, in place of those that it contradicts. */

@@ -244,29 +244,42 @@ def test_a_screen_reader_is_given_names_and_one_status(lines: Tab) -> None:
 
 
 @browser_only
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_each_text_can_be_read_in_light_and_in_dark(tab: Tab, lake: Lake, scheme: str) -> None:
-    tab.prefer(color_scheme=scheme)
+def test_each_text_can_be_read_in_light_and_in_dark(tab: Tab, lake: Lake) -> None:
     show(tab, lake, "?q=timeout&by=log.level")
     click(tab, ".entry button")
     click(tab, ".facet summary", "host")
     click(tab, ".panel button", "Lines before and after")
     tab.await_true("document.querySelector('.context tbody') && document.querySelector('.facet li')")
-    assert [text for contrast, text in tab.evaluate(CONTRASTS) if contrast < 4.5] == []
+    for scheme in ("light", "dark"):
+        tab.prefer(color_scheme=scheme)
+        assert [text for contrast, text in tab.evaluate(CONTRASTS) if contrast < 4.5] == [], scheme
 
 
 @browser_only
-@pytest.mark.parametrize("width", [390, 820, 1280])
-def test_the_page_has_no_scrollbar_sideways(tab: Tab, lake: Lake, width: int) -> None:
+def test_the_page_has_no_scrollbar_sideways(tab: Tab, lake: Lake) -> None:
     lake.rows[0]["message"] = "x" * 5000
-    tab.resize(width, 800, is_phone=width < 500)
     show(tab, lake, "?columns=log.level,host,path,trace_id,kubernetes.pod.name,fields.env,message")
     click(tab, ".entry button")
     tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     click(tab, ".panel button", "Lines before and after")
     tab.await_true("document.querySelector('.context tbody')")
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1280, 820, 390):
+        tab.resize(width, 800, is_phone=width < 500)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert "3,000 more characters" in texts(tab, ".entry i")[0]
+
+
+@browser_only
+def test_bars_of_days_have_days_below_them_and_levels_their_colours(tab: Tab, lake: Lake) -> None:
+    lake.rows.append(line(1, lake.now - 6 * 86_400, "old", "info"))
+    show(tab, lake, "?since=all&by=log.level")
+    tab.await_true("document.querySelector('#histogram .fill')")
+    times = texts(tab, "#histogram .label.time")
+    assert len(times) >= 5
+    assert all(re.fullmatch(r"\d+ [A-Z][a-z]{2,3}", text) for text in times)
+    colours = "[...document.querySelectorAll('#histogram .fill')].map(one => getComputedStyle(one).fill)"
+    failing = tab.evaluate("getComputedStyle(document.querySelector('.entry[data-state=failing] .level')).color")
+    assert tab.evaluate(colours)[2] == failing
 
 
 @browser_only

@@ -3,7 +3,7 @@
 const TOKEN = "token";
 const BROKEN = "The connection broke before the end of the answer: what is shown may be incomplete. Search again.";
 
-/** Raised with a sentence for the reader. `status`: of HTTP, 400 also for an error within a stream, 0 without an answer. */
+/** Raised with a sentence for the reader. `status`: of HTTP; 400 also within a stream; 0 where there was no answer. */
 export class Problem extends Error {
   constructor(message, status = 0) {
     super(message);

@@ -9,7 +9,7 @@ const KEYS_OFF = "keys-off";
 const part = (id) => document.getElementById(id);
 
 /** Listen to all that the page has from the start; `acts` are the functions of search.js. */
-export function listen(lines, { search, setView, save, showLanded, run, start }) {
+export function listen(lines, { search, setView, save, following, run, start }) {
   const on = (id, event, act) => part(id).addEventListener(event, act);
   const submitted = (act) => (event) => {
     event.preventDefault();
@@ -30,9 +30,9 @@ export function listen(lines, { search, setView, save, showLanded, run, start })
   on("waiting", "click", () => {
     lines.close();
     scrollTo({ top: 0 });
-    showLanded();
+    following.show();
   });
-  addEventListener("scroll", showLanded, { passive: true });
+  addEventListener("scroll", () => following.show(), { passive: true });
   for (const format of ["ndjson", "parquet"]) on(format, "click", () => save(format));
   on("token-form", "submit", submitted(() => (keepToken(part("token").value), start())));
   part("facets").open = matchMedia("(min-width: 60rem)").matches;

@@ -31,7 +31,9 @@ export class Histogram extends Chart {
       const label = by ? visible(value ?? `no ${by}`) : "all";
       return { label, rows, values: bars, tone: isLevel(by) ? (stateOf(label) ?? index) : index };
     });
-    if (others?.rows) drawn.push({ label: `${others.values} others`, rows: others.rows, values: others.bars, tone: "others" });
+    if (others?.rows) {
+      drawn.push({ label: `${others.values} others`, rows: others.rows, values: others.bars, tone: "others" });
+    }
     const count = drawn[0]?.values.length ?? 0;
     this.update({ title, unit: "", start, step_seconds: span, until: start + count * span, series: drawn });
   }
@@ -141,7 +143,7 @@ class Bars extends Plot {
   *marks() {
     const heights = Array(this._count).fill(0);
     for (const { values, tone } of this._chart.series) {
-      const bars = values.map((value, place) => (value ? this._bar(place, heights[place], (heights[place] += value)) : ""));
+      const bars = values.map((value, place) => this._bar(place, heights[place], (heights[place] += value)));
       yield svg("path", { class: `fill series-${tone}`, d: bars.join("") });
     }
   }
@@ -153,6 +155,7 @@ class Bars extends Plot {
   }
 
   _bar(place, from, to) {
+    if (from === to) return "";
     const [left, right] = [this._xOf(this.timeOf(place)), this._xOf(this.timeOf(place + 1))];
     const gap = right - left > 4 ? 1 : 0;
     return `M${left} ${this._y(from)}H${right - gap}V${Math.min(this._y(to), this._y(from) - 1)}H${left}Z`;

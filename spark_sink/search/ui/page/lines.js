@@ -2,7 +2,8 @@
 
 import { Table } from "./table.js";
 import { element, setAttribute, setText } from "./elements.js";
-import { fieldsOf, isLevel, isSearchable, isTime, keyOf, levelIn, marked, pasted, stateOf, textOf, timeOf, visible } from "./texts.js";
+import { fieldsOf, isLevel, isSearchable, isTime, keyOf, levelIn, stateOf, textOf } from "./texts.js";
+import { marked, pasted, timeOf, visible } from "./texts.js";
 
 const CUT = 2000; // characters of a value in the list: an open line has all
 const WIDEST = 24; // characters of a column
@@ -28,11 +29,13 @@ export class Lines {
     return this._rows.size;
   }
 
-  get isOpen() {
-    return Boolean(this._open);
+  /** True while other lines on top would take away what the reader looks at, or belong to another list. */
+  get isElsewhere() {
+    return Boolean(this._open) || this.isOld || this._root.getBoundingClientRect().top < 0;
   }
 
-  /** Begin a list. `columns` are asked for when the first rows are known. What is shown stays until the first row of the new one; with `isMore` it is completed. */
+  /** Begin a list. What is shown stays until the first row of the new one; with `isMore` it is completed. `columns` is
+   * called for the names of the columns, when the first rows are known. */
   begin({ columns, hasTime, words, open, isMore }) {
     this._pending = [];
     this._listed = new Set(); // keys
@@ -45,8 +48,10 @@ export class Lines {
   /** Show the columns as they are now. */
   setColumns() {
     if (String(this._columns) === String(this._choose())) return;
-    const rows = [...this._rows.values(), ...this._pending];
-    this.begin({ columns: this._choose, hasTime: this._hasTime, words: this._words, open: this._open && keyOf(this._rows.get(this._open)) });
+    const shown = [...this._root.children].slice(1).map((line) => this._rows.get(line));
+    const rows = [...shown, ...this._pending];
+    const open = this._open && keyOf(this._rows.get(this._open));
+    this.begin({ columns: this._choose, hasTime: this._hasTime, words: this._words, open });
     this._pending = rows;
     this.flush();
   }
@@ -95,8 +100,7 @@ export class Lines {
     this._rows.clear();
     this._open = this._place = this._current = null;
     this._widths = this._names().map((name) => Math.min(name.length + 3, WIDEST));
-    const heads = this._names().map((name) => element("span", { role: "columnheader" }, [visible(name), ...this._remover(name)]));
-    this._head.replaceChildren(...heads);
+    this._head.replaceChildren(...this._names().map((name) => this._headOf(name)));
     this._root.replaceChildren(this._head);
     this._root.classList.remove("old");
   }
@@ -105,9 +109,11 @@ export class Lines {
     return this._hasTime ? ["Time", ...this._columns] : this._columns;
   }
 
-  _remover(name) {
-    if (name === "Time" || this._columns.length === 1) return [];
-    return [button("×", () => this._actions.toggleColumn(name), `Remove the column ${name}`)];
+  _headOf(name) {
+    const isFixed = name === "Time" || this._columns.length === 1;
+    const remove = () => this._actions.toggleColumn(name);
+    const children = isFixed ? [] : [button("×", remove, `Remove the column ${name}`)];
+    return element("span", { role: "columnheader" }, [visible(name), ...children]);
   }
 
   _line(row) {
@@ -136,11 +142,12 @@ export class Lines {
   _cell(name, value, index) {
     const text = isTime(value) ? timeOf(value) : textOf(value);
     const rest = text.length - CUT;
-    const shown = marked(rest > 0 ? text.slice(0, CUT) : text, name === "message" ? this._words : null, KEPT);
-    if (rest > 0) shown.push(element("i", {}, [` … ${rest.toLocaleString("en")} more characters: open the line`]));
-    if (name !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), WIDEST);
     const kind = name === "message" ? "message" : isLevel(name) ? "level" : "value";
-    return element("span", { role: "cell", class: kind, title: kind === "value" && text.length > WIDEST ? visible(text) : "" }, shown);
+    const shown = marked(text.slice(0, CUT), kind === "message" ? this._words : null, KEPT);
+    if (rest > 0) shown.push(element("i", {}, [` … ${rest.toLocaleString("en")} more characters: open the line`]));
+    if (kind !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), WIDEST);
+    const title = kind === "value" && text.length > WIDEST ? visible(text.slice(0, CUT)) : "";
+    return element("span", { role: "cell", class: kind, title }, shown);
   }
 
   /** Columns are as wide as their values; the message, or else the last, takes the rest. */
@@ -149,7 +156,9 @@ export class Lines {
     const wide = names.includes("message") ? names.indexOf("message") : names.length - 1;
     const sizes = this._widths.map((width, index) => (index === wide ? "minmax(24ch, 1fr)" : `${width + 0.5}ch`));
     const least = this._widths.reduce((sum, width, index) => sum + (index === wide ? 24 : width + 2.5), 3);
-    const rules = `@media (min-width: 45rem) { #lines > * { grid-template-columns: ${sizes.join(" ")}; min-width: ${least}ch; } }`;
+    const rules = `@media (min-width: 45rem) {
+      #lines > * { grid-template-columns: ${sizes.join(" ")}; min-width: ${least}ch; }
+    }`;
     if (rules !== this._rules) this._style.replaceSync((this._rules = rules));
   }
 
@@ -227,7 +236,7 @@ export class Lines {
   _field(name, value) {
     const text = visible(textOf(value));
     const { refine, toggleColumn } = this._actions;
-    const isColumn = this._columns.includes(name);
+    const column = this._columns.includes(name) ? "no column" : "as a column";
     return element("tr", {}, [
       element("th", { scope: "row" }, [visible(name)]),
       element("td", { class: "value" }, [value === null ? "–" : text]),
@@ -236,7 +245,7 @@ export class Lines {
           const label = isNot ? "not these" : "only these";
           return button(label, () => refine(name, value, isNot), `${label}: ${name} ${text.slice(0, 80)}`);
         }),
-        button(isColumn ? "no column" : "as a column", () => toggleColumn(name), `${isColumn ? "no column" : "as a column"}: ${name}`),
+        button(column, () => toggleColumn(name), `${column}: ${name}`),
       ]),
     ]);
   }

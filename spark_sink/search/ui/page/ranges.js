@@ -46,7 +46,8 @@ export function written(text = "") {
 export function describe(range, isChosen) {
   const name = nameOf(range);
   if (name) return name === "all" ? "of all times" : `of the last ${RANGES[name]}`;
-  const [since, until] = [range.since, range.until].map((time) => (written(time) === time ? time : timeOf(time).replace(/\.000$/, "")));
+  const shown = (time) => (written(time) === time ? time : timeOf(time).replace(/\.000$/, ""));
+  const [since, until] = [range.since, range.until].map(shown);
   const text = `${since ? `from ${since} ` : ""}until ${until || "now"}`;
   return isChosen ? text : `of the day before the newest (${text})`;
 }

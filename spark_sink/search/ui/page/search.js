@@ -1,7 +1,8 @@
-// The page of `spark-sink ui`: one query, which the address holds, and what it finds: lines, their number over time, and
-// the values of their fields. Each part asks the server itself; a query that is replaced is aborted.
+// The page of `spark-sink ui`: one query, which the address holds, and what it finds: lines, their number over time,
+// and the values of their fields. Each part asks the server itself; a query that is replaced is aborted.
 
 import { Facets } from "./facets.js";
+import { Following } from "./following.js";
 import { Histogram } from "./histogram.js";
 import { Lines, button } from "./lines.js";
 import { Problem, ask, download, stream, takeToken } from "./answers.js";
@@ -23,11 +24,14 @@ const UNITS = { lines: "lines", dead_letters: "dead letters", view: "rows" };
 const part = (id) => document.getElementById(id);
 const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context });
 const split = element("select");
-const histogram = new Histogram(split, (since, until) => search({ since: iso(since), until: iso(until) }, { isZoom: true }));
+const histogram = new Histogram(split, (since, until) =>
+  search({ since: iso(since), until: iso(until) }, { isZoom: true }),
+);
 const facets = new Facets(part("facets"), {
   refine,
   counts: (by, top, signal) => stream("counts", { ...conditions(), by, top }, signal),
 });
+const following = new Following(lines, part("waiting"), () => Date.now() > counted + RECOUNT && countAll());
 let server = null; // what /tables has
 let table = null; // the one of these that is searched
 let state = {}; // what the address has
@@ -39,7 +43,6 @@ let counted = 0; // when the count was begun, milliseconds
 let total = null; // of the lines that match, once they are counted
 let outcome = null; // of the lines that are shown, as /rows ended
 let limit = LIMIT;
-let waiting = []; // lines that landed while the reader is elsewhere
 let seen = new Map(); // fields of the lines shown, and how many have each
 
 const conditions = () => ({ table: table.id, q: state.q, where: state.where, ...range });
@@ -56,7 +59,7 @@ async function start() {
   }
   part("token-form").hidden = true;
   setText(part("program"), `spark-sink ${server.version}`);
-  part("table").replaceChildren(...server.tables.map(({ id, title }) => new Option(title, id)));
+  part("table").replaceChildren(...server.tables.map(({ id, title }) => new Option(visible(title), id)));
   readAddress();
   run();
 }
@@ -99,13 +102,12 @@ async function run({ isMore = false } = {}) {
   lines.begin({ columns: columnsShown, hasTime: hasTime(), words: wordsOf(state.q), open: state.open, isMore });
   announce("Searching …");
   if (!isMore) {
-    waiting = [];
-    drawWaiting();
+    following.forget();
     countAll();
   }
   try {
     if (table.error) throw new Problem(table.error);
-    if (part("follow").checked) await follow(listing.signal);
+    if (part("follow").checked) await follow();
     await list(listing.signal);
   } catch (error) {
     failed(error);
@@ -122,11 +124,12 @@ function chooseTable() {
 async function list(signal) {
   let fields = null;
   for await (const [kind, value] of stream("rows", { ...conditions(), limit }, signal)) {
-    if (kind === "start") setText(part("sql"), value.sql ? `Searched: ${value.sql}` : "");
+    if (kind === "start") setText(part("sql"), value.sql ? `Searched: ${visible(value.sql)}` : "");
     if (kind === "end") ended(value);
     if (kind !== "row") continue;
     if (!fields) seen = fields = new Map(); // until a line comes, those of the lines before are offered
-    for (const [name, field] of fieldsOf(value)) if (field !== null && field.length !== 0) fields.set(name, (fields.get(name) ?? 0) + 1);
+    for (const [name, field] of fieldsOf(value))
+      if (field !== null && field.length !== 0) fields.set(name, (fields.get(name) ?? 0) + 1);
     lines.add(value);
   }
 }
@@ -139,7 +142,7 @@ function ended(end) {
   report();
   if (!lines.size) offerWider();
   else if (!end.complete) offerMore(end.rows);
-  showLanded();
+  following.show();
 }
 
 /** Announce what was found: once when the lines are there, and again when they are counted. */
@@ -158,16 +161,18 @@ function offerMore(rows) {
     limit = most;
     run({ isMore: true });
   };
+  const advice = "choose a shorter range, add words, or download them";
   if (limit < most && rows === limit) part("offers").replaceChildren(button(`Show up to ${rowsText(most)}`, more));
-  else setText(part("offers"), `This page shows no more than ${rowsText(rows)} of a search: choose a shorter range, add words, or download all.`);
+  else setText(part("offers"), `This page shows no more than ${rowsText(rows)} of a search: ${advice}.`);
 }
 
 function offerWider() {
   const [since, text] = widerThan(range)[0] ?? [];
   const offers = [];
-  if (since) offers.push(button(since === "all" ? "Search all times" : `Search the last ${text}`, () => search({ since, until: "" })));
-  if (state.where) offers.push(button("Search without the SQL condition", () => search({ where: "" })));
-  if (state.q) offers.push(button("Search without the words", () => search({ q: "" })));
+  const offer = (label, changes) => offers.push(button(label, () => search(changes)));
+  if (since) offer(since === "all" ? "Search all times" : `Search the last ${text}`, { since, until: "" });
+  if (state.where) offer("Search without the SQL condition", { where: "" });
+  if (state.q) offer("Search without the words", { q: "" });
   part("offers").replaceChildren(...(offers.length ? ["Try this: ", ...offers] : ["The table is empty."]));
 }
 
@@ -194,7 +199,8 @@ async function count(signal) {
       histogram.show(counts, state.by, rowsText(counts.total) + progress);
       total = isAll ? counts.total : null;
     }
-    setText(part("download"), total > server.max_download ? `Download the newest ${shown(server.max_download, "").exact} as` : "Download as");
+    const which = total > server.max_download ? ` the newest ${shown(server.max_download, "").exact}` : "";
+    setText(part("download"), `Download${which} as`);
     if (outcome) report();
   } catch (error) {
     const isShown = error.name === "AbortError" || part("problem").textContent;
@@ -202,45 +208,13 @@ async function count(signal) {
   }
 }
 
-/** Follow the table; return once it is followed, so that no line is lost between this and what is found. */
-async function follow(signal) {
-  const { table, q, where } = conditions();
-  const rows = stream("follow", { table, q, where }, signal);
-  await rows.next();
-  const takeAll = async () => {
-    for await (const [kind, value] of rows) {
-      if (kind === "row") landed(value);
-      if (kind === "warning") setText(part("problem"), value);
-    }
-  };
-  takeAll().catch((error) => {
-    if (error.name === "AbortError") return;
-    part("follow").checked = false;
+function follow() {
+  const fail = (error) => {
+    part("follow").checked &&= error.name === "AbortError";
     showProblem(error, () => part("follow").click());
-  });
-}
-
-function landed(row) {
-  waiting.push(row);
-  if (waiting.length > server.max_rows) waiting.shift();
-  if (waiting.length === 1) requestAnimationFrame(showLanded);
-  else drawWaiting();
-}
-
-/** Show what has landed, unless the reader looks at other lines. */
-function showLanded() {
-  const isElsewhere = lines.isOpen || lines.isOld || part("lines").getBoundingClientRect().top < 0;
-  if (waiting.length && !isElsewhere) {
-    lines.addNewest(waiting.splice(0), server.max_rows);
-    if (Date.now() > counted + RECOUNT) countAll();
-  }
-  drawWaiting();
-}
-
-function drawWaiting() {
-  part("waiting").hidden = !waiting.length;
-  const more = waiting.length === server.max_rows ? " or more" : "";
-  setText(part("waiting"), `${shown(waiting.length, "").exact}${more} new: show`);
+  };
+  const warn = (text) => setText(part("problem"), visible(text));
+  return following.begin(conditions(), server.max_rows, listing.signal, { warn, fail });
 }
 
 function columnsShown() {
@@ -268,7 +242,7 @@ function setView(changes) {
 
 function opened(key) {
   setView({ open: key ?? "" });
-  if (key === null) showLanded();
+  if (key === null) following.show();
 }
 
 async function context({ ts, host, path, file_id, offset }, count) {
@@ -303,18 +277,20 @@ function drawQuery() {
   split.value = state.by;
   part("wrap").checked = !state.unwrapped;
   part("lines").classList.toggle("unwrapped", Boolean(state.unwrapped));
-  document.title = visible(`${[state.q, state.where].filter(Boolean).join(" | ") || "All"}: ${table.title}${rangeText()}`);
+  const query = [state.q, state.where].filter(Boolean).join(" | ");
+  document.title = visible(`${query || "All"}: ${table.title}${rangeText()}`);
 }
 
 /** Offer the table's own fields first, then members of the lines shown, the most frequent first, then other columns. */
 function offerFields() {
   const names = new Set(table.columns.map(({ name }) => name));
   const own = table.fields.filter((name) => names.has(name) || seen.has(name));
-  const members = [...seen].sort((one, other) => other[1] - one[1]).flatMap(([name]) => (names.has(name) ? [] : [name]));
+  const byNumber = [...seen].sort((one, other) => other[1] - one[1]).map(([name]) => name);
+  const members = byNumber.filter((name) => !names.has(name) && isSearchable(name));
   const columns = table.columns.flatMap(({ name, type }) => (/binary|struct/.test(type) ? [] : [name]));
-  const fields = [...new Set([...own, ...members, ...columns])].filter((name) => !NO_FACET.has(name) && isSearchable(name)).slice(0, FACETS);
+  const fields = [...new Set([...own, ...members, ...columns])].filter((name) => !NO_FACET.has(name)).slice(0, FACETS);
   facets.offer(fields);
-  const options = [...new Set(["", ...fields, state.by])].map((name) => new Option(name || "nothing", name));
+  const options = [...new Set(["", ...fields, state.by])].map((name) => new Option(visible(name) || "nothing", name));
   split.replaceChildren(...options);
   split.value = state.by;
 }
@@ -338,7 +314,8 @@ function showProblem(error, again) {
   if (error.name === "AbortError") return;
   part("token-form").hidden = error.status !== 401;
   if (error.status === 401) part("token").focus();
-  part("problem").replaceChildren(error.message, ...(error.status === 400 ? [] : [" ", button("Try again", again)]));
+  const buttons = error.status === 400 ? [] : [" ", button("Try again", again)];
+  part("problem").replaceChildren(visible(error.message, "\n"), ...buttons);
 }
 
 addEventListener("popstate", () => {
@@ -347,5 +324,5 @@ addEventListener("popstate", () => {
   run();
 });
 setText(part("zone"), zoneText());
-listen(lines, { search, setView, save, showLanded, run, start });
+listen(lines, { search, setView, save, following, run, start });
 start();

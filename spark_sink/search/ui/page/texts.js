@@ -31,7 +31,8 @@ function hex(code, digits) {
 export function fieldsOf(row) {
   const fields = new Map();
   for (const [name, value] of Object.entries(row)) if (!isNested(value)) fields.set(name, value);
-  for (const [name, value] of Object.entries(row)) if (isNested(value)) flatten(fields, value, name === "doc" ? "" : name);
+  for (const [name, value] of Object.entries(row))
+    if (isNested(value)) flatten(fields, value, name === "doc" ? "" : name);
   return fields;
 }
 
@@ -113,7 +114,8 @@ function quoted(text) {
 /** Return the pattern of the words that lines are searched for; null where there is none. */
 export function wordsOf(query) {
   const words = (query.match(TERM) ?? []).filter((term) => !/^-|^[A-Za-z_@][\w@./-]*:([^/]|\/[^/])/.test(term));
-  const texts = words.map((word) => (/^".*"$/s.test(word) ? word.slice(1, -1).replace(/\\(.)/g, "$1") : word)).filter(Boolean);
+  const isPhrase = (word) => /^".*"$/s.test(word);
+  const texts = words.map((word) => (isPhrase(word) ? word.slice(1, -1).replace(/\\(.)/g, "$1") : word)).filter(Boolean);
   if (!texts.length) return null;
   return new RegExp(texts.map(patternOf).join("|"), "gu");
 }

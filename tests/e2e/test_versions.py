@@ -22,12 +22,15 @@ NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/ssl/certs/ca
 # One in forty of the seeded programs, as script/check has it.
 UNIT_TESTS = ("-m", "pytest", "-q", "-n", "2", "-m", "not kafka and not spark", "tests/unit", "tests/contract")
 SEEDS = {"SEEDS": "/40"}
-# What Spark has a part in: all unit tests with it (those of views where it has a Delta); of the process kills, power
-# cuts, lost tables, a store, the whole way, and a cluster whose executors are killed. Bootstrap's archive of classes is
-# that of another Spark.
-KILLS = ("test_sink.py", "test_sink_story.py", "test_sink_on_s3.py", "test_sink_cluster.py", "test_whole_way.py")
-OPTIONS = ("-m", "pytest", "-q", "--all", "-m", "spark or kafka", "-k", "not class_archive")
-SPARK_TESTS = (*OPTIONS, "tests/unit/spark_sink", *(f"tests/e2e/{name}" for name in KILLS))
+# Where one Spark differs from another, the tests of the gate, each within a minute and a half: what the sink asks of a
+# session; its process, which starts, lands batches, is killed in one and stopped; views that are killed. Bootstrap's
+# archive of classes is that of another Spark.
+OPTIONS = ("-m", "pytest", "-q", "-m", "spark or kafka")
+SPARK_TESTS = {
+    "session": ("tests/unit/spark_sink/platform", "-k", "not class_archive"),
+    "process": ("tests/e2e/test_sink_story.py",),
+    "views": ("tests/unit/spark_sink/views/test_views.py", "-k", "killed"),
+}
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 
 
@@ -89,8 +92,9 @@ def test_the_unit_tests_pass_with_the_lowest_versions(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow("minutes for each version")
+@pytest.mark.parametrize("tests", SPARK_TESTS.values(), ids=SPARK_TESTS)
 @pytest.mark.parametrize("version", (REQUIREMENTS / "spark.txt").read_text().split())
-def test_the_sink_keeps_its_promises_with_the_lowest_and_the_newest_spark(version: str) -> None:
+def test_the_sink_keeps_its_promises_with_the_lowest_and_the_newest_spark(version: str, tests: tuple[str, ...]) -> None:
     directory = cache_directory() / "tools" / "spark" / version
     if not directory.is_dir():
         pytest.skip(f"PySpark {version} is not there: run script/tools --all")
@@ -103,4 +107,4 @@ def test_the_sink_keeps_its_promises_with_the_lowest_and_the_newest_spark(versio
         return done.stdout
 
     assert output("-c", "import pyspark; print(pyspark.__version__)") == f"{version}\n"
-    output(*SPARK_TESTS)
+    output(*OPTIONS, *tests)

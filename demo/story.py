@@ -192,6 +192,8 @@ class Story:
         script that ends everything."""
         self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0, "--flush"))
         self._programs.start("search", self._site.search_command())
+        announced = self._site.log_of("search")
+        self._wait_until(lambda: b"http://" in announced.read_bytes(), "the search page is not served")
         broker = [self._broker.pid] if self._broker.pid is not None else []
         write_scripts(self._site.folder, [*reversed(self._programs.pids), *broker])
         self._programs.disown()

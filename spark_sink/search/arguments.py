@@ -57,6 +57,7 @@ def add_ui_parser(parsers: Parsers, command: Callable[[argparse.Namespace], int]
     )
     parser.set_defaults(command=command)
     _add_tables(parser)
+    parser.set_defaults(debugged=None)
     parser.add_argument("--port", type=_port, metavar="N", help="listen on this port instead of `ui.port`")
 
 

@@ -15,8 +15,9 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import FIELDS
 from log_shipper.spark_sink.search.query import Query, escaped, is_literal
 
+_FIELD = r"[A-Za-z_@][\w@./-]*"
 _TERM = re.compile(
-    r'(?P<minus>-?)(?:(?P<field>[A-Za-z_@][\w@./-]*):(?=[^/\s]|/[^/]))?(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|(?P<word>\S+))'
+    rf'(?P<minus>-?)(?:(?P<field>{_FIELD}):(?=[^/\s]|/[^/]))?(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|(?P<word>\S+))'
 )
 _COMPARISON = re.compile(r"(>=|<=|>|<)(-?\d+(?:\.\d+)?)")
 _RECORD = {typed.path: typed.column for typed in FIELDS}  # as the shipper's record names what has a column
@@ -60,6 +61,8 @@ def expression(field: str, schema: pa.Schema) -> str:
     column = _RECORD.get(field, field)
     if column in schema.names:
         return _quoted(column, '"')
+    if not re.fullmatch(_FIELD, field):
+        raise SinkError(f"{field!r} is not a field: a name may have letters, digits and any of _ @ . / -")
     parent, _, member = field.partition(".")
     if parent == "fields" and member and "fields" in schema.names:
         return _member("fields", member)

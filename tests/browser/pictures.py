@@ -8,6 +8,7 @@ With 256 colours, by any program for pictures, they have a third of the size.
 import json
 import sys
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from log_shipper.runtime.monitor.server import Request
@@ -15,6 +16,7 @@ from tests.browser.conftest import Site
 from tests.browser.devtools import Json, Tab, chromium
 from tests.browser.documents import shipper_incident
 from tests.browser.landing import LandingSink
+from tests.browser.shop import land_orders, search_page
 
 WIDTH, PHONE = 1100, (390, 844)
 
@@ -34,15 +36,29 @@ def show(tab: Tab, site: Site, document: Json) -> None:
     tab.await_true("document.querySelector('#charts .line')")
 
 
+def search(tab: Tab, directory: Path) -> None:
+    """Show why an order failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = land_orders(Path(folder), datetime.now(UTC) - timedelta(minutes=9), orders=500)
+        with search_page(lab) as url:
+            tab.resize(WIDTH, 900)
+            tab.open(f"{url}?q=A-1007&by=host&since=15m")
+            tab.await_true("document.querySelectorAll('.entry').length === 5")
+            tab.evaluate("document.querySelector('.entry button').click()")
+            tab.await_true("document.querySelector('.panel pre')")
+            tab.picture(directory / "page-search.png", whole=False)
+
+
 def main(directory: Path) -> None:
     site = Site()
     site.start()
-    with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as tab:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium(Path(folder) / "profile") as tab:
         tab.prefer(color_scheme="light")
         for name, document in (("shipper", shipper_incident()), ("sink", landing_sink())):
             tab.resize(WIDTH, 900)
             show(tab, site, document)
             tab.picture(directory / f"page-{name}.png")
+        search(tab, directory)
         tab.resize(*PHONE, is_phone=True)
         show(tab, site, shipper_incident())
         tab.picture(directory / "page-phone.png", whole=False)

@@ -17,6 +17,7 @@ from log_shipper.spark_sink.search.newest import newest_first, scan_of
 from log_shipper.spark_sink.search.output import Programs
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.reading import Row
+from log_shipper.spark_sink.search.scan import Scan
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.ui.questions import Question, moment, number, question
 from log_shipper.spark_sink.search.ui.sources import Snapshot, Source
@@ -43,10 +44,14 @@ class Asked:
     def __post_init__(self) -> None:
         self.question = question(self.parameters, datetime.now(UTC))
 
-    def begin(self, stream: Stream) -> tuple[Snapshot, Query]:
-        """Return what is searched and for what, once the stream has it."""
+    def searched(self) -> tuple[Snapshot, Query]:
+        """Return what is searched, and for what."""
         snapshot = self.source.snapshot(self.question.by_files)
-        query = self.question.query(snapshot.schema, self.judge)
+        return snapshot, self.question.query(snapshot.schema, self.judge)
+
+    def begin(self, stream: Stream) -> tuple[Snapshot, Query]:
+        """Return what is searched, and for what, once the stream has it."""
+        snapshot, query = self.searched()
         since, until = (moment and moment.isoformat() for moment in (query.since, query.until))
         sql = " ".join(query.where.split())
         stream.send(start={"since": since, "until": until, "sql": sql, "files": len(snapshot.files)})
@@ -61,8 +66,7 @@ def rows(asked: Asked, stream: Stream) -> None:
     """Send the newest rows."""
     limit = number(asked.parameters, "limit", 500, MAX_ROWS)
     snapshot, query = asked.begin(stream)
-    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, limit + 1), asked.judge)
-    stream.cancel_by(scan.cancel)
+    scan = _scan(asked, stream, snapshot, query, limit + 1)
     count, size, is_complete = 0, 0, True
     with closing(newest_first(scan, snapshot.files)) as hits:
         for hit in hits:
@@ -114,9 +118,8 @@ def context(asked: Asked) -> bytes:
 
 def ndjson(asked: Asked, stream: Stream) -> None:
     """Send the rows as JSON lines, the newest first."""
-    snapshot, query = _begun(asked)
-    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, MAX_DOWNLOAD), asked.judge)
-    stream.cancel_by(scan.cancel)
+    snapshot, query = asked.searched()
+    scan = _scan(asked, stream, snapshot, query, MAX_DOWNLOAD)
     with closing(newest_first(scan, snapshot.files)) as hits:
         for hit in itertools.islice(hits, MAX_DOWNLOAD):
             stream.put(_text(hit.row) + b"\n")
@@ -124,9 +127,8 @@ def ndjson(asked: Asked, stream: Stream) -> None:
 
 def parquet_file(asked: Asked, stream: Stream) -> None:
     """Send the rows as a parquet file, those of newer data files first."""
-    snapshot, query = _begun(asked)
-    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, MAX_DOWNLOAD), asked.judge)
-    stream.cancel_by(scan.cancel)
+    snapshot, query = asked.searched()
+    scan = _scan(asked, stream, snapshot, query, MAX_DOWNLOAD)
     left = MAX_DOWNLOAD
     with (
         closing(scan.answers(snapshot.files)) as answers,
@@ -158,9 +160,11 @@ class _Sent:
         self.closed = True
 
 
-def _begun(asked: Asked) -> tuple[Snapshot, Query]:
-    snapshot = asked.source.snapshot(asked.question.by_files)
-    return snapshot, asked.question.query(snapshot.schema, asked.judge)
+def _scan(asked: Asked, stream: Stream, snapshot: Snapshot, query: Query, limit: int) -> Scan[pa.Table]:
+    """Return a pass for the newest rows, which ends when the client leaves."""
+    scan = scan_of(query, asked.judge.selection(query, snapshot.schema, limit), asked.judge)
+    stream.cancel_by(scan.cancel)
+    return scan
 
 
 def _row(row: Row) -> bytes:

@@ -123,7 +123,7 @@ export function wordsOf(query) {
 /** A word in lower case is found in either case. */
 function patternOf(text) {
   const letters = (letter) => `[${letter}${letter.toUpperCase()}]`;
-  const escaped = text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  const escaped = text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   return text === text.toLowerCase() ? escaped.replace(/\p{Ll}/gu, letters) : escaped;
 }
 

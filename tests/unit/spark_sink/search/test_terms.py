@@ -7,7 +7,7 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import LINES
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.search.query import NUMBER, Query
-from log_shipper.spark_sink.search.terms import condition, hosts, parse
+from log_shipper.spark_sink.search.terms import condition, expression, hosts, parse
 from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, line
 
 SCHEMA = arrow_schema(COLUMNS)
@@ -89,6 +89,12 @@ def test_a_field_that_the_table_cannot_have_is_an_error() -> None:
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("count", pa.int64())])
     with pytest.raises(SinkError, match="this table has no column 'host': its columns are ts, count"):
         condition(parse("host:web-1"), schema)
+
+
+@pytest.mark.parametrize("field", ["a'b", 'a"b', "a b", "", "a') OR ('"])
+def test_a_name_that_no_field_has_is_an_error(field: str) -> None:
+    with pytest.raises(SinkError, match="is not a field: a name may have letters"):
+        expression(field, SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -154,3 +156,16 @@ def test_a_signal_ends_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
     assert serve(config(tmp_path), None, 0) == 0
     assert re.search(r"the page to search \S+/logs is at http://localhost:\d+/; Ctrl\+C ends it", caplog.text)
+
+
+@pytest.mark.parametrize("by_path", [True, False])
+def test_the_command_serves_a_configuration_or_a_path(by_path: bool, tmp_path: Path) -> None:
+    config(tmp_path, "ui.port: 0\n")
+    given = ["--table", f"{tmp_path}/logs", "--port", "0"] if by_path else ["-c", f"{tmp_path}/sink.yml"]
+    command = [sys.executable, "-m", "log_shipper.spark_sink", "ui", *given]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        announced = process.stderr.readline()
+        process.terminate()
+        assert (process.wait(10), process.stderr.read()) == (0, "")
+    assert re.search(rf"the page to search {tmp_path}/logs is at http://localhost:\d+/", announced)

@@ -2,7 +2,7 @@
 
 import { button } from "./lines.js";
 import { element, setText } from "./elements.js";
-import { textOf, visible } from "./texts.js";
+import { visible } from "./texts.js";
 import { shown } from "./units.js";
 
 const VALUES = 12;
@@ -34,41 +34,47 @@ export class Facets {
   }
 
   _facet(name) {
-    const facet = element("details", { class: "facet" }, [element("summary", {}, [visible(name)]), element("div")]);
+    const list = element("ul", { "aria-label": `Values of ${visible(name)}` });
+    const note = element("p", { class: "note" });
+    const facet = element("details", { class: "facet" }, [element("summary", {}, [visible(name)]), list, note]);
     facet.addEventListener("toggle", () => facet.open && this._count(name, facet, this._signal));
     return facet;
   }
 
   async _count(name, facet, signal) {
-    const note = element("p", { class: "note" }, ["Counting …"]);
-    const list = element("ul", { "aria-label": `Values of ${visible(name)}` });
-    facet.lastChild.replaceChildren(note, list);
+    const [summary, list, note] = facet.children;
+    const refine = (value, isNot) => {
+      summary.focus(); // the values are replaced
+      this._refine(name, value, isNot);
+    };
+    setText(note, "Counting …");
     try {
       for await (const [kind, counts] of this._counts(name, VALUES, signal)) {
         if (kind !== "counts") continue;
-        list.replaceChildren(...counts.series.map((value) => this._value(name, value)));
+        list.replaceChildren(...counts.series.map((value) => valueOf(name, value, refine)));
         const { values, rows } = counts.others ?? { values: 0 };
         const others = values ? `and ${counts.exact ? "" : "some "}${values} other values: ${lines(rows)}` : "";
         const part = counts.read < 1 ? `Counting, ${Math.floor(100 * counts.read)} % …` : "";
         setText(note, part || others || (counts.series.length ? "" : "No line has it."));
       }
-      list.after(note);
     } catch (error) {
-      if (error.name !== "AbortError") setText(note, error.message);
+      if (error.name === "AbortError") return;
+      list.replaceChildren();
+      setText(note, error.message);
     }
   }
+}
 
-  _value(name, { value, rows }) {
-    const text = value === null ? "(none)" : visible(textOf(value));
-    return element("li", {}, [
-      element("span", { class: "value", title: text }, [text]),
-      element("data", { value: rows, title: lines(rows) }, [shown(rows, "number").text]),
-      element("span", { class: "choices" }, [
-        button("only", () => this._refine(name, value, false), `only ${name} ${text}`),
-        button("not", () => this._refine(name, value, true), `not ${name} ${text}`),
-      ]),
-    ]);
-  }
+function valueOf(name, { value, rows }, refine) {
+  const text = value === null ? "(none)" : visible(value);
+  return element("li", {}, [
+    element("span", { class: "value", title: text }, [text]),
+    element("data", { value: rows, title: lines(rows) }, [shown(rows, "number").text]),
+    element("span", { class: "choices" }, [
+      button("only", () => refine(value, false), `only ${name} ${text}`),
+      button("not", () => refine(value, true), `not ${name} ${text}`),
+    ]),
+  ]);
 }
 
 function lines(rows) {

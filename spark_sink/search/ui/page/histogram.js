@@ -18,7 +18,8 @@ export class Histogram extends Chart {
     this._anchor = null; // the bar at the other end of the range
     const picture = this._picture;
     picture.removeAttribute("aria-labelledby");
-    Object.assign(picture, { role: "slider", ariaLabel: NAME }).setAttribute("tabindex", "0");
+    for (const [name, value] of Object.entries({ role: "slider", "aria-label": NAME, tabindex: "0" }))
+      picture.setAttribute(name, value);
     picture.addEventListener("pointerdown", (event) => this._press(event));
     picture.addEventListener("pointerup", () => this._anchor !== null && this._take());
     picture.addEventListener("keydown", (event) => this._key(event));

@@ -193,8 +193,8 @@ export class Lines {
 
   /** Go to the next line, or with -1 to the one before. */
   move(step) {
-    const isHere = this._root.contains(document.activeElement);
-    const line = !isHere ? this._current : step > 0 ? this._current.nextSibling : this._current.previousSibling;
+    const isInside = document.activeElement.closest(".entry");
+    const line = !isInside ? this._current : step > 0 ? this._current.nextSibling : this._current.previousSibling;
     if (line && line !== this._head) this._focus(line);
   }
 

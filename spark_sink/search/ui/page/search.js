@@ -83,6 +83,8 @@ function search(changes, step = {}) {
   for (const name of ["since", "until"]) state[name] = exact(state[name]);
   limit = LIMIT;
   writeAddress("pushState", step);
+  if (part("lines").contains(document.activeElement)) part("lines").focus(); // the line with the focus is replaced
+  scrollTo({ top: 0 });
   run();
 }
 

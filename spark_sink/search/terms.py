@@ -108,7 +108,8 @@ def _field(term: Term, schema: pa.Schema) -> str:
     column = _RECORD.get(term.field, term.field)
     kind = schema.field(column).type if column in schema.names else pa.string()
     if pa.types.is_list(kind):
-        return f"list_contains({sql}, {_quoted(term.value)})"
+        value = _quoted(term.value)  # of an element, or of all together, as they are counted
+        return f"(list_contains({sql}, {value}) OR {sql}::VARCHAR = {value})"
     text = sql if pa.types.is_string(kind) else f"{sql}::VARCHAR"
     if term.is_phrase or "*" not in term.value:
         return f"{text} = {_quoted(term.value)}"

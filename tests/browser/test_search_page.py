@@ -71,9 +71,9 @@ def address(tab: Tab) -> dict[str, str]:
 
 
 def test_lines_are_searched_opened_narrowed_and_read_in_their_file(lines: Tab, lake: Lake) -> None:
-    search(lines, "timeout")
+    search(lines, "timeout db-2")
     lines.await_true(f"{SHOWN} === 65")
-    assert set(texts(lines, ".entry mark")) == {"timeout", "Timeout"}
+    assert set(texts(lines, ".entry mark")) == {"timeout", "Timeout", "db-2"}
     click(lines, ".entry:nth-child(9) button")
     assert "payment failed" in texts(lines, ".panel pre")[0]
     click(lines, ".panel button", "Lines before and after")
@@ -83,7 +83,7 @@ def test_lines_are_searched_opened_narrowed_and_read_in_their_file(lines: Tab, l
     pod = lines.evaluate("/checkout-\\d/.exec(document.querySelector('.fields').textContent)[0]")
     click(lines, ".panel button", "only these: kubernetes.pod.name")
     lines.await_true(f"{SHOWN} === 13 && {FOUND}")
-    assert address(lines) == {"since": "15m", "q": f"timeout kubernetes.pod.name:{pod}"}
+    assert address(lines) == {"since": "15m", "q": f"timeout db-2 kubernetes.pod.name:{pod}"}
     assert lake.queries("rows")[-1]["since"] == "15m"
     assert lines.complaints() == []
 

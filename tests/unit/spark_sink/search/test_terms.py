@@ -58,6 +58,8 @@ FINDS = {
     "partition:3": "c",
     "tags:slow": "b",
     "-tags:slow": "acde",
+    'tags:"[slow, db]"': "b",
+    "tags:[slow]": "",
     "fields.env:prod": "c",
     "fields.env:pr*": "cd",
     "nothing:here": "",

@@ -66,6 +66,8 @@ class Story:
         equal = self._compare(sizes, ends)
         if self._keep:
             self._keep_running()
+        else:
+            self._screen.write("\nTo look at the lines on a page, and at all else: script/demo --keep")
         return equal
 
     def stop(self) -> None:

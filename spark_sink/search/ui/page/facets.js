@@ -5,7 +5,8 @@ import { element, setText } from "./elements.js";
 import { visible } from "./texts.js";
 import { shown } from "./units.js";
 
-const VALUES = 12;
+const FIELDS = 40;
+const VALUES = 12; // of a field
 
 export class Facets {
   /** `counts(field, values, signal)` is a stream; `refine(field, value, isNot)` changes the query. */
@@ -14,10 +15,15 @@ export class Facets {
     this._counts = counts;
     this._refine = refine;
     this._facets = new Map(); // by field
+    this._more = element("p", { class: "note" });
+    root.append(this._more);
   }
 
-  /** Offer these fields, in this order; those of another table are removed. */
-  offer(names) {
+  /** Offer the first of these fields, in this order; those of another table are removed. */
+  offer(all) {
+    const names = all.slice(0, FIELDS);
+    const more = all.length - names.length;
+    setText(this._more, more ? `and ${shown(more, "fields").text}, which a line has when it is opened` : "");
     for (const [name, facet] of this._facets) if (!names.includes(name)) this._facets.delete(name) && facet.remove();
     for (const name of names) if (!this._facets.has(name)) this._facets.set(name, this._facet(name));
     const facets = names.map((name) => this._facets.get(name));

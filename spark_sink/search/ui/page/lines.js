@@ -264,22 +264,26 @@ export class Lines {
     this._actions.announce(isCopied ? `Copied as ${kind}.` : "The browser does not let this page copy.");
   }
 
-  async _context(row, around, more, count = CONTEXT) {
-    more.disabled = true;
+  async _context(row, around, asked, count = CONTEXT) {
+    asked.disabled = true;
     const note = element("p", { class: "note" }, [`Looking for ${count} lines before and after …`]);
     around.append(note);
     try {
       const { before, after } = await this._actions.context(row, count);
       const table = new Table("context");
       table.update(contextTable(before, row, after));
-      const canGrow = count < MOST_CONTEXT && (before.length === count || after.length === count);
-      const label = `${2 * count} lines before and after`;
-      const next = canGrow ? [button(label, (event) => this._context(row, around, event.target, 2 * count))] : [];
-      around.replaceChildren(table.root, ...next);
-      table.root.querySelectorAll("tbody tr")[before.length].setAttribute("aria-current", "true");
+      const more = (event) => this._context(row, around, event.target, 2 * count);
+      const next = button(`${2 * count} lines before and after`, more);
+      const isCut = before.length === count || after.length === count;
+      const limit = element("p", { class: "note" }, [`This page shows no more than ${count} lines before and after.`]);
+      around.replaceChildren(table.root, ...(!isCut ? [] : count < MOST_CONTEXT ? [next] : [limit]));
+      const own = table.root.querySelectorAll("tbody tr")[before.length];
+      own.setAttribute("aria-current", "true");
+      next.focus();
+      own.scrollIntoView({ block: "center" });
     } catch (error) {
       setText(note, `The lines before and after are not found: ${error.message}`);
-      more.disabled = false;
+      asked.disabled = false;
     }
   }
 }

@@ -14,7 +14,6 @@ import { listen } from "./controls.js";
 
 const LIMIT = 200;
 const BARS = 120;
-const FACETS = 40;
 const RECOUNT = 15_000; // milliseconds, while new lines land
 const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwrapped", "open"];
 const COLUMNS = ["log.level", "reason", "host", "message"]; // those of them that there are
@@ -290,7 +289,7 @@ function offerFields() {
   const byNumber = [...seen].sort((one, other) => other[1] - one[1]).map(([name]) => name);
   const members = byNumber.filter((name) => !names.has(name) && isSearchable(name));
   const columns = table.columns.flatMap(({ name, type }) => (/binary|struct/.test(type) ? [] : [name]));
-  const fields = [...new Set([...own, ...members, ...columns])].filter((name) => !NO_FACET.has(name)).slice(0, FACETS);
+  const fields = [...new Set([...own, ...members, ...columns])].filter((name) => !NO_FACET.has(name));
   facets.offer(fields);
   const options = [...new Set(["", ...fields, state.by])].map((name) => new Option(visible(name) || "nothing", name));
   split.replaceChildren(...options);
@@ -308,7 +307,7 @@ function failed(error) {
   lines.flush();
   part("histogram").replaceChildren();
   announce("");
-  showProblem(error, () => run());
+  showProblem(error, () => (table.error ? start() : run()));
 }
 
 /** Show what went wrong, with the way to try again unless the query is wrong; a missing token is asked for. */

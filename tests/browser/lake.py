@@ -108,7 +108,11 @@ class Lake:
         known = [
             table("lines", "Lines", "lines", COLUMNS, ["host", "path", "log.level"]),
             table(
-                "dead_letters", "Dead letters", "dead_letters", "ts timestamp,reason string,topic string", ["reason"]
+                "dead_letters",
+                "/srv/lake/" + "logs" * 20,
+                "dead_letters",
+                "ts timestamp,reason string,topic string",
+                ["reason"],
             ),
             table("errors", "View errors_by_minute", "view", "minute string,host string,errors bigint", ["host"]),
         ]

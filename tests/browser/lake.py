@@ -197,7 +197,9 @@ class Lake:
         return self._json({"before": [{**before[0], "file_id": "old"}, *before[1:]] if before else [], "after": after})
 
     def _download(self, query: Query) -> Response:
-        return Response(200, "application/x-ndjson", b"".join(json.dumps(row).encode() for row in self.matching(query)))
+        return Response(
+            200, "application/x-ndjson", b"".join(json.dumps(row).encode() + b"\n" for row in self.matching(query))
+        )
 
     @staticmethod
     def _json(document: Json) -> Response:

@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from tests.browser.devtools import Tab
 from tests.browser.lake import HOSTILE, Lake, line
 from tests.browser.reading import CONTRASTS
+from tests.e2e.running import await_true
 
 browser_only = pytest.mark.slow("a browser")
 
@@ -298,6 +300,20 @@ def test_a_token_is_asked_for_kept_for_the_session_and_taken_out_of_the_address(
     tab.evaluate("sessionStorage.clear()")
     show(tab, lake, "?q=slow#token=secret")
     assert tab.evaluate("location.href") == f"{lake.url}?q=slow"
+
+
+@browser_only
+def test_what_is_found_is_saved_as_a_file(lines: Tab, lake: Lake, tmp_path: Path) -> None:
+    search(lines, "timeout")
+    lines.await_true(f"{SHOWN} === 65 && {FOUND}")
+    lines.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    click(lines, "#ndjson")
+    lines.await_true(f"{STATUS} === 'Downloaded.'")
+    assert lake.queries("download") == [{"table": "lines", "q": "timeout", "since": "15m", "format": "ndjson"}]
+    saved = tmp_path / "lines.ndjson"
+    await_true(saved.exists, "the file is saved", 10)
+    assert len(saved.read_text().splitlines()) == 65
+    assert lines.complaints() == []
 
 
 @browser_only

@@ -255,11 +255,12 @@ export class Lines {
     try {
       await navigator.clipboard.writeText(text);
     } catch { // without TLS, elsewhere than on this machine, there is no other way
-      const area = element("textarea", {}, [text]);
-      this._open.append(area);
+      const [focused, area] = [document.activeElement, element("textarea", {}, [text])];
+      document.body.append(area);
       area.select();
       isCopied = document.execCommand("copy");
       area.remove();
+      focused.focus();
     }
     this._actions.announce(isCopied ? `Copied as ${kind}.` : "The browser does not let this page copy.");
   }

@@ -117,8 +117,10 @@ async function run({ isMore = false } = {}) {
 
 function chooseTable() {
   const chosen = server.tables.find(({ id }) => id === state.table) ?? server.tables[0];
-  if (chosen !== table) seen = new Map();
-  if (chosen !== table) offerFields((table = chosen));
+  if (chosen !== table) {
+    [table, seen] = [chosen, new Map()];
+    offerFields();
+  }
   range = hasTime() ? rangeOf(state, table.newest) : {};
 }
 

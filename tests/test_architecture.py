@@ -207,8 +207,9 @@ VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"
 
 
 @cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+def nodes(path: Path) -> list[ast.AST]:
+    """Return the syntax tree of a module, flat, once for all tests."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))))
 
 
 def modules(*packages: str) -> list[Path]:
@@ -219,10 +220,12 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The modules that are imported, with the names taken from them: `from log_shipper.shipper.output import base`
+@cache
+def imports(path: Path) -> list[str]:
+    """Return the imported modules, with the names taken from them: `from log_shipper.shipper.output import base`
     counts as shipper.output.base."""
-    for node in ast.walk(parse(path)):
+    imported: list[str] = []
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -231,7 +234,8 @@ def imports(path: Path) -> Iterator[str]:
         else:
             continue
         assert {name.partition(".")[0] for name in names}.isdisjoint(SHIPPED), f"{name_of(path)}: {names}"
-        yield from (name.removeprefix("log_shipper.") for name in names)
+        imported += [name.removeprefix("log_shipper.") for name in names]
+    return imported
 
 
 def covers(allowed: str, module: str) -> bool:
@@ -323,13 +327,13 @@ def test_private_java_has_two_doors_and_delta_has_none() -> None:
     members = {
         name_of(path)
         for path in modules("spark_sink", "bench")
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr in JAVA_MEMBERS
     }
     names = {
         name_of(path)
         for path in modules("spark_sink", "bench")
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and str(node.value).startswith(("org.apache.spark.sql.delta", "io.delta.p"))
     }
     assert members <= JAVA_DOORS
@@ -352,7 +356,7 @@ def test_a_function_fits_on_a_screen() -> None:
     long = [
         f"{name_of(path)}: {node.name} has {length} lines"
         for path in modules(*PRODUCT)
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION
     ]
@@ -363,7 +367,7 @@ def test_a_signature_can_be_remembered() -> None:
     """More are a frozen dataclass of what belongs together."""
     long = []
     for path in modules(*PRODUCT):
-        for node in ast.walk(parse(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 count = len([argument for argument in given if argument.arg not in ("self", "cls")])
@@ -389,7 +393,7 @@ def test_the_formatter_formats_everything() -> None:
 
 
 def broad_excepts(path: Path) -> Iterator[tuple[str, str]]:
-    for function in ast.walk(parse(path)):
+    for function in nodes(path):
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):
@@ -420,7 +424,7 @@ def test_fakes_are_real_implementations() -> None:
     asked_for = [
         f"{name_of(path)}: {node.name}"
         for path in files
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef)
         if {"monkeypatch", "mocker"} & {argument.arg for argument in node.args.args}
     ]
@@ -431,7 +435,7 @@ def test_a_unit_test_never_sleeps() -> None:
     calls = [
         (name_of(path), node.func)
         for path in modules("tests/unit", "tests/model")
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call)
     ]
     names = [(file, call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "")) for file, call in calls]

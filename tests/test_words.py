@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_architecture import PRODUCT, ROOT, modules, name_of, parse
+from tests.test_architecture import PRODUCT, ROOT, modules, name_of, nodes
 
 # Each is a word that once stood for several things, with what to say instead.
 BANNED = {
@@ -44,8 +44,8 @@ BANNED = {
 }
 
 
-def names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def names(path: Path) -> Iterator[str]:
+    for node in nodes(path):
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
@@ -70,7 +70,7 @@ def test_no_name_has_a_word_that_was_replaced(package: str) -> None:
     wrong = {
         f"{name_of(path)}: {name} ({word} -> {BANNED[word]})"
         for path in checked(package)
-        for name in names(parse(path))
+        for name in names(path)
         for word in re.findall(r"[a-z]+", re.sub(r"([A-Z])", r" \1", name).lower())
         if word in BANNED
     }
@@ -99,8 +99,8 @@ EXEMPT = {
 
 def texts(path: Path) -> Iterator[str]:
     """Yield the string literals of a module but docstrings, and names, which have no blank."""
-    docstrings = {id(node.value) for node in ast.walk(parse(path)) if isinstance(node, ast.Expr)}
-    for node in ast.walk(parse(path)):
+    docstrings = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+    for node in nodes(path):
         match node:
             case ast.Constant(value=str(text)) if " " in text and id(node) not in docstrings and text not in EXEMPT:
                 yield text
@@ -124,7 +124,7 @@ def test_a_docstring_begins_with_what_is_returned(package: str) -> None:
     wrong = [
         f"{name_of(path)}: {docstring.splitlines()[0]}"
         for path in checked(package)
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, defined) and (docstring := ast.get_docstring(node)) and docstring.startswith("Whether ")
     ]
     assert wrong == [], "True if ..."
@@ -138,7 +138,7 @@ BANNED_VARIABLES = {"each", "found", "there", "at", "begin"}
 def test_a_variable_is_a_noun(package: str) -> None:
     wrong = []
     for path in checked(package):
-        for node in ast.walk(parse(path)):
+        for node in nodes(path):
             match node:
                 case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in BANNED_VARIABLES:
                     wrong.append(f"{name_of(path)}:{node.lineno}: {name}")

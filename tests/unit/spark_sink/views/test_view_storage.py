@@ -2,9 +2,11 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
@@ -21,12 +23,23 @@ REBUILD = (
 )
 
 
-@pytest.fixture
-def made(lab: ViewsLab) -> ViewsLab:
-    """With a view that has read one line."""
+@pytest.fixture(scope="module")
+def once_made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with a copy beside it: making it is most of what a test of it takes."""
+    directory = tmp_path_factory.mktemp("made") / "views"
+    lab = ViewsLab(spark, directory)
     lab.land("09:00:10 a error 1")
     lab.run(FILTER)
-    return lab
+    shutil.copytree(directory, directory.with_name("copy"))
+    return directory
+
+
+@pytest.fixture
+def made(spark: SparkSession, once_made: Path) -> ViewsLab:
+    """With a view that has read one line."""
+    shutil.rmtree(once_made)
+    shutil.copytree(once_made.with_name("copy"), once_made)
+    return ViewsLab(spark, once_made)
 
 
 def refused(lab: ViewsLab, view: ViewConfig, message: str) -> None:

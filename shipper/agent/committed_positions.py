@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from log_shipper.registry import form
+from log_shipper.registry.entry import decoded
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import StartError
@@ -39,7 +39,7 @@ def resume(output: CommitsPositions, registrar: Registrar, *, is_new: bool, stop
 
 def _states(entries: Mapping[str, bytes]) -> list[FileState]:
     try:
-        return [form.read_entry(entry) for entry in entries.values()]
+        return [decoded(entry) for entry in entries.values()]
     except (TypeError, ValueError) as error:
         raise StartError(
             f"output.kafka.transaction.topic: it has a position that this release cannot read ({error}): was another "

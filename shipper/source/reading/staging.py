@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from log_shipper.registry import form
+from log_shipper.registry import entry
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Batch, never
 from log_shipper.shipper.pipeline.acks import Ledger, Node, Stage
@@ -82,7 +82,7 @@ class Staging:
             if isinstance(state, GroupOffset):
                 offsets[ledger] = state
             elif state is not None:
-                entries[state.id] = form.entry(state)
+                entries[state.id] = entry.encoded(state)
         self._offsets = offsets
         self.has_groups |= bool(offsets)
         return entries

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, TopicPartition
 
-from log_shipper.registry import form
+from log_shipper.registry.entry import decoded
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import together
 from log_shipper.shipper.outputs.transactional import or_groups_began
@@ -29,7 +29,7 @@ class File:
     def prepare(self, *resolved: int) -> list[int]:
         """Stage batches of ten bytes each, of these numbers; return the positions that are to be committed."""
         entries = self.staging.prepare(batch([], resolve=self.resolves[number]) for number in resolved)
-        return [form.read_entry(entry).position for entry in entries.values()]
+        return [decoded(entry).position for entry in entries.values()]
 
     def track(self, batches: int) -> None:
         self.resolves = [self.ledger.track(end) for end in range(10, 10 * batches + 1, 10)]

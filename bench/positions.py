@@ -13,8 +13,9 @@ from statistics import median
 
 from bench.measure import peak_mb, resident_mb
 from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store, read
+from log_shipper.registry.store import Store
 
 CHANGES = 300
 GROUP = 1000  # entries that are written at a time
@@ -59,7 +60,7 @@ def entry(number: int) -> FileState:
 def write_registry(directory: Path, count: int) -> None:
     store = Store.open(directory, DiskFiles())
     for start in range(0, count, GROUP):
-        store.append([entry(number) for number in range(start, min(start + GROUP, count))])
+        store.write([entry(number) for number in range(start, min(start + GROUP, count))])
     store.close()
 
 
@@ -97,7 +98,7 @@ def _measure_changing(directory: Path) -> Changing:
     for number in range(CHANGES):
         state = replace(entry(number % 10), position=number)
         wall, cpu = time.perf_counter(), time.thread_time()
-        store.append([state])
+        store.write([state])
         walls.append(time.perf_counter() - wall)
         processor.append(time.thread_time() - cpu)
     store.close()

@@ -17,7 +17,7 @@ from demo.screen import Screen
 from demo.site import PARTITIONS, TOPIC, Site
 from demo.table import TableReader
 from demo.topic import TopicReader
-from log_shipper.registry.store import read as read_registry
+from log_shipper.registry.load import read as read_registry
 
 LIVE = 20.0  # seconds for which the writers write
 RATE = 5_000.0  # lines a second

@@ -8,11 +8,29 @@
     └── RegistryReplaced       while it was in use, another took its place
 
 A disk that refuses a write (full, read-only) raises a plain OSError: that may pass, these do not.
+
+`disk_error` says of what SQLite raises whether it is one.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import sqlite3
 from pathlib import Path
+
+# What SQLite's codes say of the disk; any other is about the content of the database.
+_ERRNO = {
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_BUSY: errno.EBUSY,
+    sqlite3.SQLITE_LOCKED: errno.EBUSY,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_PROTOCOL: errno.ENOLCK,
+}
+_SQLITE_SAYS_MORE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL}
 
 
 class RegistryError(Exception):
@@ -39,12 +57,13 @@ class RegistryReplaced(RegistryError):
 
 
 class RegistryCorrupt(RegistryError):
-    def __init__(self, file: Path, offset: int, why: str) -> None:
+    def __init__(self, file: Path, why: str, offset: int | None = None) -> None:
         self.file = file
         self.offset = offset
         self.why = why
+        place = "" if offset is None else f" at byte {offset}"
         super().__init__(
-            f"registry file {file} is damaged at byte {offset}: {why}; restore {file.parent} from a backup,"
+            f"registry file {file} is damaged{place}: {why}; restore {file.parent} from a backup,"
             " or move it away to begin without positions (every file is then shipped again from its start)"
         )
 
@@ -67,3 +86,17 @@ class RegistryMisplaced(RegistryError):
     def __init__(self, path: Path, why: str) -> None:
         self.path = path
         super().__init__(f"registry {path} {why}")
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Return SQLite's extended result code, SQLITE_ERROR for an error of the module sqlite3 itself."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+
+
+def disk_error(error: sqlite3.Error, file: Path) -> OSError | None:
+    """Return the error as one of the disk; None where it is one of the database's content."""
+    result = code_of(error) & 0xFF
+    code = _ERRNO.get(result)
+    if code is None:
+        return None
+    return OSError(code, str(error) if result in _SQLITE_SAYS_MORE else os.strerror(code), str(file))

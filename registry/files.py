@@ -1,10 +1,14 @@
-"""The registry's door to the disk: every file operation of this package goes through a `Files`. The tests have another
-one, a disk that crashes between any two operations."""
+"""The registry's door to the disk: every operation on files of this package goes through a `Files`, SQLite's by the
+connections that it makes. The tests have another one, a disk that crashes between any two operations.
+
+No file of a database may be opened here while a connection to it is open: closing it would take away SQLite's locks
+(fcntl belongs to the process). The exception is its log (-wal), on which there are none."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,8 +17,6 @@ from typing import Protocol
 
 from log_shipper.registry.errors import RegistryLocked, RegistryMisplaced
 from log_shipper.runtime.disk import (
-    DiskFile,
-    File,
     fsync_directory,
     leads_to,
     make_directory,
@@ -27,6 +29,9 @@ from log_shipper.runtime.locking import FileInUse, lock_exclusively
 _logger = logging.getLogger(__name__)
 
 LOCK = "lock"
+BUSY_TIMEOUT = 1.0  # seconds that a change waits for another program that has the database locked
+
+Identity = tuple[int, int]  # device and inode
 
 _ADVICE: dict[type[Misplaced], str] = {
     DanglingLink: "mount or make that, or remove the symlink to begin without positions (every file is then shipped"
@@ -45,8 +50,8 @@ class Lock(Protocol):
 
 
 class Files(Protocol):
-    """The file operations. Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens
-    or creates something."""
+    """The operations. Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens or
+    creates something."""
 
     def lock(self, directory: Path) -> Lock:
         """Create the directory if needed, and keep other processes out until the lock is closed. Raises
@@ -55,10 +60,21 @@ class Files(Protocol):
     def read(self, path: Path) -> bytes | None:
         """Return the content, or None if there is no such file."""
 
-    def open(self, path: Path, fresh: bool = False) -> File:
-        """Open for appending; with `fresh`, a new and empty file."""
+    def identity(self, path: Path) -> Identity | None:
+        """Return what distinguishes a plain file from another of its name, None if there is no file."""
+
+    def create(self, path: Path) -> None:
+        """Make an empty file in place of what is there."""
+
+    def connect(self, path: Path) -> sqlite3.Connection:
+        """Open a database for one thread at a time, without transactions of Python's own. Raises sqlite3.Error."""
+
+    def fsync(self, path: Path) -> None: ...
 
     def rename(self, source: Path, target: Path) -> None: ...
+
+    def unlink(self, path: Path) -> None:
+        """Remove a file, if it is there."""
 
     def fsync_dir(self, directory: Path) -> None:
         """Make the renames done so far survive a power failure."""
@@ -142,12 +158,38 @@ class DiskFiles:
         with open(descriptor, "rb") as file:
             return file.read()
 
-    def open(self, path: Path, fresh: bool = False) -> DiskFile:
-        if fresh:
-            path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
-        flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
+    def identity(self, path: Path) -> Identity | None:
         with translated():
-            return DiskFile(open_plain(path, flags, self._file_mode))
+            try:
+                status = path.lstat()
+            except FileNotFoundError:
+                for parent in path.parents:
+                    refuse_dangling(parent)
+                return None
+            if stat.S_ISLNK(status.st_mode):
+                refuse_dangling(path)
+                raise LinkedFile(path, os.readlink(path))
+            if not stat.S_ISREG(status.st_mode):
+                raise NotPlainFile(path)
+        return status.st_dev, status.st_ino
+
+    def create(self, path: Path) -> None:
+        path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+        with translated():
+            os.close(open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._file_mode))
+
+    def connect(self, path: Path) -> sqlite3.Connection:
+        return sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+
+    def fsync(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
 
     def give_mode(self, path: Path) -> None:
         if self._keeps_modes:

@@ -159,10 +159,6 @@ class Registrar:
             self._report(error)
             return True
         self._confirm(taken)
-        with self._changed:
-            closing = self._pending.closing
-        if not closing:  # at the end everything is saved, and a checkpoint would only delay the exit
-            self._store.checkpoint_if_due()
         return True
 
     def _write_recent(self, entries: dict[str, FileState | None], started: float) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 class FileState:
     """One file's life, as the registry keeps it. Positions and sizes in bytes, times in unix seconds.
 
-    `path` may hold surrogate escapes (names that are not UTF-8). A change of the fields needs a new `form.VERSION`.
+    `path` may hold surrogate escapes (names that are not UTF-8). A change of the fields needs a new
+    `table.VERSION`, and one of `entry.py`.
 
     `ttl`: seconds after `updated` at which the entry may be forgotten; -1 for never. This is not a promise to forget it
     then, and an entry is never forgotten while something of its file is unacknowledged. A file that exists has -1, or
@@ -61,14 +63,14 @@ REMOVED = "removed"
 MISSING = "missing"  # not under the paths: it may come back
 TRUNCATED = "truncated"  # what is at its inode now is another life
 
-_NAMES = tuple(field.name for field in dataclasses.fields(FileState))
-_KEYS = set(_NAMES)
-_in_order = itemgetter(*_NAMES)
+NAMES = tuple(field.name for field in dataclasses.fields(FileState))
+_KEYS = set(NAMES)
+_in_order = itemgetter(*NAMES)
 
 
 def to_dict(state: FileState) -> dict[str, Any]:
     # Not dataclasses.asdict: it copies deeply, and costs five times as much for an entry.
-    return {name: getattr(state, name) for name in _NAMES}
+    return {name: getattr(state, name) for name in NAMES}
 
 
 class _Unfrozen:
@@ -76,17 +78,19 @@ class _Unfrozen:
     a large registry; so the fields are set on this class, and then the object's class is changed. Python allows that
     where the slots are equal."""
 
-    __slots__ = _NAMES
+    __slots__ = NAMES
 
 
 def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
-    """Return the FileState. Values that many entries have in common become one object, kept in `shared` from call to
-    call.
-
-    Raises TypeError or ValueError where `values` are not those of a FileState.
-    """
+    """Return the FileState of `to_dict`. Raises TypeError or ValueError where `values` are not those of one."""
     if values.keys() != _KEYS:
         raise TypeError(f"its members are not those of a file's state: {', '.join(sorted(values.keys() ^ _KEYS))}")
+    return from_values(_in_order(values), shared)
+
+
+def from_values(values: Sequence[Any], shared: dict[Any, Any]) -> FileState:
+    """Return the FileState with these values in the order of its fields. Values that many entries have in common become
+    one object, kept in `shared` from call to call. Raises TypeError or ValueError where they are none."""
     share = shared.setdefault
     new: Any = _Unfrozen()
     (
@@ -112,7 +116,7 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
         new.changed,
         kind,
         new.cursor,
-    ) = _in_order(values)
+    ) = values
     new.device = share(device, device)
     new.fingerprint = (share(length, length), digest)
     new.ttl = NEVER if ttl == NEVER else ttl

@@ -1,58 +1,80 @@
-"""The registry on disk. One directory, `<path.data>/registry/`:
+"""The registry on disk: a database of SQLite in one directory, `<path.data>/registry/`.
 
-    lock               locked (flock) while a store is open, as is the directory; its text is the holder's pid
-    log.ndjson         what changed: groups of JSON lines, each group written at once and fsynced before the next
-    checkpoint.ndjson  all live entries up to one group; replaces what the log had until then
-    recent.ndjson      what changed since the last group of the log: written at once, not fsynced
-    *.tmp              a file that is being written; what a crash leaves of it is overwritten
+    lock             locked (flock) while a store is open, as is the directory; its text is the holder's pid
+    registry.db      all entries up to the last flush; `table.py` describes them
+    registry.db-wal  what changed since: SQLite's write-ahead log
+    registry.db-shm  the index of that log, shared by the processes that read
+    registry.tmp     a new database that is being written; what a crash leaves of it is overwritten
+    registry.new     a whole one, which takes the place of registry.db
 
-`form.py` has the lines. Groups are numbered from 1 on and never restart. The header of the checkpoint names the last
-group that it includes; the header of the log names the group after which the log begins.
+Other programs may read it at any time (`sqlite3 registry.db`).
 
-Why a killed writer's registry always loads:
+What is promised, and why it holds:
 
-- *A group* is durable when `append` returns (fsync). Of the one being written, any part may be there: a last group
-  that does not match its closing line is a torn tail and is cut off, with a warning. Damage before a later group was
-  not done by a crash: RegistryCorrupt.
-- *A checkpoint* is written beside the old one, fsynced, renamed over it, and the directory fsynced; only then the log
-  is replaced by an empty one in the same way. In between, the log still has groups that the checkpoint includes: they
-  are skipped.
-- *A missing file* is noticed: a log that begins after group 12 needs a checkpoint that includes group 12, and a
-  checkpoint needs a log. Only a directory with neither is a new registry.
-- *A failed append* (disk full) leaves a part of a group; it is cut before the next append, and when the cut fails, it
-  is tried first the next time. So no group is ever written behind a damaged one.
-- *A failed checkpoint* costs nothing but a longer log.
-- *A directory that is removed while it is in use* (or its log) is noticed by the next write, or `ensure_in_place`, and
-  re-created with all entries: first as a log that needs no checkpoint, so that a crash leaves no half of a registry.
-  Where another registry is in its place, a backup was restored or a second writer was started: RegistryReplaced.
-- *What is recent* is for a process that is killed: the page cache keeps what it wrote. After a power failure any part
-  of it may be there, or nothing. So nothing relies on it: the next group of the log has all of it too, and then it is
-  void, because its header names the group before. What can be read of it, up to the first damage, is applied.
-- *What `open` returns is on disk*: a writer that was killed leaves bytes that only the page cache has. They are fsynced
+- *A kill takes nothing that was written.* Each write is a transaction, and in the page cache when the call returns: the
+  next start finds it in the log. So it is with `synchronous=NORMAL`, and without an fsync.
+- *A power failure takes nothing that was flushed.* `write` returns when SQLite has fsynced the log, copied it into
+  registry.db and fsynced that (a checkpoint). Where a program that reads, or a full disk, keeps it from copying all, it
+  is the fsync of the log that counts.
+- *No damage goes unseen.* SQLite takes a log for ended where a checksum of it is wrong, and cannot distinguish damage
+  from what a power failure left of bytes that were not fsynced. So nothing relies on the log: what was flushed is in
+  registry.db, whose rows and their number have checksums of ours. A registry.db that does not have what was written is
+  RegistryCorrupt, as is one that is missing where its log is there; only an empty directory is a new registry.
+- *A failed fsync is never repeated as if it could succeed*: the kernel takes the bytes for written. After it, as after
+  any error that leaves doubts, the next write first makes a new database of all entries, which are in memory.
+- *A new database* is written aside, fsynced, and renamed to registry.new; then the old log is removed, and the new one
+  renamed over registry.db, with the directory fsynced after each step. An old log beside a new database would be taken
+  for its own. A start that finds registry.new finishes that.
+- *A directory that is removed while it is in use*, or its files, is noticed by the next write, or `ensure_in_place`,
+  and re-created with all entries. Where another registry is in its place, a backup was restored or a second writer was
+  started: RegistryReplaced.
+- *What `open` returns is on disk*: a writer that was killed leaves bytes that only the page cache has. They are flushed
   before anything relies on them (a file id in a record that is sent), or a power failure could take them back.
 """
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
-from itertools import chain
+from contextlib import ExitStack, closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from log_shipper.registry import form
-from log_shipper.registry.errors import RegistryLocked, RegistryReplaced
-from log_shipper.registry.files import LOCK, Files, Lock, translated
-from log_shipper.registry.load import CHECKPOINT, LOG, RECENT, Loaded, load, read
+from log_shipper.registry import ndjson, table
+from log_shipper.registry.errors import (
+    RegistryCorrupt,
+    RegistryError,
+    RegistryLocked,
+    RegistryReplaced,
+    code_of,
+    disk_error,
+)
+from log_shipper.registry.files import LOCK, Files, Identity, Lock, translated
+from log_shipper.registry.load import DATABASE, LOG, NEW, load
 from log_shipper.registry.saves import Saves
 from log_shipper.registry.state import FileState
-from log_shipper.runtime.disk import File, write_all
 
-__all__ = ["Store", "read", "split"]
+__all__ = ["Store", "split"]
 
 _logger = logging.getLogger(__name__)
+
+UNFINISHED, INDEX = "registry.tmp", "registry.db-shm"
+MAX_UNFLUSHED = 20_000  # entries written since the last flush
+AT_ONCE = 10_000  # entries in one transaction
+
+# Errors after which the database is what it was before: the disk took nothing, or another program had it locked.
+_HARMLESS = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_BUSY_RECOVERY,
+    sqlite3.SQLITE_BUSY_SNAPSHOT,
+    sqlite3.SQLITE_LOCKED,
+}
 
 
 def _do_nothing() -> None:
@@ -60,144 +82,169 @@ def _do_nothing() -> None:
 
 
 class Store:
-    """The open registry. Used by one thread at a time. `states`: all entries, as they are on disk; `write` changes
-    them."""
+    """The open registry. Used by one thread at a time. `states`: all entries, as they were written. `is_new`: nothing
+    was ever written. `max_log_pages`: of 4 KiB, before a new database takes the place of one that is read for hours."""
 
-    def __init__(
-        self,
-        directory: Path,
-        files: Files,
-        lock: Lock,
-        loaded: Loaded,
-        checkpoint_after: int,
-        before_recreating: Callable[[], None],
-    ) -> None:
+    max_log_pages = 16_384
+
+    def __init__(self, directory: Path, files: Files, lock: Lock, before_recreating: Callable[[], None]) -> None:
         self.directory = directory
-        self.states = loaded.states
-        self.is_new = not loaded.group  # nothing was ever written
+        self.states: dict[str, FileState] = {}
+        self.is_new = True
+        self.saves = Saves()
         self._files = files
         self._lock = lock
-        self._checkpoint_after = checkpoint_after
-        self._checkpoint_due = checkpoint_after
-        self._group = loaded.group
-        self._end = loaded.log_end  # the log's bytes up to here are groups on disk
-        self._entries = loaded.log_entries
-        self._half_group = False  # bytes behind _end are to be cut first
-        self._rename_pending = False  # the log's name is not on disk yet
-        self._log: File
-        self._found_recent = loaded.recent  # of a process that was killed: in no group yet
-        self._recent: File | None = None  # since the last group
-        self._recent_group = 0
-        self.saves = Saves()
         self._before_recreating = before_recreating
+        self._connection: sqlite3.Connection
+        self._identities: dict[str, Identity | None] = {}  # of the files in use
+        self._is_doubtful = False  # after an error: a new database is made before the next write
+        self._unflushed = 0  # entries
 
     @classmethod
-    def open(
-        cls,
-        directory: Path,
-        files: Files,
-        checkpoint_after: int = 1000,
-        before_recreating: Callable[[], None] = _do_nothing,
-    ) -> Self:
-        """Lock the directory, load the registry, and cut off a torn tail.
+    def open(cls, directory: Path, files: Files, before_recreating: Callable[[], None] = _do_nothing) -> Self:
+        """Lock the directory, and load the registry.
 
-        `before_recreating` creates the parents of a directory that was removed. A checkpoint is written when the log
-        has more than `checkpoint_after` entries, and more than there are live ones. Raises RegistryLocked,
-        RegistryCorrupt, RegistryForeignVersion, OSError.
+        `before_recreating` creates the parents of a directory that was removed. Raises RegistryLocked, RegistryCorrupt,
+        RegistryForeignVersion, RegistryMisplaced, OSError.
         """
         with ExitStack() as undo:
             lock = files.lock(directory)
             undo.callback(lock.close)
-            for name in (LOCK, CHECKPOINT, LOG, RECENT):
+            for name in (LOCK, DATABASE, LOG, INDEX):
                 files.give_mode(directory / name)
-            loaded = load(directory, *(files.read(directory / name) for name in (CHECKPOINT, LOG, RECENT)))
-            store = cls(directory, files, lock, loaded, checkpoint_after, before_recreating)
-            store._open_log(loaded)
-            if loaded.recent:
-                with suppress(OSError):  # a full disk does not keep the agent from starting: the next group has it
-                    store.write([])
+            store = cls(directory, files, lock, before_recreating)
+            try:
+                store._begin()
+            except sqlite3.Error as error:
+                file = directory / DATABASE
+                raise disk_error(error, file) or RegistryCorrupt(file, str(error)) from error
             undo.pop_all()
             return store
 
-    def _open_log(self, loaded: Loaded) -> None:
-        # There is none yet, or it has lost a tail that the checkpoint includes: its numbers would not continue.
-        if loaded.log_group < loaded.group:
-            self._start_log()
-            self._repair()
-            return
-        file = self.directory / LOG
-        self._log = self._files.open(file)
-        if loaded.torn:
-            _logger.warning("%s: cut an unfinished group of %d bytes at byte %d", file, loaded.torn, self._end)
-            self._log.truncate(self._end)
-        self._log.fsync()  # see "what `open` shows is on disk"
-        self._files.fsync_dir(self.directory)
+    def _begin(self) -> None:
+        if self._files.identity(self.directory / NEW):
+            self._put_in_place()
+        database = self.directory / DATABASE
+        if self._files.identity(database) is None:
+            if self._files.identity(self.directory / LOG):
+                raise RegistryCorrupt(database, f"the file is missing, although {LOG} is there")
+            old = ndjson.read(self.directory, self._files)
+            self.states = old or {}
+            self._create(is_new=old is None)
+        with ExitStack() as undo:
+            self._connection = self._files.connect(database)
+            undo.callback(lambda: self._connection.close())
+            self.states, changes = load(self._connection, database)
+            self.is_new = not changes
+            self._configure()
+            with suppress(OSError):  # a full disk does not keep the agent from starting, if the log was fsynced
+                self._flush()
+            if self._is_doubtful:
+                self._replace_database()
+            self._set_old_files_aside()
+            undo.pop_all()
 
-    def append(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
-        """Write a group, and a checkpoint if it is due. Raises as `write`."""
-        self.write(changed, removed)
-        self.checkpoint_if_due()
+    def _configure(self) -> None:
+        """Prepare the connection for writing, and remember which files it writes to."""
+        # Not by itself, because that reports no failed fsync: `_flush` does.
+        self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("SELECT version FROM registry").fetchone()  # creates the log
+        self._identities = {name: self._files.identity(self.directory / name) for name in (DATABASE, LOG)}
+
+    def _set_old_files_aside(self) -> None:
+        for name in ndjson.NAMES:
+            old = self.directory / name
+            if self._files.identity(old):
+                self._files.rename(old, old.with_name(f"{name}.imported"))
+                _logger.warning(
+                    "registry file %s: the entries are in %s now. It is kept as %s.imported. Remove it when no earlier"
+                    " release is to run again",
+                    old,
+                    DATABASE,
+                    name,
+                )
 
     def write(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
-        """Write one group, which is on disk when this returns. Raises OSError: then nothing of it counts, and the call
-        may be repeated."""
-        if self._found_recent:
-            newer = {state.id: state for state in changed} | dict.fromkeys(removed)
-            changed, removed = split(self._found_recent | newer)
+        """Write all of it, or nothing; it is on disk when this returns. Raises OSError: then it may be repeated; and
+        RegistryReplaced."""
         if not changed and not removed:
             return
         self.ensure_in_place()
-        self._repair()
-        self._half_group = True
-        size = 0
-        for piece in form.pieces(self._group + 1, chain(map(form.entry, changed), map(form.removal, removed))):
-            write_all(self._log, piece)
-            size += len(piece)
+        self._write(changed, removed)
         began = time.perf_counter()
-        self._log.fsync()
+        self._flush()
         self.saves.fsync.add(time.perf_counter() - began)
-        self._half_group = False
-        self._found_recent = {}
-        self._group += 1
-        self._end += size
-        self._entries += len(changed) + len(removed)
+        self.ensure_in_place()  # a file without a name keeps nothing
+
+    def write_recent(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
+        """Write it for a kill not to take it. A power failure may, until the next `write`. Raises OSError."""
+        if self._is_doubtful or not self._is_in_place():
+            return  # the next `write` finds out, and has it too
+        self._write(changed, removed)
+        self._unflushed += len(changed) + len(removed)
+        if self._unflushed > MAX_UNFLUSHED:
+            self._flush()
+
+    def _write(self, changed: Sequence[FileState], removed: Sequence[str]) -> None:
+        try:
+            table.write(self._connection, changed, removed)
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
         self.states.update((state.id, state) for state in changed)
         for file_id in removed:
             self.states.pop(file_id, None)
-        self.ensure_in_place()  # an fsync of a file without a name keeps nothing
-        self._close_recent()
 
-    def write_recent(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
-        """Write what the next group will have, so that a kill before it does not take it. Not fsynced. Raises OSError:
-        then nothing is written until the next group."""
+    def _flush(self) -> None:
+        """Bring all that was written on disk."""
         try:
-            if self._recent is None:
-                self._recent_group = self._group
-                if not self._log.is_at(self.directory / LOG):
-                    return  # removed, or another's: the next group finds out
-                self._recent = self._files.open(self.directory / RECENT, fresh=True)
-                write_all(self._recent, form.header("recent", self._group))
-            self._recent_group += 1
-            entries = chain(map(form.entry, changed), map(form.removal, removed))
-            for piece in form.pieces(self._recent_group, entries):
-                write_all(self._recent, piece)
-        except OSError:
-            self._close_recent()
-            raise
+            busy, pages, done = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            is_whole = not busy and done == pages
+        except sqlite3.Error as error:
+            failure = self._failed(error)
+            if self._is_doubtful:
+                raise failure from error
+            is_whole, pages = False, 0
+        if not is_whole:
+            try:
+                self._files.fsync(self.directory / LOG)
+            except OSError:
+                self._is_doubtful = True
+                raise
+        self._unflushed = 0
+        self._is_doubtful |= pages > self.max_log_pages
 
-    def _close_recent(self) -> None:
-        if self._recent is not None:
-            self._recent.close()
-            self._recent = None
+    def _failed(self, error: sqlite3.Error) -> OSError:
+        self._is_doubtful |= code_of(error) not in _HARMLESS
+        file = self.directory / DATABASE
+        return disk_error(error, file) or OSError(0, f"{file}: {error}")
+
+    def _is_in_place(self) -> bool:
+        return self._lock.is_at(self.directory) and self._moved() is None
+
+    def _moved(self) -> str | None:
+        """Return the name of a file that is not the one in use any more."""
+        for name, identity in self._identities.items():
+            try:
+                if self._files.identity(self.directory / name) != identity:
+                    return name
+            except OSError:
+                continue  # it cannot be determined
+        return None
 
     def ensure_in_place(self) -> None:
         """Check that the registry is at its path; where it was removed, re-create it with all entries.
 
-        Raises OSError, after which the call may be repeated, and RegistryReplaced."""
+        Raises OSError, after which the call may be repeated, RegistryReplaced, RegistryMisplaced."""
         if not self._lock.is_at(self.directory):
             self._recreate_directory()
-        elif not self._log.is_at(self.directory / LOG):
-            self._recreate_files(without_checkpoint=self._files.read(self.directory / CHECKPOINT) is None)
+        elif (name := self._moved()) is not None:
+            if name == DATABASE and self._files.identity(self.directory / name):
+                raise RegistryReplaced(self.directory, f"the {DATABASE} of another is there")
+            self._recreate()
+        elif self._is_doubtful:
+            self._replace_database()
 
     def _recreate_directory(self) -> None:
         with translated():
@@ -209,31 +256,15 @@ class Store:
             raise RegistryReplaced(self.directory, f"{other} writes there now") from error
         with ExitStack() as undo:
             undo.callback(lock.close)
-            if self._files.read(self.directory / CHECKPOINT) is not None:
-                raise RegistryReplaced(self.directory, "the checkpoint of another is there")
-            self._recreate_files(without_checkpoint=True)
+            if self._files.identity(self.directory / DATABASE):
+                raise RegistryReplaced(self.directory, f"the {DATABASE} of another is there")
+            self._recreate()
             undo.pop_all()
         self._lock.close()
         self._lock = lock
 
-    def _recreate_files(self, *, without_checkpoint: bool) -> None:
-        """`without_checkpoint`: write a log that has all entries itself. Else a new checkpoint replaces the existing
-        one."""
-        log = self.directory / LOG
-        self._close_recent()
-        if self._files.read(log) is not None and not self._log.is_at(log):
-            raise RegistryReplaced(self.directory, "the log of another is there")
-        if without_checkpoint:
-            old = self._log
-            self._files.open(self.directory / RECENT, fresh=True).close()  # one of an earlier group 1 must not count
-            pieces = form.pieces(1, map(form.entry, self.states.values()), form.header("log", 0))
-            self._log, self._end = self._replace(LOG, pieces)
-            self._group, self._entries = 1, len(self.states)
-            self._half_group, self._rename_pending = False, True
-            old.close()
-            self._repair()
-        else:
-            self._checkpoint()
+    def _recreate(self) -> None:
+        self._replace_database()
         _logger.error(
             "registry %s: it was removed while this process uses it, and was re-created with all %d entries: nothing"
             " is lost; stop the shipper before its path.data is moved or removed",
@@ -241,68 +272,70 @@ class Store:
             len(self.states),
         )
 
-    def _repair(self) -> None:
-        if self._rename_pending:
-            # Without it a power failure brings back the old log, and what was appended to the new one is lost.
-            self._files.fsync_dir(self.directory)
-            self._rename_pending = False
-        if self._half_group:
-            self._log.truncate(self._end)
-            self._log.fsync()  # or the cut bytes could come back behind the next group
-            self._half_group = False
-
-    def checkpoint_if_due(self) -> None:
-        """Write a checkpoint if the log is long enough. With many entries it takes seconds. Raises nothing: without it
-        the log only grows longer."""
-        if self._entries <= max(self._checkpoint_due, len(self.states)):
-            return
+    def _replace_database(self) -> None:
+        """Replace the database by one that has all entries. Raises OSError, after which the call may be repeated."""
+        self._is_doubtful = True
+        self._create()
+        # Not before: SQLite would copy its log into the database, which it leaves alone where that is another file now.
+        with suppress(sqlite3.Error):
+            self._connection.close()
         try:
-            self._checkpoint()
-            self._checkpoint_due = self._checkpoint_after
-        except OSError as error:
-            # The group that was appended is safe, so this is not a failure of `append`. On a full disk a checkpoint is
-            # not tried again with every group.
-            self._checkpoint_due = self._entries + self._checkpoint_after
-            _logger.warning("%s: no checkpoint was written, and the log keeps growing: %s", self.directory, error)
+            self._connection = self._files.connect(self.directory / DATABASE)
+            self._configure()
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+        self._is_doubtful = False
 
-    def _checkpoint(self) -> None:
-        header = form.header("checkpoint", self._group)
-        self._replace(CHECKPOINT, form.pieces(self._group, map(form.entry, self.states.values()), header))[0].close()
-        self._files.fsync_dir(self.directory)  # or a crash could keep the new log and the old checkpoint
-        old = self._log
-        self._start_log()
-        old.close()
-        self._repair()
-
-    def _start_log(self) -> None:
-        """Begin a new log. The caller calls `_repair`: until then the name of the new log is not on disk."""
-        header = form.header("log", self._group)
-        self._log, self._end = self._replace(LOG, [header])
-        # From here on the new file is the log, even when the fsync of the directory fails: the old one has no name.
-        self._entries, self._half_group, self._rename_pending = 0, False, True
-
-    def _replace(self, name: str, pieces: Iterable[bytes]) -> tuple[File, int]:
-        """Write a new file in place of the old one; return it, open, and its size. The caller fsyncs the directory:
-        until then a power failure may undo the rename."""
-        path, size = self.directory / name, 0
-        file = self._files.open(path.with_suffix(".tmp"), fresh=True)
+    def _create(self, *, is_new: bool = False) -> None:
+        """Write a new database with all entries, and let it take the place of the old one. Raises OSError."""
+        path = self.directory / UNFINISHED
+        for suffix in ("-wal", "-shm", "-journal"):
+            self._files.unlink(path.with_name(f"{path.name}{suffix}"))
+        self._files.create(path)
         try:
-            for piece in pieces:
-                write_all(file, piece)
-                size += len(piece)
-            file.fsync()  # before the rename: or the name may point to an empty file after a power failure
-            self._files.rename(path.with_suffix(".tmp"), path)
-        except OSError:
+            with closing(self._files.connect(path)) as connection:
+                _fill(connection, self.states.values(), is_new=is_new)
+        except sqlite3.Error as error:
             with suppress(OSError):
-                file.truncate(0)  # frees the space: the log needs it more
-            file.close()
-            raise
-        return file, size
+                self._files.create(path)  # frees the space
+            raise self._failed(error) from error
+        self._files.fsync(path)  # before the rename: or the name may point to an empty file after a power failure
+        self._files.rename(path, self.directory / NEW)
+        self._files.fsync_dir(self.directory)
+        self._put_in_place()
+
+    def _put_in_place(self) -> None:
+        for name in (LOG, INDEX):
+            self._files.unlink(self.directory / name)
+        self._identities.pop(LOG, None)
+        self._files.fsync_dir(self.directory)  # or a power failure leaves the old log beside the new database
+        self._files.rename(self.directory / NEW, self.directory / DATABASE)
+        self._identities = {DATABASE: self._files.identity(self.directory / DATABASE)}
+        self._files.fsync_dir(self.directory)
 
     def close(self) -> None:
-        self._close_recent()
-        self._log.close()
+        with suppress(OSError, RegistryError):
+            if self._unflushed:
+                self._flush()  # SQLite would do it by itself, and not report that it failed
+        with suppress(OSError, RegistryError):
+            if self._is_doubtful:
+                self.ensure_in_place()
+        with suppress(sqlite3.Error):
+            self._connection.close()
         self._lock.close()
+
+
+def _fill(connection: sqlite3.Connection, states: Iterable[FileState], *, is_new: bool) -> None:
+    """Make the tables, and write all entries. Nothing is fsynced."""
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.executescript(table.SCHEMA)
+    rest = iter(states)
+    while some := list(islice(rest, AT_ONCE)):
+        table.write(connection, some)
+    if not is_new:
+        connection.execute("UPDATE registry SET changes = changes + 1")
+    connection.execute("PRAGMA journal_mode = WAL")  # what it is opened with from then on
 
 
 def split(changes: dict[str, FileState | None]) -> tuple[list[FileState], list[str]]:

@@ -49,6 +49,7 @@ _ADVICE = {
     errno.EROFS: "make the file system writable again",
     errno.EACCES: "give the user that runs the shipper the right to write there",
     errno.EPERM: "give the user that runs the shipper the right to write there",
+    errno.EBUSY: "end the program that has it locked",
     errno.EIO: "look at the disk: the kernel's log has more about it",
 }
 

@@ -1,5 +1,4 @@
-"""A disk in memory that crashes: the other implementation of `Files` (the registry's) and of `SegmentFiles` (the
-queue's).
+"""A disk in memory that crashes: the other implementation of `SegmentFiles` (the queue's).
 
 What a power failure may do to bytes and names that were not fsynced (POSIX promises no more):
 
@@ -17,8 +16,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-
-from log_shipper.registry.errors import RegistryLocked
 
 
 class Crash(BaseException):
@@ -108,21 +105,8 @@ class _MemoryFile:
         pass
 
 
-class _Lock:
-    def __init__(self, disk: CrashingFiles) -> None:
-        self._disk = disk
-        self._removals = disk.removals
-
-    def is_at(self, directory: Path) -> bool:
-        return self._disk.removals == self._removals
-
-    def close(self) -> None:
-        if self._disk.removals == self._removals:
-            self._disk.locked = False
-
-
 class CrashingFiles:
-    """A `Files` that stops at operation number `crash_at`, and refuses those of `fail_at` with that errno.
+    """Stops at operation number `crash_at`, and refuses those of `fail_at` with that errno.
 
     Operations are numbered from 1 and recorded in `trace`; one that fails or crashes may be half done. After a Crash,
     `killed()` and `survivors()` give the disk as it is then.
@@ -131,17 +115,12 @@ class CrashingFiles:
     def __init__(self, crash_at: int | None = None, fail_at: Mapping[int, int] | None = None) -> None:
         self.trace: list[str] = []
         self.room: int | None = None  # bytes until the disk is full
-        self.locked = False
-        self.removals = 0  # of the directory with all that is in it
         self._crash_at = crash_at
         self._fail_at = dict(fail_at or {})
         self._crashed = False
         self._durable: dict[Path, _Node] = {}
         self._names: dict[Path, _Node] = {}
         self._renames: list[dict[Path, _Node | None]] = []  # since the last fsync_dir; None: the name was removed
-
-    def fail_next(self, code: int) -> None:
-        self._fail_at[len(self.trace) + 1] = code
 
     def operate(self, name: str, partly: Callable[[], None] = lambda: None) -> None:
         if not self._crashed:
@@ -164,24 +143,8 @@ class CrashingFiles:
         self.room -= taken
         return taken
 
-    def lock(self, directory: Path) -> _Lock:
-        if self.locked:
-            raise RegistryLocked(directory, os.getpid())
-        self.locked = True
-        return _Lock(self)
-
     def leads_to(self, path: Path, node: _Node) -> bool:
         return self._names.get(path) is node
-
-    def remove(self, *paths: Path) -> None:
-        """As another process does it; without a path the directory, with the lock in it."""
-        for path in paths or tuple(self._names):
-            self._names.pop(path, None)
-            self._durable.pop(path, None)
-        if not paths:
-            self._renames.clear()
-            self.removals += 1
-            self.locked = False
 
     def read(self, path: Path) -> bytes | None:
         node = self._names.get(path)
@@ -211,10 +174,6 @@ class CrashingFiles:
             self._names[path].truncate(0)
         return _MemoryFile(self, self._names[path])
 
-    def rename(self, source: Path, target: Path) -> None:
-        self.operate("rename")
-        self._rename({source: None, target: self._names[source]})
-
     def _rename(self, change: dict[Path, _Node | None]) -> None:
         self._renames.append(change)
         _apply(self._names, change)
@@ -223,9 +182,6 @@ class CrashingFiles:
         self.operate("fsync_dir")
         self._renames.clear()
         self._durable = dict(self._names)
-
-    def give_mode(self, path: Path) -> None:
-        pass  # a mode that a crash lost does no harm
 
     def put(self, path: Path, data: bytes) -> None:
         """Add a file that has been on disk for long."""

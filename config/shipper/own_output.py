@@ -21,7 +21,10 @@ DATA_FILES = (
     *("agent_id", "first_start", KEYSTORE),
 )
 # and in the registry's directory, where the docstring of registry/store.py describes them.
-REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp", "recent.ndjson")
+REGISTRY_FILES = (
+    *("lock", "registry.db", "registry.db-wal", "registry.db-shm", "registry.tmp", "registry.new"),
+    *(f"{name}.ndjson{aside}" for name in ("log", "checkpoint", "recent") for aside in ("", ".imported")),
+)
 
 
 @runtime_checkable

@@ -38,7 +38,7 @@ def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Con
         if not confirm(f"Forget {_count(chosen)}? Their files, if they still exist, are shipped again in full."):
             print("nothing was changed")  # noqa: T201
             return False
-        store.append([], [state.id for state in chosen])
+        store.write([], [state.id for state in chosen])
     finally:
         store.close()
     print(f"forgot {_count(chosen)}: their files are read from the start at the next run, under new file ids")  # noqa: T201

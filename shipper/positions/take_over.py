@@ -71,7 +71,7 @@ def _take(
         return NOTHING_READ
     states = _with_keys(_without_known(_one_a_file(located, report), store, report, overwrite=overwrite), inputs)
     for start in range(0, len(states), AT_ONCE):
-        store.append(states[start : start + AT_ONCE])
+        store.write(states[start : start + AT_ONCE])
     for state in states:
         report.print(f"taken   {readable_path(state.path)}: position {state.position} (file id {state.id})")
     report.taken = len(states)

@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 
 from demo.broker import Broker
-from log_shipper.registry.store import read
+from log_shipper.registry.load import read
 from tests.capabilities import UNPRIVILEGED
 from tests.e2e.running import PATIENCE, Agent, LiveWriter, Topic, await_true, expect_soon, frozen
 from tests.service_manager import ServiceManager

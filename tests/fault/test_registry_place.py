@@ -6,14 +6,16 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from log_shipper.registry.errors import RegistryMisplaced
 from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.load import DATABASE, read
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store, read
-from tests.crashing_files import CrashingFiles
+from log_shipper.registry.store import UNFINISHED, Store
+from tests.crashing_database import CrashingDatabase
 
 A = FileState("a", "/logs/a", 1, 2, position=10)
 UNPRIVILEGED_USER = 65534  # nobody
@@ -21,19 +23,18 @@ UNPRIVILEGED_USER = 65534  # nobody
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A registry with one entry, and a checkpoint."""
+    """A registry with one entry."""
     place = tmp_path / "data" / "registry"
-    store = Store.open(place, DiskFiles(), checkpoint_after=0)
-    store.append([A])
-    store.append([A])
+    store = Store.open(place, DiskFiles())
+    store.write([A])
     store.close()
-    assert {path.name for path in place.iterdir()} == {"lock", "log.ndjson", "checkpoint.ndjson"}
+    assert {path.name for path in place.iterdir()} == {"lock", DATABASE}
     return place
 
 
 def opened(place: Path) -> dict[str, FileState]:
-    store = Store.open(place, DiskFiles(), checkpoint_after=0)
-    store.append([A, A])
+    store = Store.open(place, DiskFiles())
+    store.write([A])
     store.close()
     return store.states
 
@@ -62,36 +63,33 @@ def test_a_symlink_that_leads_nowhere_is_an_error_and_never_an_empty_registry(
 
 
 @pytest.mark.parametrize("use", [opened, read])
-@pytest.mark.parametrize("name", ["log.ndjson", "checkpoint.ndjson"])
-def test_a_registry_file_that_is_a_symlink_is_refused_with_the_way_out(
-    name: str, use: Callable[[Path], object], place: Path, tmp_path: Path
+def test_a_database_that_is_a_symlink_is_refused_with_the_way_out(
+    use: Callable[[Path], object], place: Path, tmp_path: Path
 ) -> None:
-    content = (place / name).read_bytes()
-    real = (place / name).rename(tmp_path / name)
-    (place / name).symlink_to(real)
+    content = (place / DATABASE).read_bytes()
+    real = (place / DATABASE).rename(tmp_path / "real.db")
+    (place / DATABASE).symlink_to(real)
     with pytest.raises(RegistryMisplaced, match="or link the directory") as caught:
         use(place)
-    assert caught.value.path == place / name
+    assert caught.value.path == place / DATABASE
     assert real.read_bytes() == content
 
 
 @pytest.mark.parametrize("use", [opened, read])
-def test_registry_files_that_are_dangling_symlinks_are_no_empty_registry(
-    use: Callable[[Path], object], tmp_path: Path
+@pytest.mark.parametrize("name", [DATABASE, "log.ndjson"])
+def test_a_registry_file_that_is_a_dangling_symlink_is_no_empty_registry(
+    name: str, use: Callable[[Path], object], tmp_path: Path
 ) -> None:
-    for name in ("log.ndjson", "checkpoint.ndjson"):
-        (tmp_path / name).symlink_to(tmp_path / "unmounted" / name)
+    (tmp_path / name).symlink_to(tmp_path / "unmounted" / name)
     with pytest.raises(RegistryMisplaced, match="which does not exist"):
         use(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["checkpoint.tmp", "log.tmp"])
-def test_a_symlink_in_the_way_of_a_new_file_never_empties_what_it_points_to(
-    name: str, place: Path, tmp_path: Path
-) -> None:
-    victim = tmp_path / "victim"
+def test_a_symlink_in_the_way_of_a_new_file_never_empties_what_it_points_to(tmp_path: Path) -> None:
+    place, victim = tmp_path / "registry", tmp_path / "victim"
+    place.mkdir()
     victim.write_text("precious")
-    (place / name).symlink_to(victim)
+    (place / UNFINISHED).symlink_to(victim)
     assert opened(place) == read(place) == {"a": A}
     assert victim.read_text() == "precious"
 
@@ -108,8 +106,8 @@ def test_a_lock_that_is_a_symlink_is_refused(place: Path, tmp_path: Path) -> Non
 def test_a_fifo_or_a_directory_in_the_place_of_a_file_is_refused_without_waiting(
     make: Callable[[Path], None], use: Callable[[Path], object], place: Path
 ) -> None:
-    (place / "log.ndjson").unlink()
-    make(place / "log.ndjson")
+    (place / DATABASE).unlink()
+    make(place / DATABASE)
     with pytest.raises(RegistryMisplaced, match="not a plain file"):
         use(place)
 
@@ -151,26 +149,32 @@ def errno_unprivileged(action: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def test_a_directory_that_cannot_be_written_at_the_start_is_a_plain_error_and_nothing_is_taken_for_new(
-    place: Path,
-) -> None:
-    here = os.getcwd()
-    os.chdir(place)  # so that no right is needed for the directories above
-    try:
-        place.chmod(0o555)
+def test_a_directory_that_cannot_be_written_at_the_start_is_a_plain_error_and_nothing_is_taken_for_new() -> None:
+    with TemporaryDirectory() as directory:  # whose parents anyone may enter, unlike those of tmp_path
+        place = Path(directory)
+        assert opened(place) == {"a": A}
         for path in place.iterdir():
             path.chmod(0o444)
-        assert errno_unprivileged(lambda: Store.open(Path(), DiskFiles()).close()) == errno.EACCES
-        assert errno_unprivileged(lambda: shown(Path())) == 0
-    finally:
+        place.chmod(0o555)
+        assert errno_unprivileged(lambda: Store.open(place, DiskFiles()).close()) == errno.EACCES
+        assert errno_unprivileged(lambda: shown(place)) == 0
         place.chmod(0o755)
-        os.chdir(here)
-    assert read(place) == {"a": A}
+        assert read(place) == {"a": A}
+
+
+def test_who_may_not_read_the_database_gets_a_plain_error() -> None:
+    with TemporaryDirectory() as directory:
+        place = Path(directory)
+        opened(place)
+        place.chmod(0o755)
+        assert errno_unprivileged(lambda: shown(place)) == errno.EACCES
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EACCES])
-def test_a_disk_that_refuses_at_the_start_is_a_plain_error_and_the_lock_is_given_back(code: int) -> None:
-    disk = CrashingFiles(fail_at={1: code})
+def test_a_disk_that_refuses_at_the_start_is_a_plain_error_and_the_lock_is_given_back(
+    code: int, tmp_path: Path
+) -> None:
+    disk = CrashingDatabase(tmp_path / "registry", fail_at={1: code})
     with pytest.raises(OSError, match=os.strerror(code)):
-        Store.open(Path("/registry"), disk)
-    assert not disk.locked
+        Store.open(disk.directory, disk)
+    DiskFiles().lock(disk.directory).close()

@@ -6,11 +6,9 @@ as lost.
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.registry.registrar import Registrar
-from log_shipper.registry.store import Store
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
@@ -18,8 +16,8 @@ from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 from tests.builders import AGENT
-from tests.crashing_files import CrashingFiles
 from tests.fakes import ManualClock
+from tests.memory_registry import MemoryFiles, memory_store
 from tests.model.journal_host import DIRECTORY, JournalDisk, MemoryHost, Writer
 from tests.model.journal_program import JournalProgram
 from tests.model.verdict import Wrong
@@ -65,7 +63,7 @@ class Player:
         self._writers: dict[str, Writer] = {}
         self._clock = ManualClock()
         self._start = self._clock.time()
-        self._files = CrashingFiles()
+        self._files = MemoryFiles()
         self._metrics = Metrics()
         self._names: dict[tuple[str, int], tuple[str, int]] = {}
         self._taken = 0  # batches
@@ -93,7 +91,7 @@ class Player:
     def _begin(self) -> Life:
         if self._life is None:
             self._life = Life()
-            self._registrar = Registrar(Store.open(Path("/registry"), self._files), 0.0, clock=self._clock.monotonic)
+            self._registrar = Registrar(memory_store(files=self._files), 0.0, clock=self._clock.monotonic)
             entries = FeedEntries(self._registrar)
             matches = MatchesConfig(match=("TAG=1",)) if self._program.filtered else MatchesConfig()
             config = JournaldConfig(
@@ -216,7 +214,6 @@ class Player:
             self._end_life()
 
     def _end_life(self) -> None:
-        self._files.locked = False
         self._life = None
 
     def _settle(self) -> None:

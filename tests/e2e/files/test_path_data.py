@@ -4,7 +4,7 @@ import shutil
 import signal
 import subprocess
 
-from log_shipper.registry.store import read
+from log_shipper.registry.load import read
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import PATIENCE, await_true
 

@@ -2,6 +2,7 @@
 
 import signal
 
+from log_shipper.registry.load import read
 from tests.e2e.files.local import LocalAgent, numbered, rotate
 from tests.e2e.running import await_true
 
@@ -45,9 +46,8 @@ def test_what_was_acknowledged_before_a_kill_is_not_sent_again(agent: LocalAgent
     agent.start("-E", "shipper.registry.flush=60s")
     agent.append(*first)
     agent.await_messages(*first)
-    recent = agent.directory / "data" / "registry" / "recent.ndjson"
     end = agent.path.stat().st_size
-    await_true(lambda: recent.exists() and b'"position":%d' % end in recent.read_bytes(), "not written")
+    await_true(lambda: {state.position for state in read(agent.data / "registry").values()} == {end}, "written")
     agent.kill()
     agent.append(*second)
     assert agent.once() == 0

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from bench.positions import CHANGES, change, entry, load, write_registry
-from log_shipper.registry.store import read
+from log_shipper.registry.load import read
 
 
 def test_the_registry_that_is_measured_has_the_entries_asked_for(tmp_path: Path) -> None:

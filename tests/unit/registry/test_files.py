@@ -13,114 +13,43 @@ from pathlib import Path
 import pytest
 
 from log_shipper.registry.errors import RegistryLocked
-from log_shipper.registry.files import DiskFiles, Files
+from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.load import DATABASE, LOG
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store
-from log_shipper.runtime.disk import DiskFile, write_all
+from log_shipper.registry.store import INDEX, Store
 from tests.capabilities import without_capabilities
-from tests.crashing_files import CrashingFiles
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(params=[DiskFiles, CrashingFiles])
-def files(request: pytest.FixtureRequest) -> Files:
-    made: Files = request.param()
-    return made
+@pytest.mark.parametrize("content", [b"", b"what was there"])
+def test_a_new_file_is_empty_whatever_was_there(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "new").write_bytes(content)
+    DiskFiles().create(tmp_path / "new")
+    assert (tmp_path / "new").read_bytes() == b""
 
 
-def test_a_file_that_does_not_exist_reads_as_none(files: Files, tmp_path: Path) -> None:
-    assert files.read(tmp_path / "log") is None
-
-
-def test_opening_a_file_that_does_not_exist_fails_unless_it_is_to_be_fresh(files: Files, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        files.open(tmp_path / "log")
-    files.open(tmp_path / "log", fresh=True).close()
-    assert files.read(tmp_path / "log") == b""
-
-
-def test_writes_go_to_the_end_also_after_reopening_and_after_a_cut(files: Files, tmp_path: Path) -> None:
-    first = files.open(tmp_path / "log", fresh=True)
-    write_all(first, b"one,")
-    first.close()
-    again = files.open(tmp_path / "log")
-    write_all(again, b"two,three")
-    again.truncate(len(b"one,two,"))
-    write_all(again, b"3")
-    again.fsync()
-    again.close()
-    assert files.read(tmp_path / "log") == b"one,two,3"
-
-
-class NearlyFull(DiskFile):
-    def __init__(self) -> None:
-        self.taken = b""
-
-    def write(self, data: bytes) -> int:
-        self.taken += data[:3]
-        return min(3, len(data))
-
-
-def test_a_file_that_takes_a_part_at_a_time_gets_it_all() -> None:
-    file = NearlyFull()
-    write_all(file, b"0123456789")
-    assert file.taken == b"0123456789"
-
-
-def test_a_fresh_file_is_empty_whatever_was_there(files: Files, tmp_path: Path) -> None:
-    for content in (b"long content", b"short"):
-        file = files.open(tmp_path / "log", fresh=True)
-        write_all(file, content)
-        file.close()
-    assert files.read(tmp_path / "log") == b"short"
-
-
-def test_a_rename_replaces_the_target_and_an_open_file_follows_its_name(files: Files, tmp_path: Path) -> None:
-    write_all(old := files.open(tmp_path / "log", fresh=True), b"old")
-    write_all(new := files.open(tmp_path / "tmp", fresh=True), b"new")
+def test_a_file_is_distinguished_from_another_of_its_name(tmp_path: Path) -> None:
+    files = DiskFiles()
+    assert files.identity(tmp_path / "log") is None
+    files.create(tmp_path / "log")
+    first = files.identity(tmp_path / "log")
+    files.create(tmp_path / "tmp")
     files.rename(tmp_path / "tmp", tmp_path / "log")
-    files.fsync_dir(tmp_path)
-    write_all(new, b"er")
-    write_all(old, b"er")
-    assert files.read(tmp_path / "log") == b"newer"
-    assert files.read(tmp_path / "tmp") is None
-    old.close()
-    new.close()
+    assert None is not files.identity(tmp_path / "log") != first
 
 
-def test_a_directory_is_locked_until_the_lock_is_closed(files: Files, tmp_path: Path) -> None:
-    lock = files.lock(tmp_path / "registry")
-    with pytest.raises(RegistryLocked):
-        files.lock(tmp_path / "registry")
-    lock.close()
-    files.lock(tmp_path / "registry").close()
-
-
-def remove(files: Files, directory: Path) -> None:
-    if isinstance(files, CrashingFiles):
-        files.remove()
-    else:
-        shutil.rmtree(directory)
-
-
-def test_what_is_open_knows_whether_it_is_still_at_its_path(files: Files, tmp_path: Path) -> None:
+def test_a_lock_knows_whether_its_directory_is_still_at_its_path(tmp_path: Path) -> None:
     place = tmp_path / "registry"
-    lock = files.lock(place)
-    log = files.open(place / "log", fresh=True)
-    assert (lock.is_at(place), log.is_at(place / "log")) == (True, True)
-    other = files.open(place / "tmp", fresh=True)
-    files.rename(place / "tmp", place / "log")
-    assert (log.is_at(place / "log"), other.is_at(place / "log")) == (False, True)
-    remove(files, place)
-    assert (lock.is_at(place), other.is_at(place / "log")) == (False, False)
-    again = files.lock(place)
-    files.open(place / "log", fresh=True).close()
-    assert (lock.is_at(place), again.is_at(place), other.is_at(place / "log")) == (False, True, False)
-    for handle in (lock, log, other):
-        handle.close()
+    lock = DiskFiles().lock(place)
+    assert lock.is_at(place)
+    shutil.rmtree(place)
+    assert not lock.is_at(place)
+    again = DiskFiles().lock(place)
+    assert (lock.is_at(place), again.is_at(place)) == (False, True)
+    lock.close()
     with pytest.raises(RegistryLocked):
-        files.lock(place)
+        DiskFiles().lock(place)
     again.close()
 
 
@@ -174,7 +103,7 @@ def test_a_lock_without_a_pid_belongs_to_another_process(tmp_path: Path) -> None
 def test_the_lock_makes_a_directory_and_files_that_only_the_owner_reads(tmp_path: Path) -> None:
     files = DiskFiles()
     lock = files.lock(tmp_path / "data" / "registry")
-    files.open(tmp_path / "data" / "registry" / "log", fresh=True).close()
+    files.create(tmp_path / "data" / "registry" / "log")
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").rglob("*")}
     assert modes == {"registry": 0o750, "lock": 0o600, "log": 0o600}
     lock.close()
@@ -185,7 +114,7 @@ def test_what_root_makes_belongs_to_the_owner_of_the_directory(tmp_path: Path) -
     os.chown(tmp_path, 65534, 65534)
     files = DiskFiles()
     files.lock(tmp_path / "data" / "registry").close()
-    files.open(tmp_path / "data" / "registry" / "log", fresh=True).close()
+    files.create(tmp_path / "data" / "registry" / "log")
     made = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
     assert len(made) == 4
     assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(65534, 65534)}
@@ -202,24 +131,26 @@ def modes(directory: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
 
 
-def test_files_that_are_there_get_new_permissions_when_the_registry_is_opened(tmp_path: Path) -> None:
-    store = Store.open(tmp_path, DiskFiles(0o600), checkpoint_after=0)
-    store.append([FileState("one", "/l", 1, 2), FileState("two", "/m", 1, 3)])
-    store.append([FileState("one", "/l", 1, 2)])
-    store.close()
-    names = ("lock", "log.ndjson", "checkpoint.ndjson")
-    assert modes(tmp_path) == dict.fromkeys(names, 0o600)
-    Store.open(tmp_path, DiskFiles(0o640)).close()
-    assert modes(tmp_path) == dict.fromkeys(names, 0o640)
-    Store.open(tmp_path, DiskFiles()).close()  # a command without the configuration
-    assert modes(tmp_path) == dict.fromkeys(names, 0o640)
+def test_all_files_of_a_registry_have_the_permissions_also_those_that_are_there(tmp_path: Path) -> None:
+    names = ("lock", DATABASE, LOG, INDEX)
+    for number, (files, mode) in enumerate(
+        [
+            (DiskFiles(0o600), 0o600),
+            (DiskFiles(0o640), 0o640),
+            (DiskFiles(), 0o640),  # a command without the configuration
+        ]
+    ):
+        store = Store.open(tmp_path, files)
+        store.write([FileState("one", "/l", 1, number)])
+        assert modes(tmp_path) == dict.fromkeys(names, mode)
+        store.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of somebody else")
 def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = tmp_path / "log.ndjson"
+    file = tmp_path / "registry.db"
     file.write_text("")
     file.chmod(0o666)
     os.chown(file, 65534, 65534)

@@ -7,7 +7,9 @@ import pytest
 
 from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.config.shipper.own_output import REGISTRY_FILES, reads_own_output
-from log_shipper.registry.load import CHECKPOINT, LOG
+from log_shipper.registry import ndjson
+from log_shipper.registry.load import DATABASE, LOG, NEW
+from log_shipper.registry.store import INDEX, UNFINISHED
 from tests.unit.config.conftest import Lab
 
 WORDS = "the shipper would read its own output; exclude that file, or move one of them"
@@ -94,7 +96,7 @@ def test_a_file_that_rotation_renames_is_none_to_read(lab: Lab) -> None:
     [
         ("/data/dead*", "/data/dead_letter.ndjson of path.data"),
         ("/data/*_id", "/data/agent_id of path.data"),
-        ("/data/registry/l*.ndjson", "/data/registry/log.ndjson of the registry in path.data"),
+        ("/data/registry/*.db", "/data/registry/registry.db of the registry in path.data"),
         ("/**/lock", "/data/registry/lock of the registry in path.data"),
     ],
 )
@@ -121,7 +123,7 @@ def test_an_output_that_is_off_is_not_written(lab: Lab) -> None:
 
 
 def test_the_registrys_files_are_called_as_it_calls_them() -> None:
-    assert {LOG, CHECKPOINT, "lock"} < set(REGISTRY_FILES)
+    assert {DATABASE, LOG, INDEX, NEW, UNFINISHED, *ndjson.NAMES, "lock"} < set(REGISTRY_FILES)
 
 
 def test_its_own_log_may_be_read_and_that_is_noted(lab: Lab) -> None:

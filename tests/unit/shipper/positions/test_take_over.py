@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store, read
+from log_shipper.registry.store import Store
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.source.identity.fingerprint import fingerprint, tail_hash
 from tests.capabilities import without_capabilities
@@ -680,7 +681,7 @@ def known(filebeat: Filebeat, path: Path, **more: Any) -> FileState:
     status = path.stat()
     state = FileState("ours", str(path), status.st_dev, status.st_ino, position=66, **more)
     store = Store.open(filebeat.ours / "registry", DiskFiles())
-    store.append([state])
+    store.write([state])
     store.close()
     return state
 

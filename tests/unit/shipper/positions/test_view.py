@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store, read
+from log_shipper.registry.store import Store
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.positions.view import duration
 
@@ -51,7 +52,7 @@ class Place:
 
     def add(self, *states: FileState) -> None:
         store = Store.open(self.registry, DiskFiles())
-        store.append(states)
+        store.write(states)
         store.close()
 
     def run(self, *arguments: str) -> int:

@@ -12,7 +12,6 @@ import pytest
 from log_shipper.config.shipper.model import InputConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store
 from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
@@ -22,9 +21,9 @@ from log_shipper.shipper.source.identity.content import Content
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from tests.builders import AGENT, input_config
-from tests.crashing_files import CrashingFiles
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
+from tests.memory_registry import memory_store
 from tests.reading_room import entry_of, read_all
 from tests.watches import Watches
 
@@ -40,8 +39,7 @@ class Desk:
         self.metrics = Metrics()
         self.watches = Watches()
         self.watcher = cast("Watcher", self.watches)
-        self.disk = CrashingFiles()
-        self.store = Store.open(Path("/registry"), self.disk)
+        self.store = memory_store()
         self.registrar = Registrar(self.store, clock=clock.monotonic)
         self.has_room = True
         self.progress = 0
@@ -110,10 +108,9 @@ def test_a_new_file_is_not_read_before_its_id_is_on_disk(desk: Desk) -> None:
 def test_one_fsync_serves_all_files_of_a_scan(desk: Desk) -> None:
     for name in "bcd":
         (desk.logs / f"{name}.log").write_text("x\n")
-    before = desk.disk.trace.count("fsync")
     desk.crawler.step()
     desk.registrar.step()
-    assert (len(desk.read()), desk.disk.trace.count("fsync") - before) == (4, 1)
+    assert (len(desk.read()), desk.registrar.saves.fsync.distribution().count) == (4, 1)
 
 
 def test_a_hint_wakes_the_file_that_it_is_about(desk: Desk) -> None:

@@ -15,7 +15,6 @@ import pytest
 from demo.process import SHIPPER_PROGRAM
 from log_shipper.config.shipper.model import InputConfig, ParserConfig
 from log_shipper.registry.registrar import Registrar
-from log_shipper.registry.store import Store
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
@@ -24,7 +23,7 @@ from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
 from tests.builders import AGENT, multiline
-from tests.crashing_files import CrashingFiles
+from tests.memory_registry import memory_store
 
 ROOT = Path(__file__).parents[4]
 LONG = 60.0  # seconds; what takes so long has failed
@@ -140,7 +139,7 @@ class Watched:
 
 def source_of(harvester: Harvester, watched: Watched, metrics: Metrics | None = None) -> StdinSource:
     watcher = StreamWatcher(watched.watch, watched.unwatch)
-    registrar = Registrar(Store.open(Path("/registry"), CrashingFiles()))  # nothing is written to it
+    registrar = Registrar(memory_store())  # nothing is written to it
     return StdinSource(harvester, watcher, SourceContext(registrar, SystemClock(), metrics or Metrics()))
 
 

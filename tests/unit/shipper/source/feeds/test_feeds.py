@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from log_shipper.config.shipper.feeds.base import FeedConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.source.base import SourceStatus
@@ -20,8 +18,8 @@ from log_shipper.shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECON
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.factory import Input
 from tests.builders import AGENT
-from tests.crashing_files import CrashingFiles
 from tests.fakes import ManualClock
+from tests.memory_registry import memory_store
 
 NOTHING = SourceStatus(0, 0, 0, 0, 0, 0, True, {})
 
@@ -331,9 +329,8 @@ def test_events_of_a_feed_have_the_members_of_its_input_and_no_inode() -> None:
 
 
 def test_a_successor_resumes_at_the_entry_that_was_noted_last() -> None:
-    store = Store.open(Path("/registry"), CrashingFiles())
     loaded = FileState("e", "journal", 0, 0, input="a", kind="journald", cursor="one")
-    store.write([loaded, FileState("f", "/logs/x", 1, 2, input="a")])
+    store = memory_store(loaded, FileState("f", "/logs/x", 1, 2, input="a"))
     entries = FeedEntries(Registrar(store))
     assert entries.of("a") == [loaded]
     entries.note(replace(loaded, cursor="two"))

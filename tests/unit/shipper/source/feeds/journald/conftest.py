@@ -10,7 +10,6 @@ import pytest
 from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
-from log_shipper.registry.store import Store
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.source.base import SourceContext
@@ -18,9 +17,9 @@ from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 from tests.builders import AGENT
-from tests.crashing_files import CrashingFiles
 from tests.fake_journalctl import Journal, installed
 from tests.fakes import ManualClock
+from tests.memory_registry import MemoryFiles, memory_store
 
 PATIENCE = 60.0  # seconds; a test that waits so long fails
 
@@ -34,7 +33,7 @@ class JournalLab:
         self.program = installed(directory)
         self.clock = ManualClock()
         self.metrics = Metrics()
-        self._directory, self._files = Path("/registry"), CrashingFiles()
+        self._files = MemoryFiles()
         self._load()
         self.batches: list[Batch] = []
         self.feed: JournaldFeed
@@ -43,11 +42,10 @@ class JournalLab:
     def boot(self) -> None:
         """Begin with what the registry has on disk, as another process does."""
         self.registrar.close(PATIENCE)
-        self._files.locked = False
         self._load()
 
     def _load(self) -> None:
-        self.registrar = Registrar(Store.open(self._directory, self._files))
+        self.registrar = Registrar(memory_store(files=self._files))
         self.entries = FeedEntries(self.registrar)
 
     def start(self, *, once: bool = False, process: Any = None, **options: Any) -> None:

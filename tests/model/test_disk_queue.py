@@ -4,10 +4,8 @@ order, within its bounds of memory and disk."""
 import random
 from pathlib import Path
 
-import pytest
-
 from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.queue_lab import QueueLab
 
 
@@ -85,7 +83,7 @@ class Program:
         assert lab.store.bytes == 0
 
 
-@pytest.mark.parametrize("seed", seeds(150))
+@for_each_seed(150)
 def test_what_its_sources_may_have_forgotten_is_delivered_in_order(seed: int, tmp_path: Path) -> None:
     program = Program(tmp_path, seed)
     for _ in range(150):

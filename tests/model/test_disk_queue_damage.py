@@ -6,11 +6,9 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from log_shipper.shipper.pipeline.disk_queue.frames import FrameScan
 from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
-from tests.model.seeds import seeds
+from tests.model.seeds import for_each_seed
 from tests.queue_lab import QueueLab
 
 ACTIONS = ("flip", "flip", "cut", "zero", "remove", "duplicate", "swap")  # the last two while no agent runs
@@ -107,7 +105,7 @@ class Damaged:
         assert (lab.drain(), lab.lost.events) == (arrived, 0)
 
 
-@pytest.mark.parametrize("seed", seeds(300))
+@for_each_seed(300)
 def test_each_event_is_delivered_or_counted(seed: int, tmp_path: Path) -> None:
     damaged = Damaged(tmp_path, seed)
     damaged.damage()

@@ -17,6 +17,7 @@ from log_shipper.shipper.source.discovery.scanner import Listing, ScannedFile, S
 from log_shipper.shipper.source.discovery.symlinks import ANY_NAME
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
+from tests.model.seeds import for_each_seed
 
 CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, which ticks every few milliseconds
 NONE_MATCHES = "no file matches it"
@@ -574,7 +575,7 @@ def plain_search(place: Path) -> dict[tuple[int, int], set[str]]:
     return file
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each_seed(20)
 def test_after_any_changes_a_scan_finds_what_a_plain_search_finds(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     search = Search(tmp_path, "**/*.log")

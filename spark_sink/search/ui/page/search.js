@@ -22,7 +22,7 @@ const UNITS = { lines: "lines", dead_letters: "dead letters", view: "rows" };
 
 const part = (id) => document.getElementById(id);
 const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context });
-const split = element("select");
+const split = element("select", { "aria-label": "Bars by field" });
 const histogram = new Histogram(split, (since, until) =>
   search({ since: iso(since), until: iso(until) }, { isZoom: true }),
 );

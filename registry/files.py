@@ -1,5 +1,5 @@
-"""The registry's door to the disk: every operation on files of this package goes through a `Files`, SQLite's by the
-connections that it makes. The tests have another one, a disk that crashes between any two operations.
+"""The registry's door to the disk: every operation on files of this package goes through `DiskFiles`, SQLite's by the
+connections that it makes. The tests have others, among them a disk that crashes between any two operations.
 
 No file of a database may be opened here while a connection to it is open: closing it would take away SQLite's locks
 (fcntl belongs to the process). The exception is its log (-wal), on which there are none."""
@@ -13,7 +13,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from log_shipper.registry.errors import RegistryLocked, RegistryMisplaced
 from log_shipper.runtime.disk import (
@@ -42,48 +41,6 @@ _ADVICE: dict[type[Misplaced], str] = {
 }
 
 
-class Lock(Protocol):
-    def is_at(self, directory: Path) -> bool:
-        """True if the path still leads to the directory that is locked, and where that cannot be determined."""
-
-    def close(self) -> None: ...
-
-
-class Files(Protocol):
-    """The operations. Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens or
-    creates something."""
-
-    def lock(self, directory: Path) -> Lock:
-        """Create the directory if needed, and keep other processes out until the lock is closed. Raises
-        RegistryLocked."""
-
-    def read(self, path: Path) -> bytes | None:
-        """Return the content, or None if there is no such file."""
-
-    def identity(self, path: Path) -> Identity | None:
-        """Return what distinguishes a plain file from another of its name, None if there is no file."""
-
-    def create(self, path: Path) -> None:
-        """Make an empty file in place of what is there."""
-
-    def connect(self, path: Path) -> sqlite3.Connection:
-        """Open a database for one thread at a time, without transactions of Python's own. Raises sqlite3.Error."""
-
-    def fsync(self, path: Path) -> None: ...
-
-    def rename(self, source: Path, target: Path) -> None: ...
-
-    def unlink(self, path: Path) -> None:
-        """Remove a file, if it is there."""
-
-    def fsync_dir(self, directory: Path) -> None:
-        """Make the renames done so far survive a power failure."""
-
-    def give_mode(self, path: Path) -> None:
-        """Give an existing file the permissions of a new one: it may have been created under other options. Raises
-        nothing."""
-
-
 @contextmanager
 def translated() -> Iterator[None]:
     """Raise a Misplaced as RegistryMisplaced, with what to do about it."""
@@ -93,7 +50,7 @@ def translated() -> Iterator[None]:
         raise RegistryMisplaced(error.path, f"{error.problem}; {_ADVICE[type(error)]}") from error
 
 
-class DiskLock:
+class Lock:
     """Two locks. The one on the directory counts: no one can remove it and let a second writer in. The one on the file
     is for file systems that do not lock directories (NFS)."""
 
@@ -102,6 +59,7 @@ class DiskLock:
         self._file = file
 
     def is_at(self, directory: Path) -> bool:
+        """True if the path still leads to the directory that is locked, and where that cannot be determined."""
         return leads_to(directory, self._directory)
 
     def close(self) -> None:
@@ -122,13 +80,18 @@ def _lock_both(directory: Path, directory_fd: int, file: int) -> None:
 
 
 class DiskFiles:
+    """Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens or creates
+    something."""
+
     def __init__(self, file_mode: int | None = None, directory_mode: int = 0o750) -> None:
         """Without `file_mode` new files get 600, and existing ones keep what they have."""
         self._file_mode = 0o600 if file_mode is None else file_mode
         self._keeps_modes = file_mode is None
         self._directory_mode = directory_mode
 
-    def lock(self, directory: Path) -> DiskLock:
+    def lock(self, directory: Path) -> Lock:
+        """Create the directory if needed, and keep other processes out until the lock is closed. Raises
+        RegistryLocked."""
         with translated(), ExitStack() as undo:
             make_directory(directory, self._directory_mode, owned_as_parent=True)
             directory_fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -145,9 +108,10 @@ class DiskFiles:
             os.ftruncate(file, 0)
             os.pwrite(file, b"%d\n" % os.getpid(), 0)
             undo.pop_all()
-        return DiskLock(directory_fd, file)
+        return Lock(directory_fd, file)
 
     def read(self, path: Path) -> bytes | None:
+        """Return the content, or None if there is no such file."""
         with translated():
             try:
                 descriptor = open_plain(path, os.O_RDONLY)
@@ -159,6 +123,7 @@ class DiskFiles:
             return file.read()
 
     def identity(self, path: Path) -> Identity | None:
+        """Return what distinguishes a plain file from another of its name, None if there is no file."""
         with translated():
             try:
                 status = path.lstat()
@@ -174,11 +139,13 @@ class DiskFiles:
         return status.st_dev, status.st_ino
 
     def create(self, path: Path) -> None:
+        """Make an empty file in place of what is there."""
         path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
         with translated():
             os.close(open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._file_mode))
 
     def connect(self, path: Path) -> sqlite3.Connection:
+        """Open a database for one thread at a time, without transactions of Python's own. Raises sqlite3.Error."""
         return sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
 
     def fsync(self, path: Path) -> None:
@@ -192,6 +159,8 @@ class DiskFiles:
         path.unlink(missing_ok=True)
 
     def give_mode(self, path: Path) -> None:
+        """Give an existing file the permissions of a new one: it may have been created under other options. Raises
+        nothing."""
         if self._keeps_modes:
             return
         with suppress(OSError, Misplaced):  # the next reader or writer reports that

@@ -22,7 +22,7 @@ from zlib import crc32
 
 from log_shipper.registry.entry import members
 from log_shipper.registry.errors import RegistryCorrupt, RegistryForeignVersion
-from log_shipper.registry.files import Files
+from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState, from_dict
 
 VERSION = 4
@@ -48,7 +48,7 @@ class _Part(NamedTuple):
     end: int
 
 
-def read(directory: Path, files: Files) -> dict[str, FileState] | None:
+def read(directory: Path, files: DiskFiles) -> dict[str, FileState] | None:
     """Return the entries, None where there is no such registry. Raises RegistryCorrupt, RegistryForeignVersion,
     RegistryMisplaced, OSError."""
     content = {name: files.read(directory / name) for name in NAMES}

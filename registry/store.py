@@ -52,7 +52,7 @@ from log_shipper.registry.errors import (
     code_of,
     disk_error,
 )
-from log_shipper.registry.files import LOCK, Files, Identity, Lock, translated
+from log_shipper.registry.files import LOCK, DiskFiles, Identity, Lock, translated
 from log_shipper.registry.load import DATABASE, LOG, NEW, load
 from log_shipper.registry.saves import Saves
 from log_shipper.registry.state import FileState
@@ -87,7 +87,7 @@ class Store:
 
     max_log_pages = 16_384
 
-    def __init__(self, directory: Path, files: Files, lock: Lock, before_recreating: Callable[[], None]) -> None:
+    def __init__(self, directory: Path, files: DiskFiles, lock: Lock, before_recreating: Callable[[], None]) -> None:
         self.directory = directory
         self.states: dict[str, FileState] = {}
         self.is_new = True
@@ -101,7 +101,7 @@ class Store:
         self._unflushed = 0  # entries
 
     @classmethod
-    def open(cls, directory: Path, files: Files, before_recreating: Callable[[], None] = _do_nothing) -> Self:
+    def open(cls, directory: Path, files: DiskFiles, before_recreating: Callable[[], None] = _do_nothing) -> Self:
         """Lock the directory, and load the registry.
 
         `before_recreating` creates the parents of a directory that was removed. Raises RegistryLocked, RegistryCorrupt,

@@ -1,4 +1,4 @@
-"""A disk below SQLite that fails or crashes at any operation: the other implementation of the registry's `Files`.
+"""A disk below SQLite that fails or crashes at any operation, in place of the registry's `DiskFiles`.
 
 The files are real, in a directory of the test; apsw has SQLite call this module for each write, sync, truncation and
 removal. Beside them it knows what a power failure may leave (POSIX promises no more):
@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from typing import Any
 
 import apsw
 
-from log_shipper.registry.files import DiskFiles
+from log_shipper.registry.files import DiskFiles, Lock
 
 _numbers = itertools.count()
 
@@ -164,7 +163,10 @@ class _Rows(list[Any]):
         return self[0]
 
 
-class _Lock:
+class _Lock(Lock):
+    def __init__(self) -> None:
+        pass
+
     def is_at(self, directory: Path) -> bool:
         return True
 
@@ -265,7 +267,7 @@ class CrashingDatabase(DiskFiles):
         self._pending.append(change)
         _apply(self._names, change)
 
-    def lock(self, directory: Path) -> Any:
+    def lock(self, directory: Path) -> Lock:
         return _Lock()
 
     def connect(self, path: Path) -> Any:
@@ -321,8 +323,11 @@ class CrashingDatabase(DiskFiles):
 
 
 def filled(place: Path, files: Mapping[str, bytes]) -> Path:
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
+    """Return the directory with these files and no others."""
+    place.mkdir(exist_ok=True)
+    for path in place.iterdir():
+        if path.name not in files:
+            path.unlink()
     for name, content in files.items():
         (place / name).write_bytes(content)
     return place

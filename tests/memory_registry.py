@@ -6,11 +6,15 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from log_shipper.registry.files import DiskFiles, Lock
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 
 
-class _Lock:
+class _Lock(Lock):
+    def __init__(self) -> None:
+        pass
+
     def is_at(self, directory: Path) -> bool:
         return True
 
@@ -31,8 +35,9 @@ class _Connection:
         pass
 
 
-class MemoryFiles:
+class MemoryFiles(DiskFiles):
     def __init__(self) -> None:
+        super().__init__()
         self._databases: dict[Path, sqlite3.Connection] = {}
 
     def __del__(self) -> None:

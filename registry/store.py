@@ -180,7 +180,7 @@ class Store:
 
     def write_recent(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
         """Write it for a kill not to take it. A power failure may, until the next `write`. Raises OSError."""
-        if self._is_doubtful or not self._is_in_place():
+        if not self._is_in_place():
             return  # the next `write` finds out, and has it too
         self._write(changed, removed)
         self._unflushed += len(changed) + len(removed)

@@ -134,6 +134,11 @@ def test_a_log_that_begins_behind_its_checkpoint_is_read_with_it(place: Path) ->
     assert imported(place) == {"b": B}
 
 
+def test_a_registry_from_which_all_entries_were_removed_is_not_a_new_one(place: Path) -> None:
+    filled(place, {LOG: header("log", 0) + group(1, A) + group(2, "a")})
+    assert imported(place) == imported(place) == {}
+
+
 def flipped(data: bytes, offset: int) -> bytes:
     return data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :]
 

@@ -147,7 +147,6 @@ def test_after_a_failed_fsync_the_next_write_makes_a_new_database_before_anythin
         with pytest.raises(OSError, match="Input/output error") as caught:
             store.write([B])
         assert caught.value.errno == errno.EIO
-        store.write_recent([B])  # not into what is in doubt
         disk.trace.clear()
         store.write([B])
         assert "fsync_dir" in disk.trace
@@ -157,7 +156,7 @@ def test_after_a_failed_fsync_the_next_write_makes_a_new_database_before_anythin
 
 def test_a_program_that_reads_delays_no_write_and_keeps_it_from_no_power_failure(place: Path, tmp_path: Path) -> None:
     disk = CrashingDatabase(place)
-    with closing(Store.open(place, disk)) as store, closing(sqlite3.connect(place / DATABASE)) as reader:
+    with closing(Store.open(place, disk)) as store, closing(disk.connect(place / DATABASE)) as reader:
         store.write([A])
         reader.execute("BEGIN")
         assert reader.execute("SELECT count(*) FROM files").fetchone() == (1,)
@@ -276,6 +275,26 @@ def remove(place: Path, names: list[str] | None) -> None:
         shutil.rmtree(place)
     for name in names or ():
         (place / name).unlink()
+
+
+class Removed(Store):
+    """One whose directory is removed right behind its next flush."""
+
+    removing = False
+
+    def _flush(self) -> None:
+        super()._flush()
+        if self.removing:
+            self.removing = False
+            shutil.rmtree(self.directory)
+
+
+def test_a_removal_while_a_change_is_written_loses_nothing_of_it(place: Path) -> None:
+    with closing(Removed.open(place, DiskFiles())) as store:
+        store.write([A])
+        store.removing = True
+        store.write([B])
+        assert after_power_failure(place) == BOTH
 
 
 def test_that_is_noticed_also_when_nothing_is_to_be_written(place: Path) -> None:

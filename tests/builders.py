@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 from log_shipper.config.shipper.model import InputConfig, MultilineConfig, ParserConfig
+from log_shipper.registry.registrar import Registrar
+from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
 from log_shipper.shipper.formats.record import Agent, file_member, members
+from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.base import SourceContext, SourceStatus
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
 
@@ -95,3 +98,30 @@ def source_status(bytes_behind: int) -> SourceStatus:
         is_size_known=True,
         problems={},
     )
+
+
+class Surroundings:
+    """What a source finds around it: room, and nothing that holds it up."""
+
+    has_room = True
+    flooded: frozenset[int] = frozenset()
+    knows_all = True
+
+    def takes_more(self, source: Source) -> bool:
+        return True
+
+    def beat(self) -> None: ...
+
+
+def source_context(
+    registrar: object,
+    clock: Clock,
+    metrics: Metrics | None = None,
+    *,
+    once: bool = False,
+    around: Surroundings | None = None,
+) -> SourceContext:
+    """`registrar`: a Registrar, what stands in for one, or None where no entry is noted."""
+    around = around or Surroundings()
+    noting = cast("Registrar", registrar)
+    return SourceContext(noting, clock, metrics or Metrics(), once, around, around, around)

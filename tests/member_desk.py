@@ -6,16 +6,14 @@ from typing import Any
 
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.pipeline.acks import Stage
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
 from log_shipper.shipper.source.feeds.kafka.partition import Partition
 from log_shipper.shipper.source.feeds.kafka.problems import Problems
 from log_shipper.shipper.source.feeds.kafka.reading import PartitionReading
 from log_shipper.shipper.source.feeds.kafka.session import Session
 from log_shipper.shipper.source.feeds.kafka.starts import Start
-from tests.builders import source
+from tests.builders import source, source_context
 from tests.fakes import ManualClock
 from tests.memory_topics import FakeConsumer, MemoryTopics
 
@@ -84,7 +82,7 @@ class Desk:
 
     def reading_of(self, partition: Partition) -> PartitionReading:
         if partition not in self._readings:
-            context = SourceContext(None, self.clock, Metrics(), self.once)  # type: ignore[arg-type]  # no entries are noted
+            context = source_context(None, self.clock, once=self.once)
             self._readings[partition] = PartitionReading(partition, self.config, 10**6, context)
         return self._readings[partition]
 

@@ -28,7 +28,7 @@ from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.scheduler import Scheduler
-from tests.builders import AGENT, input_config
+from tests.builders import AGENT, input_config, source_context
 from tests.fakes import ManualClock
 from tests.watches import Watches
 
@@ -123,7 +123,7 @@ class Room:
         self._fds: list[tuple[int, Inode]] = []
 
     def context(self, *, once: bool = False) -> SourceContext:
-        return SourceContext(self.registrar, self.clock, self.metrics, once)
+        return source_context(self.registrar, self.clock, self.metrics, once=once)
 
     def add_input(self, added: Input) -> InputSpec:
         self._inputs.append(added)
@@ -158,7 +158,7 @@ class Room:
         return self.start(opened, self.entries.make(opened), once=once)
 
     def start(self, opened: OpenedFile, claim: EntryMatch, *, once: bool = False) -> Harvester:
-        harvester = self.inputs.open(opened, claim.state, once=once, was=claim.was)
+        harvester = self.inputs.open(opened, claim.state, self.open_files.settled, once=once, was=claim.was)
         self.open_files.add(harvester)
         return harvester
 

@@ -98,7 +98,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     disk = disk_stage(config, environment, QueueParts(queue, registrar, staging if stage else None, stack))
     processing = Processing(queue, fit_for(config, metrics), None if disk is None else disk.put)
     pipeline = Pipeline(processing, queue, publisher, output, disk)
-    context = _source_context(registrar, environment, metrics, pipeline, containers, pulse)
+    context = SourceContext(registrar, clock, metrics, environment.once, pipeline, pulse, containers)
     options = CrawlerOptions(first_start, config.read_interval, config.queue.mem.pending_bytes)
     watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
     made = make_source(inputs, context, options, wake, watcher)
@@ -128,27 +128,6 @@ def _processor_context(agent: Agent, metrics: Metrics, environment: Environment,
     stack.callback(caches.close)
     wake = environment.wake.from_outside()
     return ProcessorContext(agent, environment.data, metrics, environment.clock, caches, wake)
-
-
-def _source_context(
-    registrar: Registrar,
-    environment: Environment,
-    metrics: Metrics,
-    pipeline: Pipeline,
-    containers: Containers,
-    pulse: Pulse,
-) -> SourceContext:
-    return SourceContext(
-        registrar,
-        environment.clock,
-        metrics,
-        environment.once,
-        pipeline.takes_more,
-        lambda: pipeline.has_room,
-        pulse.beat,
-        lambda: containers.knows_all,
-        lambda: pipeline.flooded,
-    )
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:

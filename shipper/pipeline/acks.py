@@ -38,14 +38,18 @@ class Ledger:
     `on_settled` each time the last open batch is settled."""
 
     def __init__(
-        self, position: int, on_advance: Callable[[int], None] | None = None, stage: Stage | None = None
+        self,
+        position: int,
+        on_advance: Callable[[int], None] | None = None,
+        stage: Stage | None = None,
+        on_settled: Callable[[], None] | None = None,
     ) -> None:
         self.position = position
         self.tracked = position
         self.open_batches = 0
         self._on_advance = on_advance
         self._stage = stage
-        self.on_settled: Callable[[], None] | None = None
+        self._on_settled = on_settled
         self._first: Node | None = None
         self._last: Node | None = None
 
@@ -103,8 +107,8 @@ class Ledger:
             self.position = node.end
             if self._on_advance is not None:
                 self._on_advance(self.position)
-        if not self.open_batches and self.on_settled is not None:
-            self.on_settled()
+        if not self.open_batches and self._on_settled is not None:
+            self._on_settled()
 
     def __repr__(self) -> str:
         return f"<Ledger position={self.position} tracked={self.tracked} open={self.open_batches}>"

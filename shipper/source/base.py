@@ -13,24 +13,44 @@ from log_shipper.shipper.metrics import Metrics
 Item = TypeVar("Item")
 
 
+class BackPressure(Protocol):
+    """What the pipeline takes."""
+
+    @property
+    def has_room(self) -> bool:
+        """False while too much waits of all files together: then nothing is read."""
+
+    @property
+    def flooded(self) -> frozenset[int]:
+        """Return the devices of file systems that are so full that deleted files are to be given up."""
+
+    def takes_more(self, source: Source) -> bool:
+        """False for a file of which too much waits in the pipeline."""
+
+
+class Heart(Protocol):
+    def beat(self) -> None:
+        """Show that a step which makes many calls of the system only takes long: called after each, one for a directory
+        or a file."""
+
+
+class KnownInputs(Protocol):
+    @property
+    def knows_all(self) -> bool:
+        """False while there may be inputs that are not discovered yet: a file that none names may be theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """The collaborators of every source. `once`: each file ends at the size that it had when it was opened.
-    `takes_more` returns False for a file of which too much waits in the pipeline, `has_room` while too much waits of
-    all files together: then nothing is read. `progressed` is to be called after each call of the system in a step that
-    makes many, one for a directory or a file: it shows that the step only takes long. `knows_all_inputs`: False while
-    there may be inputs that are not discovered yet, so that a file that none names may be theirs. `flooded` returns the
-    devices of file systems that are so full that deleted files are to be given up."""
+    """The collaborators of every source. `once`: each file ends at the size that it had when it was opened."""
 
     registrar: Registrar
     clock: Clock
     metrics: Metrics
-    once: bool = False
-    takes_more: Callable[[Source], bool] = lambda source: True
-    has_room: Callable[[], bool] = lambda: True
-    progressed: Callable[[], None] = lambda: None
-    knows_all_inputs: Callable[[], bool] = lambda: True
-    flooded: Callable[[], frozenset[int]] = frozenset
+    once: bool
+    pipeline: BackPressure
+    pulse: Heart
+    inputs: KnownInputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class Crawler:
         self.open_files = files
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
-        self._reading = BatchReader(scheduler, registrar, pending, self.running, context.takes_more, hooks)
+        self._reading = BatchReader(scheduler, registrar, pending, self.running, context.pipeline.takes_more, hooks)
         self._copies = CopyDetector(clock, files.is_ending, files.state_of, files.descriptor_of, files.ended_originals)
         path_of = files.named.path_of
         self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
@@ -96,7 +96,6 @@ class Crawler:
         starter = HarvesterStarter(self._inputs, files, self._closer, self._reading, ignoring, context)
         identity = Identity(self._entries, self._copies, self._resolver)
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
-        self._deletions.read_on = self._intake.take_removed
         self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, identity, rules)
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
@@ -162,7 +161,7 @@ class Crawler:
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
-        self._sizes.look(self._reading.waiting(all_of_them=not self._context.has_room()))
+        self._sizes.look(self._reading.waiting(all_of_them=not self._context.pipeline.has_room))
         if not changed and not self._may_be_due:
             return
         self._due = 0.0  # until it is known again, at the end of the loop's step
@@ -176,7 +175,7 @@ class Crawler:
         self._closer.step()
         if self._open_limits.any_wanted:
             self._intake.fill_places()
-        self._deletions.step()
+        self._deletions.step(self._intake.take_removed)
         self._cleaning.step()
 
     @property
@@ -327,7 +326,7 @@ class Crawler:
             self.open_files.renamed(harvester, file.path)
         moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in moved})
-        for harvester in each(decided.missing if not self._once else (), self._context.progressed):
+        for harvester in each(decided.missing if not self._once else (), self._context.pulse.beat):
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
@@ -338,12 +337,12 @@ class Crawler:
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
-        if self._context.knows_all_inputs():
+        if self._context.inputs.knows_all:
             self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
         self._open_limits.clear()
         self._survey.pause()
         self._open(decided.open)
-        for state in each(moved, self._context.progressed):
+        for state in each(moved, self._context.pulse.beat):
             self._resolver.note_path(state, candidates[key_of(state)])
 
     def _open(self, wanted: list[Candidate]) -> None:

@@ -131,7 +131,9 @@ class StdinSource:
         pending = PendingBytes(pending_bytes, metrics, clock)
         running = {harvester.key: harvester}
         hooks = ReadHooks(self._failed)
-        self._reading = BatchReader(self._scheduler, context.registrar, pending, running, context.takes_more, hooks)
+        self._reading = BatchReader(
+            self._scheduler, context.registrar, pending, running, context.pipeline.takes_more, hooks
+        )
         metrics.harvesters_started += 1
         self._scheduler.wake(harvester)
 

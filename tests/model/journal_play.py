@@ -11,11 +11,10 @@ from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesCon
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
-from tests.builders import AGENT
+from tests.builders import AGENT, source_context
 from tests.fakes import ManualClock
 from tests.memory_registry import MemoryFiles, memory_store
 from tests.model.journal_host import DIRECTORY, JournalDisk, MemoryHost, Writer
@@ -100,7 +99,7 @@ class Player:
             feed_input = FeedInput(
                 config, AGENT, {}, config.message_max_bytes, self._clock, entries.note, None, self._metrics
             )
-            context = SourceContext(self._registrar, self._clock, self._metrics)
+            context = source_context(self._registrar, self._clock, self._metrics)
             self._host = host = MemoryHost(self._disk)
             self._feed = JournaldFeed(feed_input, context, entries.of("sys"), lambda: None, lambda wake, name: host)
         return self._life

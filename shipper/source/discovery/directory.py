@@ -59,7 +59,7 @@ class DirectoryEntry:
 
 class Directory:
     """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed;
-    `version` is another one after each change. `progressed` is called as SourceContext has it (base.py)."""
+    `version` is another one after each change. `progressed` is Heart.beat (base.py)."""
 
     def __init__(
         self, path: str, symlinks: Symlinks, monotonic: Callable[[], float], progressed: Callable[[], None]

@@ -48,7 +48,7 @@ class Listing:
 
 
 class Scanner:
-    """Scans the paths of one input. Used by one thread. `progressed` is called as SourceContext has it (base.py)."""
+    """Scans the paths of one input. Used by one thread. `progressed` is Heart.beat (base.py)."""
 
     def __init__(
         self,

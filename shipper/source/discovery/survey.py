@@ -50,7 +50,7 @@ class Survey:
         self._watcher = watcher
         self._problems = problems
         self._clock, self._metrics = context.clock, context.metrics
-        self._once, self._progressed = context.once, context.progressed
+        self._once, self._progressed = context.once, context.pulse.beat
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
         self._first_due = NEVER
         self._next_rounds: dict[float, float] = {}  # by check_interval: when its inputs are scanned together

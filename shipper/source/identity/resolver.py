@@ -49,7 +49,7 @@ class FileResolver:
         self._path_of = path_of
         self._clock = context.clock
         self._once = context.once
-        self._progressed = context.progressed
+        self._progressed = context.pulse.beat
         self._warned_of_twins: set[FileKey] = set()
         self._warned_of_gzip: set[FileKey] = set()
         self._truncated: set[FileKey] = set()  # in place: the new content is not a copy

@@ -7,7 +7,6 @@ was renamed, copied or compressed (`.gz`), and whatever its directory is.
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 NUMBERS = re.compile(r"(?:[._-]\d+)+$")
 BEFORE_EXTENSION = re.compile(r"(?:\.\d+|[._-]\d{4,})(?:[._-]\d+)*$")  # worker-1.log is no generation of worker.log
@@ -61,9 +60,9 @@ def _is_older(added: list[str], younger: list[str]) -> bool:
 def _split(path: str) -> tuple[str, list[str]]:
     """Return the name of the log, and what rotation has added to it."""
     name, behind = _strip(name_of(path).removesuffix(".gz"), NUMBERS)
-    log = PurePosixPath(name)
-    stem, before = _strip(log.stem, BEFORE_EXTENSION)
-    return stem + log.suffix, PART.findall(before + behind)
+    extension = _extension(name)
+    stem, before = _strip(name[: len(name) - len(extension)], BEFORE_EXTENSION)
+    return stem + extension, PART.findall(before + behind)
 
 
 def _strip(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:
@@ -78,7 +77,12 @@ def log_of(path: str) -> str:
 
 
 def name_of(path: str) -> str:
-    return PurePosixPath(path).name
+    return path.rpartition("/")[2]
+
+
+def _extension(name: str) -> str:
+    stem, dot, extension = name.rpartition(".")
+    return dot + extension if stem and extension else ""
 
 
 def possible_names(path: str) -> list[str]:
@@ -93,11 +97,11 @@ def possible_originals(path: str) -> Iterator[str]:
     name = name_of(path)
     directory = path[: len(path) - len(name)]
     plain = name.removesuffix(".gz")
-    log = PurePosixPath(log_of(path))
+    extension = _extension(log_of(path))
     for end in range(len(name) - 1, 0, -1):
         yield directory + name[:end]
-        if log.suffix and end < len(plain) - len(log.suffix):
-            yield directory + name[:end] + log.suffix
+        if extension and end < len(plain) - len(extension):
+            yield directory + name[:end] + extension
     if generation := GENERATION.fullmatch(plain):
         number = int(generation["number"])
         for lower in range(max(number - 2, 0), number):

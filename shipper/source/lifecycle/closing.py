@@ -76,8 +76,8 @@ class Closer:
         self._wanted = wanted
         self._on_closed = on_closed
         self._once = context.once
-        self._progressed = context.progressed
-        self._flooded = context.flooded
+        self._progressed = context.pulse.beat
+        self._pipeline = context.pipeline
         self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
         self._max_timed = SPARE_TIMES
         self._number = count()  # harvesters cannot be compared
@@ -214,7 +214,7 @@ class Closer:
     def _keep_budgets(self, grown: Iterable[str]) -> None:
         """Give up deleted files: all of those on a file system that is full, and those beyond the budget of an input,
         where they take more space than before."""
-        for harvester in self._removed.on_devices(flooded) if (flooded := self._flooded()) else ():
+        for harvester in self._removed.on_devices(flooded) if (flooded := self._pipeline.flooded) else ():
             self._give_up(harvester, "queue.disk.watermark.flood")
         for input_id in grown:
             self._keep_budget(input_id)

@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 RETRY_AFTER = 60.0  # seconds
 OTHERS_AFTER = 1.0  # seconds between two looks whether other inputs have read the file
 ASIDE = ".shipper-deleting-"  # and the file's id
+ReadOn = Callable[[int, FileState], bool]
 AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 
 
@@ -45,9 +46,7 @@ class PendingDeletion:
 class Deletions:
     """Used by the reading thread only.
 
-    `is_read_by_all` is true of a file of an input, as it is now, that no other input has to read yet. `read_on` reads
-    what a file that has no name any more has beyond its state; it returns False where no input wants that, and may
-    raise OSError. The descriptor stays the caller's."""
+    `is_read_by_all` is true of a file of an input, as it is now, that no other input has to read yet."""
 
     def __init__(
         self,
@@ -60,7 +59,6 @@ class Deletions:
     ) -> None:
         self._rules: dict[str, DeleteConfig] = {}  # by input id
         self.unlink, self.rename = unlink, rename
-        self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
         self._is_read_by_all = is_read_by_all
         self._metrics = metrics
         self._registrar = registrar
@@ -84,15 +82,17 @@ class Deletions:
         """Plan the deletion of a file that was closed at its end. Whether it has new data is checked when it is due."""
         self._put(PendingDeletion(state, grace), grace)
 
-    def step(self) -> None:
+    def step(self, read_on: ReadOn) -> None:
+        """Delete what is due. `read_on` reads what a file that has no name any more has beyond its state; it returns
+        False where no input wants that, and may raise OSError. The descriptor stays the caller's."""
         while self._due and self._due[0][0] <= self._clock.monotonic():
-            self._take_turn(heapq.heappop(self._due)[2])
+            self._take_turn(heapq.heappop(self._due)[2], read_on)
 
     @property
     def next_step(self) -> float:
         return self._due[0][0] if self._due else float("inf")
 
-    def _take_turn(self, deletion: PendingDeletion) -> None:
+    def _take_turn(self, deletion: PendingDeletion, read_on: ReadOn) -> None:
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
             # Our own renaming changes the time of change: only at first it shows that nothing happened to the file.
             if file is None or not _is_read(file, deletion.state, as_closed=deletion.saved is None):
@@ -105,11 +105,11 @@ class Deletions:
                 # The position must be on disk first: a crash could lose what was read of the file.
                 deletion.saved = self._registrar.save([deletion.state])
             if deletion.saved.done:
-                self._delete(deletion, file)
+                self._delete(deletion, file, read_on)
             else:
                 self._put(deletion, 0.05)
 
-    def _delete(self, deletion: PendingDeletion, file: Plain) -> None:
+    def _delete(self, deletion: PendingDeletion, file: Plain, read_on: ReadOn) -> None:
         state = deletion.state
         try:
             if not self._remove(state):
@@ -125,7 +125,7 @@ class Deletions:
             return
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
         if not _is_read(file, state):
-            self._rescue(file.fd, state)
+            self._rescue(file.fd, state, read_on)
 
     def _remove(self, state: FileState) -> bool:
         """Return False if another file is at the path, which keeps its name. Raises OSError."""
@@ -142,11 +142,11 @@ class Deletions:
         _put_back(aside, state.path)
         return False
 
-    def _rescue(self, fd: int, state: FileState) -> None:
+    def _rescue(self, fd: int, state: FileState, read_on: ReadOn) -> None:
         """Read what was written between the last check and the removal: only this descriptor reaches it now."""
         size = os.fstat(fd).st_size
         try:
-            if self.read_on(fd, state):
+            if read_on(fd, state):
                 logger.info(
                     "%s (file id %s): was written to while it was deleted; that is read now", state.path, state.id
                 )

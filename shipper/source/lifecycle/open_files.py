@@ -20,6 +20,7 @@ from log_shipper.shipper.source.lifecycle.idle_files import IdleFiles
 from log_shipper.shipper.source.lifecycle.named_files import NamedFiles
 from log_shipper.shipper.source.lifecycle.removed_files import RemovedFiles
 from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class OpenFiles:
         self._scheduler = scheduler
         self._watcher = watcher
         self._metrics = context.metrics
-        self._progressed = context.progressed
+        self._progressed = context.pulse.beat
         self._candidate_of = candidate_of
         self._on_shut = on_shut
 
@@ -80,9 +81,8 @@ class OpenFiles:
         self.named.add(harvester)
         self.of_input[harvester.source.input_id] += 1
         self._metrics.harvesters_started += 1
-        harvester.ledger.on_settled = partial(self._settled, harvester)
 
-    def _settled(self, harvester: Harvester) -> None:
+    def settled(self, harvester: Harvester) -> None:
         if harvester.is_open:
             self.idle.note(harvester)
         else:
@@ -267,14 +267,15 @@ class OpenFiles:
 
     def renamed(self, harvester: Harvester, path: str) -> None:
         """Note that a survey found the file at another path of the inputs."""
-        harvester.renamed(path)
+        harvester.path_state = PathState.RENAMED
+        harvester.update(path=path)
         self.named.add(harvester)
         self.idle.expect(harvester)
 
     def left_paths(self, harvester: Harvester) -> bool:
         """Note that a survey did not find the file: it was renamed, or removed. True if one did before."""
         if was_there := not harvester.has_left_path:
-            harvester.left_paths()
+            harvester.path_state = PathState.MOVED
             self.idle.expect(harvester)
         self.look_for_removal(harvester)
         return was_there
@@ -321,8 +322,7 @@ class OpenFiles:
         self._padded.pop(harvester, None)
         self.idle.forget(harvester)
         self.removed.forget(harvester)
-        input_id = harvester.source.input_id
-        self.of_input[input_id] -= 1
+        self.of_input[input_id := harvester.source.input_id] -= 1
         if not self.of_input[input_id]:
             del self.of_input[input_id]  # the ids of inputs that come and go would add up
         harvester.close()

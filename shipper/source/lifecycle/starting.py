@@ -126,7 +126,7 @@ class HarvesterStarter:
         self._ignoring = ignoring
         self._registrar = context.registrar
         self._once = context.once
-        self._progressed = context.progressed
+        self._progressed = context.pulse.beat
 
     def start(
         self,
@@ -188,7 +188,7 @@ class HarvesterStarter:
         if self._once and opened.size > state.position and not opened.content.compressed:
             # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
             state = replace(state, cuts=(*state.cuts, opened.size))
-        harvester = self._inputs.open(opened, state, once=self._once, was=was)
+        harvester = self._inputs.open(opened, state, self._open_files.settled, once=self._once, was=was)
         self._open_files.add(harvester)
         self._closer.opened(harvester)
         if (

@@ -26,7 +26,7 @@ class Touches:
         self._resolver = resolver
         self._metrics = context.metrics
         self._clock = context.clock
-        self._progressed = context.progressed
+        self._progressed = context.pulse.beat
 
     @property
     def closed(self) -> list[FileKey]:

@@ -10,7 +10,8 @@ message. Each of them may be compressed: then it must be whole, and its end does
 import os
 from bisect import bisect_left
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
@@ -21,6 +22,20 @@ from log_shipper.shipper.reader.interleaved import snap_forward
 from log_shipper.shipper.reader.log_file import READ_SIZE
 from log_shipper.shipper.source.identity.content import Content, PlainFile
 from log_shipper.shipper.source.identity.prefix import Trail
+
+Open = TypeVar("Open")  # an open file
+
+
+@dataclass(slots=True, eq=False)
+class Links(Generic[Open]):
+    """The files before and after one, as far as a message may lie across them (rotation_links.py). `continues_behind`:
+    a message is continued behind its end. `is_alone`: it is read from its start without the file before it, which had
+    been closed."""
+
+    predecessor: Open | None = None
+    successor: Open | None = None
+    continues_behind: bool = False
+    is_alone: bool = False
 
 
 class Successor(Protocol):

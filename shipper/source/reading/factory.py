@@ -1,6 +1,6 @@
 """The configured inputs that are read, and how a file of one becomes a harvester."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -21,6 +21,8 @@ from log_shipper.shipper.source.reading.configured import ConfiguredInput
 from log_shipper.shipper.source.reading.file_reader import ReadPolicy, ReadSetup
 from log_shipper.shipper.source.reading.harvester import Harvester
 
+OnSettled = Callable[[Harvester], None]
+
 
 @dataclass(frozen=True, eq=False)
 class Input(ConfiguredInput[InputConfig]):
@@ -33,7 +35,15 @@ class Input(ConfiguredInput[InputConfig]):
         object.__setattr__(self, "spec", InputSpec(self.config, self.comes_and_goes))
         object.__setattr__(self, "_shared", self.shared_members())
 
-    def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+    def open(
+        self,
+        content: Content,
+        state: FileState,
+        *,
+        once: bool,
+        was: FileState | None = None,
+        on_settled: OnSettled | None = None,
+    ) -> Harvester:
         """Return a harvester that resumes at the state's position; with `once` it ends at the state's size. `was`: the
         entry that is to be proven first. Raises OSError."""
         joining = [parser for parser in self.config.parsers if isinstance(parser, MultilineConfig | ContainerConfig)]
@@ -59,7 +69,7 @@ class Input(ConfiguredInput[InputConfig]):
         )
         readers = partial(self._readers, shared=shared)
         setup = ReadSetup(source, readers, policy, self.clock, self.note, self.stage)
-        return Harvester(content, state, setup, was=was)
+        return Harvester(content, state, setup, was=was, on_settled=on_settled)
 
     def _owner(self, fd: int) -> Doc:
         """Return the members about the file's owner that the options ask for. Raises OSError."""
@@ -93,6 +103,9 @@ class ActiveInputs:
         self._specs.update({active.id: active.spec for active in inputs})
         return replaced
 
-    def open(self, opened: OpenedFile, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+    def open(
+        self, opened: OpenedFile, state: FileState, on_settled: OnSettled, *, once: bool, was: FileState | None = None
+    ) -> Harvester:
         """Return the harvester of a file, by the configuration of its input. Raises OSError."""
-        return self._inputs[opened.spec.id].open(opened.content, state, once=once, was=was)
+        made_by = self._inputs[opened.spec.id]
+        return made_by.open(opened.content, state, once=once, was=was, on_settled=on_settled)

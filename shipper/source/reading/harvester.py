@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
@@ -13,7 +14,7 @@ from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.content import Content, size_at_least
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.reading.activity import Activity
-from log_shipper.shipper.source.reading.continued_file import Continuation
+from log_shipper.shipper.source.reading.continued_file import Continuation, Links
 from log_shipper.shipper.source.reading.file_reader import FileReader, ReadSetup
 from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.sighting import Sighting
@@ -51,6 +52,7 @@ class Harvester:
         "is_open",
         "key",
         "ledger",
+        "links",
         "opened_at",
         "path_state",
         "policy",
@@ -60,8 +62,16 @@ class Harvester:
         "state",
     )
 
-    def __init__(self, content: Content, state: FileState, setup: ReadSetup, *, was: FileState | None = None) -> None:
-        """Raises OSError."""
+    def __init__(
+        self,
+        content: Content,
+        state: FileState,
+        setup: ReadSetup,
+        *,
+        was: FileState | None = None,
+        on_settled: "Callable[[Harvester], None] | None" = None,
+    ) -> None:
+        """`on_settled` is called each time the last batch in flight is settled. Raises OSError."""
         self.content = content
         self.key: FileKey = (setup.source.input_id, state.device, state.inode)
         self.state = state
@@ -74,9 +84,11 @@ class Harvester:
         self.is_open = True
         self.at_end = False
         self.path_state = PathState.CURRENT
+        self.links: Links[Harvester] = Links()
         self._split: Continuation | None = None  # of the last message, until that is acknowledged
         stage = None if setup.stage is None else setup.stage(self.state_at)
-        self.ledger = Ledger(state.position, self._advanced, stage)
+        settled = None if on_settled is None else partial(on_settled, self)
+        self.ledger = Ledger(state.position, self._advanced, stage, settled)
         self._clock = setup.clock
         self._note = setup.note
         self._file_reader = FileReader(content, state, setup, was)
@@ -146,18 +158,15 @@ class Harvester:
 
     @property
     def over(self) -> bool:
-        """True if the file is at its end, with no batch in flight and no pending message that a timeout will end."""
         return self.at_end and self.settled and self.message_deadline is None
 
     @property
     def finished(self) -> bool:
-        """True if, with `once`, the file was read up to the size that it had when it was opened."""
         is_read = self.is_complete if self.content.compressed else self.offset >= self.size
         return self.policy.once and self.is_proven and is_read
 
     @property
     def is_complete(self) -> bool:
-        """True if the file cannot grow any more, and was read to its end."""
         return self.at_end and self._file_reader.file.complete and self.message_deadline is None
 
     @property
@@ -233,16 +242,6 @@ class Harvester:
         self._file_reader.follow(self.state)
         if self.is_proven:
             self._note(self.state)
-
-    def renamed(self, path: str) -> None:
-        """Note that a survey found the file at another path of the inputs."""
-        self.path_state = PathState.RENAMED
-        self.update(path=path)
-
-    def left_paths(self) -> None:
-        """Note that a survey did not find the file."""
-        if not self.has_left_path:
-            self.path_state = PathState.MOVED
 
     def look_for_removal(self) -> None:
         """Check whether the file was removed, which its descriptor shows for sure. Raises OSError."""

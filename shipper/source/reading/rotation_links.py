@@ -24,20 +24,16 @@ class RotationLinks:
         self._awaits_save = awaits_save
         # By input and the path before the file was renamed; for a copy by the file that was truncated there.
         self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
-        self._successor: dict[Harvester, Harvester] = {}
-        self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
-        self._continued: set[Harvester] = set()  # a message is continued behind their end, in their successor
         # Rotated files that are not read, and follow none; of which input and log.
         self._unlinked: dict[Harvester, tuple[str, str]] = {}
-        self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
     def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
         """Note that a file was renamed, from a path at which it was written: an older generation that is shifted has
         been followed before. Only messages of several lines can continue in another file. A file whose entry names a
         successor has no other, even if that one is missing. A copy of a file that was `truncated` is followed by what
         is written to that one then: not by a file that comes to its path later."""
-        is_free = harvester not in self._successor and harvester.state.continues_in is None
+        is_free = harvester.links.successor is None and harvester.state.continues_in is None
         may_continue = harvester.policy.multiline_timeout is not None
         if may_continue and is_free and not was_rotated_before(path, previous_path):
             self._by_previous_path[harvester.source.input_id, previous_path, truncated] = harvester
@@ -64,10 +60,10 @@ class RotationLinks:
             self.missed()
         for (input_id, previous_path, truncated), harvester in list(self._by_previous_path.items()):
             del self._by_previous_path[input_id, previous_path, truncated]
-            if harvester in self._successor:
+            if harvester.links.successor is not None:
                 continue  # its entry named it
             came = [new for new in fresh if new.source.input_id == input_id]
-            unlinked = [new for new in came if new not in self._predecessor and new is not harvester]
+            unlinked = [new for new in came if new.links.predecessor is None and new is not harvester]
             following = successors(harvester, previous_path, unlinked)
             if following is None or self._has_earlier_successor(harvester, previous_path):
                 continue
@@ -85,7 +81,7 @@ class RotationLinks:
 
     def _note_unlinked(self, opened: Sequence[Harvester]) -> None:
         for harvester in opened:
-            if harvester.policy.multiline_timeout is not None and harvester not in self._predecessor:
+            if harvester.policy.multiline_timeout is not None and harvester.links.predecessor is None:
                 log = log_of(harvester.state.path)
                 if name_of(harvester.state.path) != log and not harvester.offset:
                     self._unlinked[harvester] = harvester.source.input_id, log
@@ -101,11 +97,13 @@ class RotationLinks:
         """Link files that were opened again to the successors that their entries name. `running` by file id."""
         for harvester in opened:
             successor = running.get(harvester.state.continues_in or "")
-            if successor in self._alone:
+            if successor is None:
+                continue
+            if successor.links.is_alone:
                 harvester.update(continues_in=None)
                 continue
-            is_free = successor not in self._predecessor and harvester not in self._successor
-            if successor is not None and is_free and harvester.policy.multiline_timeout is not None:
+            is_free = successor.links.predecessor is None and harvester.links.successor is None
+            if is_free and harvester.policy.multiline_timeout is not None:
                 self._link(harvester, successor)
 
     def _pair(self, harvester: Harvester, successor: Harvester) -> None:
@@ -113,38 +111,35 @@ class RotationLinks:
         harvester.update(continues_in=successor.state.id)
 
     def _link(self, harvester: Harvester, successor: Harvester) -> None:
-        self._successor[harvester] = successor
-        self._predecessor[successor] = harvester
+        harvester.links.successor, successor.links.predecessor = successor, harvester
         if not successor.offset:  # else it was read already before a restart
             self._waiting.add(successor)
 
     def waits_for(self, harvester: Harvester) -> Harvester | None:
         """Return the file that must be read to its end before anything of this one is read; None mostly."""
-        return self._predecessor[harvester] if harvester in self._waiting else None
+        return harvester.links.predecessor if harvester in self._waiting else None
 
     @property
     def waited_for(self) -> set[Harvester]:
         """The files for which another waits: one that is never read again would block its successor permanently."""
-        return {self._predecessor[harvester] for harvester in self._waiting}
+        return {harvester.links.predecessor for harvester in self._waiting if harvester.links.predecessor is not None}
 
     def at_end(self, harvester: Harvester) -> Harvester | None:
         """Note that a file was read to its end, or its message to the end of the file in which it is continued. Return
         which file is to be read next; None for neither."""
-        if not self._successor:
-            return None
         last = harvester
-        while last in self._continued and last in self._successor:
-            last = self._successor[last]
+        while last.links.continues_behind and last.links.successor is not None:
+            last = last.links.successor
         if last is not harvester and not harvester.is_continued:
             return self.forget(harvester)  # all of it belongs to the message of a file before
-        successor = self._successor.get(last)
+        successor = last.links.successor
         if successor is None:
             return None
         if harvester.message_deadline is not None:
             if self._awaits_save(successor) or not self._has_content(successor):
                 return None
             if harvester.continue_in(successor):
-                self._continued.add(last)
+                last.links.continues_behind = True
                 return harvester
         if last is not harvester:
             return None
@@ -154,27 +149,26 @@ class RotationLinks:
     def _has_content(self, harvester: Harvester | None) -> bool:
         """True if there is anything in the file, or in those that follow it. Raises OSError."""
         while harvester is not None and not os.fstat(harvester.fd).st_size:
-            harvester = self._successor.get(harvester)
+            harvester = harvester.links.successor
         return harvester is not None
 
     def gave_batch(self, harvester: Harvester) -> Harvester | None:
         """Return the file that may be read now, because the message for which it waited was read to its end; None
         mostly."""
-        if harvester not in self._continued or harvester.is_continued:
+        if not harvester.links.continues_behind or harvester.is_continued:
             return None
         return self.forget(harvester)
 
     def is_read_by_predecessor(self, harvester: Harvester) -> bool:
         """True if the message of another file is being continued in this one."""
-        return self._predecessor.get(harvester) in self._continued
+        return harvester.links.predecessor is not None and harvester.links.predecessor.links.continues_behind
 
     def closed(self, harvester: Harvester) -> Harvester | None:
         """Note that a file is not read any more; return the file that waited for it, if any."""
-        self._alone.discard(harvester)
         self._unlinked.pop(harvester, None)
         successor = self.forget(harvester)
         if successor is not None:
-            self._alone.add(successor)
+            successor.links.is_alone = True
         return successor
 
     def forget(self, harvester: Harvester) -> Harvester | None:
@@ -182,13 +176,14 @@ class RotationLinks:
         for place in [place for place, renamed in self._by_previous_path.items() if renamed is harvester]:
             del self._by_previous_path[place]
         self._waiting.discard(harvester)
-        self._continued.discard(harvester)
-        if (predecessor := self._predecessor.pop(harvester, None)) is not None:
-            del self._successor[predecessor]
-        successor = self._successor.pop(harvester, None)
+        harvester.links.continues_behind = False
+        predecessor, harvester.links.predecessor = harvester.links.predecessor, None
+        if predecessor is not None:
+            predecessor.links.successor = None
+        successor, harvester.links.successor = harvester.links.successor, None
         if successor is None:
             return None
-        del self._predecessor[successor]
+        successor.links.predecessor = None
         waited = successor in self._waiting
         self._waiting.discard(successor)
         return successor if waited else None

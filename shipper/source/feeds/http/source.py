@@ -142,7 +142,7 @@ class HttpSource:
 
     @property
     def _may_read(self) -> bool:
-        return not self._is_stopped and self._context.takes_more(self._source)
+        return not self._is_stopped and self._context.pipeline.takes_more(self._source)
 
     def _track(self, messages: Messages, deliveries: list[Delivery]) -> Callable[[], None]:
         """Return what resolves a batch. It has a ledger of its own, as requests do not wait for each other: with

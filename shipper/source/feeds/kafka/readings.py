@@ -52,7 +52,7 @@ class Readings:
             reading = readings[(self._turn + index) % len(readings)]
             if not reading.is_ready:
                 continue
-            if not self._context.source.takes_more(reading.partition.source):
+            if not self._context.source.pipeline.takes_more(reading.partition.source):
                 self._is_refused = True
                 continue
             batches, taken = reading.read()

@@ -147,7 +147,7 @@ class SocketSource:
 
     @property
     def _takes_more(self) -> bool:
-        return self._context.takes_more(self._senders.shared)
+        return self._context.pipeline.takes_more(self._senders.shared)
 
     def _take(self, budget: int) -> bool:
         """Take about `budget` bytes of what waits; False if there was nothing."""

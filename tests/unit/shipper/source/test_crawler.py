@@ -14,13 +14,11 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.source.discovery.watch import Watcher
-from log_shipper.shipper.source.identity.content import Content
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
-from tests.builders import AGENT, input_config
+from tests.builders import AGENT, Surroundings, input_config, source_context
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
 from tests.memory_registry import memory_store
@@ -28,6 +26,15 @@ from tests.reading_room import entry_of, read_all
 from tests.watches import Watches
 
 CHECK_INTERVAL = 10.0
+
+
+class Around(Surroundings):
+    """`beats` counts the calls that show progress."""
+
+    beats = 0
+
+    def beat(self) -> None:
+        self.beats += 1
 
 
 class Desk:
@@ -41,26 +48,15 @@ class Desk:
         self.watcher = cast("Watcher", self.watches)
         self.store = memory_store()
         self.registrar = Registrar(self.store, clock=clock.monotonic)
-        self.has_room = True
-        self.progress = 0
+        self.around = Around()
         self.crawler = self.crawler_of(self.input(), once=once)
 
     def input(self) -> Input:
         return Input(self.config, AGENT, {}, 1000, self.clock, self.registrar.note)
 
     def crawler_of(self, *inputs: Input, once: bool = False) -> Crawler:
-        context = SourceContext(
-            self.registrar,
-            self.clock,
-            self.metrics,
-            once,
-            has_room=lambda: self.has_room,
-            progressed=self._progressed,
-        )
+        context = source_context(self.registrar, self.clock, self.metrics, once=once, around=self.around)
         return Crawler(list(inputs), self.watcher, context)
-
-    def _progressed(self) -> None:
-        self.progress += 1
 
     @property
     def config(self) -> InputConfig:
@@ -173,7 +169,7 @@ def test_a_renamed_file_keeps_its_harvester_and_is_noted_under_its_new_path(desk
 def test_the_size_of_a_file_is_looked_at_while_nothing_is_read(desk: Desk, *, has_room: bool) -> None:
     desk.crawler.step()
     (desk.logs / "a.log").write_text("longer\n")
-    desk.has_room = has_room
+    desk.around.has_room = has_room
     desk.crawler.step()
     assert desk.only().size == (4 if has_room else 7)
 
@@ -350,7 +346,7 @@ def test_with_once_nothing_is_saved_of_what_is_not_proven(logs: Path, clock: Man
 class OnBadDisk(Input):
     """What lies before the position cannot be read."""
 
-    def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+    def open(self, *_: object, **__: object) -> Harvester:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
@@ -419,9 +415,9 @@ def test_a_long_step_makes_progress_from_file_to_file(desk: Desk, seconds: float
         desk.crawler = desk.crawler_of(desk.input())
         for wait in [0.0, seconds] if seconds else [0.0]:
             desk.clock.advance(wait)
-            desk.progress = 0
+            desk.around.beats = 0
             desk.crawler.step()
-        return desk.progress
+        return desk.around.beats
 
     few, many = progress_with(10), progress_with(30)
     assert many - few == 20 * times

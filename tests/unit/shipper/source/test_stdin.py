@@ -18,11 +18,10 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
-from tests.builders import AGENT, multiline
+from tests.builders import AGENT, multiline, source_context
 from tests.memory_registry import memory_store
 
 ROOT = Path(__file__).parents[4]
@@ -140,7 +139,7 @@ class Watched:
 def source_of(harvester: Harvester, watched: Watched, metrics: Metrics | None = None) -> StdinSource:
     watcher = StreamWatcher(watched.watch, watched.unwatch)
     registrar = Registrar(memory_store())  # nothing is written to it
-    return StdinSource(harvester, watcher, SourceContext(registrar, SystemClock(), metrics or Metrics()))
+    return StdinSource(harvester, watcher, source_context(registrar, SystemClock(), metrics))
 
 
 def read_all(source: StdinSource) -> list[Batch]:

@@ -9,14 +9,13 @@ from typing import cast
 import pytest
 
 from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
-from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.discovery.problems import Problems
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec
 from log_shipper.shipper.source.discovery.survey import DELETIONS_PAUSE, FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
+from tests.builders import Surroundings, source_context
 from tests.fakes import ManualClock
 from tests.reading_room import Books
 from tests.watches import Watches
@@ -44,8 +43,9 @@ class Outlook:
         watcher = cast("Watcher", self.watches)
         self.progress: list[None] = []
         self.metrics = Metrics()
-        progressed = partial(self.progress.append, None)
-        context = SourceContext(cast("Registrar", Books()), clock, self.metrics, once, progressed=progressed)
+        around = Surroundings()
+        around.beat = partial(self.progress.append, None)  # type: ignore[method-assign]
+        context = source_context(Books(), clock, self.metrics, once=once, around=around)
         self.survey = Survey(list(self.inputs.values()), watcher, self.problems, context)
 
     def write(self, name: str, content: bytes = b"one\n") -> FileKey:

@@ -249,7 +249,7 @@ def test_on_eof_closes_as_soon_as_the_end_is_acknowledged(office: MakeOffice) ->
 def test_a_renamed_file_is_closed_once_all_of_it_is_acknowledged(office: MakeOffice) -> None:
     desk = office(renamed=True)
     harvester = desk.open("app.log")
-    harvester.renamed(f"{harvester.state.path}.1")
+    harvester.path_state = PathState.RENAMED
     desk.room.open_files.idle.expect(harvester)
     assert desk.after(SOON) == []
     finish(harvester)
@@ -336,7 +336,7 @@ def test_a_file_that_has_another_name_left_is_not_deleted(office: MakeOffice) ->
 def test_a_renamed_file_may_still_be_deleted(office: MakeOffice) -> None:
     desk = office()
     harvester = finish(desk.open("app.log"))
-    harvester.left_paths()
+    harvester.path_state = PathState.MOVED
     desk.remove(harvester)
     assert harvester.is_removed
 

@@ -32,6 +32,7 @@ class Bin:
         self.deletions = Deletions(
             cast("Registrar", self.books), clock, self.metrics, self._is_read_by_all, self._unlink, self._rename
         )
+        self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
         self.others_read = False  # the file, which they have not read to its end
         self.last_words = b""  # written just before the file goes
         self.last_events: list[Callable[[], object]] = []  # when it was checked, and is about to get another name
@@ -59,7 +60,7 @@ class Bin:
 
     def after(self, seconds: float) -> None:
         self.clock.advance(seconds)
-        self.deletions.step()
+        self.deletions.step(self.read_on)
 
     def save(self) -> None:
         """The registry is on disk, and it is looked at again."""
@@ -272,7 +273,7 @@ def test_what_is_written_between_the_last_look_and_the_end_is_read_by_the_open_d
         rescued.append((os.pread(fd, 100, state.position), state))
         return True
 
-    bin_.deletions.read_on = read_on
+    bin_.read_on = read_on
     bin_.last_words = b"three\n"
     state = bin_.plan()
     before = len(descriptors_before())

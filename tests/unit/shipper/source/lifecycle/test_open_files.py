@@ -14,6 +14,7 @@ from log_shipper.shipper.source.identity.opened_file import EntryMatch
 from log_shipper.shipper.source.identity.rewrite_detector import SETTLED
 from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
 from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.path_state import PathState
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
 MakeRoom = Callable[..., Room]
@@ -403,7 +404,7 @@ def test_a_file_that_is_closed_and_settled_is_no_original_any_more(room: Room) -
 def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, read: Harvester) -> None:
     room.path("app.log").unlink()
     read.look_for_removal()
-    read.left_paths()
+    room.open_files.left_paths(read)
     assert read.is_removed
 
 
@@ -414,7 +415,7 @@ def test_an_open_file_that_was_rewritten_is_noticed_when_it_would_be_read_anyway
         os.utime(harvester.state.path, ns=(1, 12345))
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
-    moved.left_paths()
+    moved.path_state = PathState.MOVED
     room.scheduler.await_save(room.books.save([saving.state]), saving)  # until that is on disk
     for harvester in (awake, moved, saving):
         name = os.path.basename(harvester.state.path)

@@ -127,7 +127,7 @@ class Start:
             room.registrar,
             pending,
             room.open_files.running,
-            context.takes_more,
+            context.pipeline.takes_more,
             ReadHooks(lambda harvester, error: None),
         )
         self.rotation_links = reading.rotation_links

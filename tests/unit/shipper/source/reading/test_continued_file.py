@@ -397,7 +397,7 @@ def test_a_cut_at_the_end_of_a_compressed_file_stays_one(followed: Callable[...,
     ended = pair.old.end_message()
     assert ended is not None
     assert pair.old.state.cuts == (4,)
-    again = pair.room.inputs.open(pair.room.open("app.log.1"), pair.old.state, once=False)
+    again = pair.room.start(pair.room.open("app.log.1"), EntryMatch(pair.old.state))
     assert [batch.messages.texts for batch in read_all(again) if batch.events] == [["one"]]
 
 

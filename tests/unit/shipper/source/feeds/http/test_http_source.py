@@ -18,19 +18,17 @@ import trustme
 from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.config.shipper.server_ssl import ServerSslConfig
 from log_shipper.config.text.secrets import Secret
-from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import BatchSource, ReadsToEnd, SourceContext
+from log_shipper.shipper.source.base import BatchSource, ReadsToEnd
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.http.limits import Patience
 from log_shipper.shipper.source.feeds.http.source import HttpSource
 from log_shipper.shipper.source.reading.file_reader import MakeStage
 from log_shipper.shipper.source.reading.staging import Staging
 from log_shipper.shipper.wake import Wake
-from tests.builders import AGENT
+from tests.builders import AGENT, Surroundings, source_context
 from tests.descriptors import few_descriptors
 
 SECONDS = 60.0  # for what takes microseconds
@@ -47,9 +45,9 @@ class Site:
         self._stack = stack
         clock = SystemClock()
         self.input = FeedInput(config, AGENT, {}, 1000, clock, lambda state: None, stage=stage)
-        context = SourceContext(
-            Registrar.__new__(Registrar), clock, Metrics(), once=once, takes_more=lambda _: self.takes_more
-        )
+        around = Surroundings()
+        around.takes_more = lambda source: self.takes_more  # type: ignore[method-assign]
+        context = source_context(None, clock, once=once, around=around)
         self.takes_more = True
         self.metrics = context.metrics
         self.source = HttpSource(self.input, context, self.wake.set, PATIENCE)

@@ -12,11 +12,10 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
-from tests.builders import AGENT
+from tests.builders import AGENT, source_context
 from tests.fake_journalctl import Journal, installed
 from tests.fakes import ManualClock
 from tests.memory_registry import MemoryFiles, memory_store
@@ -54,7 +53,7 @@ class JournalLab:
         feed_input = FeedInput(
             config, AGENT, {}, config.message_max_bytes, self.clock, self.entries.note, process, self.metrics
         )
-        context = SourceContext(self.registrar, self.clock, self.metrics, once=once)
+        context = source_context(self.registrar, self.clock, self.metrics, once=once)
         self.batches = []
         self.feed = JournaldFeed(feed_input, context, self.entries.of("sys"), self._awake.set)
 

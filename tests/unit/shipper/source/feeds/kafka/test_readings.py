@@ -8,8 +8,8 @@ import pytest
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.kafka.readings import PENDING_BYTES, REFUSED_WAIT, ReadingContext, Readings
+from tests.builders import Surroundings, source_context
 from tests.fakes import ManualClock
 from tests.member_desk import OTHER, PLACE, Desk
 
@@ -29,12 +29,9 @@ class Room:
         desk.topics.committed |= {PLACE: 0, OTHER: 0}
         desk.begin()
         desk.consumer.give(PLACE, OTHER)
-        source = SourceContext(
-            None,  # type: ignore[arg-type]  # no entries are noted
-            desk.clock,
-            self.metrics,
-            takes_more=lambda source: not self.is_refused(source.file_id),
-        )
+        around = Surroundings()
+        around.takes_more = lambda source: not self.is_refused(source.file_id)  # type: ignore[method-assign]
+        source = source_context(None, desk.clock, self.metrics, around=around)
         rebalances = desk.session.rebalances
         context = ReadingContext(desk.config, 10**6, source, lambda: rebalances.partitions, self.note_room)
         self.readings = Readings(context)

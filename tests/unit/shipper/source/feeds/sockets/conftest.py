@@ -16,10 +16,9 @@ from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import Clock, SystemClock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.sockets.source import SocketSource
-from tests.builders import AGENT, encoder
+from tests.builders import AGENT, encoder, source_context
 
 PATIENCE = 60.0  # seconds
 LOOKS = 2000  # in vain, and no time: others may have the processors
@@ -48,7 +47,7 @@ class Listening:
         clock = clock or SystemClock()
         feed_input = FeedInput(self.config, AGENT, {}, self.config.message_max_bytes, clock, lambda state: None)
         registrar: Any = None  # nothing is noted of what cannot be read again
-        context = SourceContext(registrar, clock, self.metrics, once=once)
+        context = source_context(registrar, clock, self.metrics, once=once)
         self.source = SocketSource(feed_input, context, self._woken.set)
 
     @property

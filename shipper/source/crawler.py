@@ -209,6 +209,7 @@ class Crawler:
         """As ReadsToEnd has it (base.py)."""
         if self._last_reading.begins(self._inputs.specs.values(), longest):
             self._survey.scan_now(full=True)
+            self._open_limits.clear()  # of the inputs that are not read any more, too
             self._after_survey()
         waits = self._input_swap.blocked or self._copies.suspects or self._open_limits.any_wanted
         return self._last_reading.step(may_open_more=bool(waits) or self._survey.wants_scan)
@@ -306,7 +307,7 @@ class Crawler:
     def _plan(self, candidates: Mapping[FileKey, Candidate]) -> Plan:
         files = self.open_files
         blocked = {*self._copies.suspects, *self._input_swap.blocked, *files.draining_keys}
-        return plan(candidates, files.with_name, files.closed, blocked)
+        return plan(candidates, files.with_name, files.closed, blocked, self._open_limits.waits)
 
     def _after_survey(self) -> None:
         candidates = self._survey.candidates
@@ -330,16 +331,14 @@ class Crawler:
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
-            waited = list(self._open_limits.waiting_files)
-            if not {waiting.key for waiting in waited} <= candidates.keys():
+            if unopened := self._open_limits.renew(candidates):
                 self._reading.rotation_links.missed()
-            report_unopened(waited, candidates, self._entries, self.problems.excuses, self._metrics)
+                report_unopened(unopened, candidates, self._entries, self.problems.excuses, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
         if self._context.inputs.knows_all:
             self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
-        self._open_limits.clear()
         self._survey.pause()
         self._open(decided.open)
         for state in each(moved, self._context.pulse.beat):

@@ -35,11 +35,11 @@ class ClosedFile:
     surveyed: ScannedFile | None = None
 
     def has_new_data(self, scanned: ScannedFile) -> bool:
-        """True if the file has changed. Its time of change counts too (a rename is a change): another file may have its
-        inode, size and modification time by now."""
+        """True if the file has changed. Its time of change counts too: another one may have its inode, size and age."""
+        if scanned is self.surveyed:
+            return False
         seen = self.seen
-        now, then = (scanned.size, scanned.modified, scanned.changed), (seen.size, seen.modified, seen.changed)
-        return scanned is not self.surveyed and now != then
+        return (scanned.size, scanned.modified, scanned.changed) != (seen.size, seen.modified, seen.changed)
 
 
 class OpenFiles:

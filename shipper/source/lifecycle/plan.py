@@ -1,6 +1,6 @@
 """Decides what to do after a survey, from what is known and without touching a file; the crawler carries it out."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
@@ -24,9 +24,11 @@ def plan(
     running: Mapping[FileKey, Harvester],
     closed: Mapping[FileKey, ClosedFile],
     blocked: Container[FileKey],
+    waits: Callable[[FileKey], bool],
 ) -> Plan:
     """Return the plan. `running` are the open files that were not removed; `closed` files are opened again when their
-    size or time of change differs; `blocked` ones wait."""
+    size or time of change differs; `blocked` ones must not
+    be opened; one that `waits` for a place was planned before."""
     to_open = []
     renamed = []
     for key, candidate in candidates.items():
@@ -34,7 +36,7 @@ def plan(
         if key in running:
             if running[key].state.path != file.path:
                 renamed.append((running[key], file))
-        elif (key not in closed or closed[key].has_new_data(file)) and key not in blocked:
+        elif (key not in closed or closed[key].has_new_data(file)) and not (key in blocked or waits(key)):
             to_open.append(candidate)
     to_open.sort(key=lambda wanted: wanted.file.modified)
     return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in candidates])

@@ -5,9 +5,9 @@ No file is read before its id is saved.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sized
+from collections.abc import Container, Iterable, Mapping, Sized
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 
 from log_shipper.registry.state import MISSING, TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
@@ -52,6 +52,21 @@ class OpenLimits:
         self._waiting = {}
         self._bytes = 0
 
+    def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
+        """Take the waiting files as a survey found them, and return those that it did not find. What is done here for
+        each of a hundred thousand is done at each survey."""
+        missing = [file for files in self._waiting.values() for key, file in files.items() if key not in candidates]
+        renewed = {
+            input_id: {key: candidates[key] for key in files if key in candidates}
+            for input_id, files in self._waiting.items()
+        }
+        self._waiting = {input_id: files for input_id, files in renewed.items() if files}
+        self._bytes = sum([waiting.file.size for files in self._waiting.values() for waiting in files.values()])
+        return missing
+
+    def waits(self, key: FileKey) -> bool:
+        return key in self._waiting.get(key[0], ())
+
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Add these to the waiting files, and return those that may be opened now."""
         for candidate in wanted:
@@ -75,10 +90,6 @@ class OpenLimits:
     def wanted(self) -> Mapping[str, int]:
         """How many files of each input wait for a place."""
         return {input_id: len(files) for input_id, files in self._waiting.items()}
-
-    @property
-    def waiting_files(self) -> Iterator[Candidate]:
-        return chain.from_iterable(files.values() for files in self._waiting.values())
 
     @property
     def waiting(self) -> tuple[int, int]:

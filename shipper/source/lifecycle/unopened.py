@@ -19,17 +19,15 @@ logger = logging.getLogger(__name__)
 
 
 def report_unopened(
-    waited: Iterable[Candidate],
+    unopened: Iterable[Candidate],
     candidates: Mapping[FileKey, Candidate],
     entries: RegistryEntries,
     excused: Callable[[str], bool],
     metrics: Metrics,
 ) -> None:
-    """Count and log what is lost of files that `waited`, and that a survey did not find any more. What an entry knows
+    """Count and log what is lost of files that waited, and that a survey did not find any more. What an entry knows
     of its file is reported with the entry. `excused` as in RegistryEntries.lose_missing."""
-    missing = {
-        waiting.key: waiting for waiting in waited if waiting.key not in candidates and not excused(waiting.file.path)
-    }
+    missing = {candidate.key: candidate for candidate in unopened if not excused(candidate.file.path)}
     if not missing:
         return
     for state in list(entries.closed_entries.values()):

@@ -19,8 +19,15 @@ def planned(
     running: dict[FileKey, Harvester] | None = None,
     closed: dict[FileKey, ClosedFile] | None = None,
     blocked: tuple[FileKey, ...] = (),
+    waiting: tuple[FileKey, ...] = (),
 ) -> Plan:
-    return plan({wanted(file).key: wanted(file) for file in scanned}, running or {}, closed or {}, blocked)
+    return plan(
+        {wanted(file).key: wanted(file) for file in scanned},
+        running or {},
+        closed or {},
+        blocked,
+        lambda key: key in waiting,
+    )
 
 
 def wanted(file: ScannedFile) -> Candidate:
@@ -45,6 +52,10 @@ def test_what_was_seen_of_a_file_before_it_was_closed_is_not_new_data() -> None:
     closed = {wanted(A).key: ClosedFile(replace(A, size=100, modified=50.0), A)}
     assert opened(planned(A, closed=closed)) == []
     assert opened(planned(replace(A, size=101), closed=closed)) == [replace(A, size=101)]
+
+
+def test_a_file_that_waits_for_its_turn_is_not_planned_again() -> None:
+    assert opened(planned(A, B, waiting=(wanted(A).key,))) == [B]
 
 
 def test_a_blocked_file_waits() -> None:

@@ -3,6 +3,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -41,7 +42,7 @@ class Hall:
 
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
-        admitted = self.places.admit([self._wanted(*line.split()) for line in wanted])
+        admitted = self.places.admit([self.wanted(*line.split()) for line in wanted])
         for source, scanned, _ in admitted:
             self.open_files.running[source.id, *scanned.inode] = source.id
             self.open_files.of_input[source.id] += 1
@@ -52,7 +53,7 @@ class Hall:
         del self.open_files.running[key]
         self.open_files.of_input[input_id] -= 1
 
-    def _wanted(self, input_id: str, name: str) -> Candidate:
+    def wanted(self, input_id: str, name: str) -> Candidate:
         scanned = ScannedFile(name, (1, hash(name)), 1, 0.0)
         return Candidate.of(cast("InputSpec", SimpleNamespace(id=input_id)), scanned)
 
@@ -106,12 +107,17 @@ def test_files_that_are_open_and_wait_to_be_known_take_places_too() -> None:
     assert hall.admit() == ["app c"]
 
 
-def test_a_new_survey_replaces_the_waiting_files() -> None:
+def test_a_survey_keeps_the_waiting_files_that_it_found_as_they_are_now() -> None:
     hall = Hall(app=1)
-    hall.admit("app a", "app removed")
-    hall.places.clear()
-    hall.close_one("app")
-    assert hall.admit("app b") == ["app b"]
+    first, renamed, removed = (hall.wanted("app", name) for name in ("a", "b", "removed"))
+    hall.places.admit([first, renamed, removed])
+    found = renamed._replace(file=replace(renamed.file, path="c", size=7))
+    hall.open_files.of_input["app"] -= 1
+    assert hall.places.renew({found.key: found}) == [removed]
+    assert hall.places.waits(found.key)
+    assert not hall.places.waits(removed.key)
+    assert hall.places.waiting == (1, 7)
+    assert hall.places.admit([]) == [found]
     assert not hall.places.any_wanted
 
 

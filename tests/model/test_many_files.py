@@ -3,15 +3,18 @@ functions in a step are counted, among few files and among many."""
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
 import pytest
 
+from log_shipper.config.shipper.model import ShipperConfig
 from tests.lab import CHECK_INTERVAL
 from tests.still_lab import StillLab
 
 FEW, MANY = 40, 200
+PER_WAITING_FILE = 9  # calls of a scan that finds everything as it was: each name is listed
 PER_FILE = 24  # calls of a scan and of what follows from it: each name is listed, and compared with what was known
 
 
@@ -91,6 +94,19 @@ def among(shape: Shape, directory: Path, files: int) -> StillLab:
     return lab
 
 
+class InputsLab(StillLab):
+    """An input for each of so many files, which have numbers, and one for another file."""
+
+    inputs = 0
+
+    def _config(self) -> ShipperConfig:
+        config = super()._config()
+        (first,) = config.file_inputs
+        names = ["other", *map(str, range(self.inputs))]
+        inputs = (replace(first, id=f"of {name}", paths=(f"{self.logs}/{name}.log",)) for name in names)
+        return replace(config, inputs=tuple(inputs))
+
+
 def compared(shape: Shape, tmp_path: Path, work: Callable[[StillLab], object]) -> tuple[int, int]:
     counts = []
     for files in (FEW, MANY):
@@ -123,3 +139,25 @@ def test_a_file_that_comes_costs_hardly_more_among_many(shape: Shape, tmp_path: 
 
     few, many = compared(shape, tmp_path, add)
     assert many - few < (MANY - FEW) * PER_FILE
+
+
+def test_a_line_costs_the_same_among_few_inputs_and_among_many(tmp_path: Path) -> None:
+    counts = []
+    for inputs in (FEW, MANY):
+        (tmp_path / f"{inputs}").mkdir()
+        lab = InputsLab(tmp_path / f"{inputs}")
+        lab.inputs = inputs
+        (lab.logs / "other.log").write_text("first\n")
+        idle(lab, inputs)
+        lab.take_steps(3 * inputs)
+        before = lab.running.metrics.events_read
+        lab.append("other.log", "second\n")
+        counts.append(calls(lambda: lab.take_steps(20)))  # noqa: B023
+        assert (before, lab.running.metrics.events_read) == (inputs + 1, inputs + 2)
+        lab.close()
+    assert counts[1] < counts[0] * 1.02 + 10
+
+
+def test_a_scan_hardly_looks_at_the_files_that_wait(tmp_path: Path) -> None:
+    few, many = compared(waiting, tmp_path, lambda lab: lab.step(CHECK_INTERVAL + 1))
+    assert many - few < (MANY - FEW) * PER_WAITING_FILE

@@ -4,7 +4,7 @@ The entry of an input that is not configured any more is taken over by the first
 has no entry of the file, if
 
 - it has `take_over`, as in Filebeat: of all such inputs, or of those in `from_ids`;
-- nobody has written the ids of the two: they are made of the paths, and positions are kept by file;
+- nobody has written the ids of the two: they are made of the paths, and change with these;
 - the entry is of no input: it was imported.
 
 Any other input reads the file as a new one.

@@ -2,8 +2,9 @@
 
 The files of an input that stays are not touched. The files of an input that is removed, or that returns with other
 options, are released at their current offset: what was read of them is still delivered and acknowledged, and what was
-not is read under their next input, from the position of their entry. So nothing is lost and nothing is sent twice, and
-no file is open under two inputs at once: the new input waits until the last batch under the old one is acknowledged.
+not is read from the position of their entry under the input that has it then: one of the same id, or one that takes it
+over (inheritance.py). That one waits until the last batch under the old input is acknowledged, so nothing is lost and
+nothing is sent twice.
 
 A file that has no name any more (deleted, or moved out of the paths) could not be opened again: it is read to its end
 with its old options, and the Closer closes it.

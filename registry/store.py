@@ -184,7 +184,7 @@ class Store:
             return  # the next `write` finds out, and has it too
         self._write(changed, removed)
         self._unflushed += len(changed) + len(removed)
-        if self._unflushed > MAX_UNFLUSHED:
+        if self._unflushed > MAX_UNFLUSHED and not self._is_doubtful:
             self._flush()
 
     def _write(self, changed: Sequence[FileState], removed: Sequence[str]) -> None:
@@ -315,7 +315,7 @@ class Store:
 
     def close(self) -> None:
         with suppress(OSError, RegistryError):
-            if self._unflushed:
+            if self._unflushed and not self._is_doubtful:
                 self._flush()  # SQLite would do it by itself, and not report that it failed
         with suppress(OSError, RegistryError):
             if self._is_doubtful:

@@ -33,6 +33,7 @@ VIEWS = "tests/unit/spark_sink/views/"
 ORDER = (
     "spark",
     "views",
+    "tests/e2e/test_versions",  # the longest of the second tier
     "tests/e2e/test_sink",
     "tests/e2e/test_",
     "tests/e2e",

@@ -32,8 +32,8 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Changing:
-    """One changed entry: median seconds until it is on disk, and its CPU seconds. The longest includes a checkpoint,
-    due once in as many changes as there are entries. `peak_mb`: the largest memory, during that checkpoint."""
+    """One changed entry: median and longest seconds until it is on disk, and its CPU seconds. `peak_mb`: the largest
+    memory, loading included."""
 
     seconds: float
     cpu_seconds: float

@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 import json
 import logging
+import os
 import socket
 import sys
 import time
@@ -82,10 +83,12 @@ def ui(options: argparse.Namespace) -> int:
     config = None if options.tables else config_of(options)
     logs.set_up(logs.is_text(config.logging) if config else True, config.logging if config else None)
     try:
-        return server.serve(config, options.tables, options.port)
+        code = server.serve(config, options.tables, options.port)
     except SinkError as error:
         logger.error(str(error))
         return 1
+    logging.shutdown()
+    os._exit(code)  # threads may still read, within Arrow or DuckDB, where the end of the interpreter aborts
 
 
 def _missing_for_search() -> str:

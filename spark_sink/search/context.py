@@ -25,6 +25,7 @@ from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
 
 _REACH = timedelta(days=1)
+_MANY = 10  # times as many lines of other files are kept, of which some lie within the file's own time
 _JITTER = 60_000_000  # microseconds by which the times of a file may be out of order
 _PLACE = ("ts", "host", "file_id", "offset")
 _NEAREST = """\
@@ -61,7 +62,7 @@ class Side:
         self.lines = sorted([*self.lines, *own], key=lambda row: abs(row["offset"] - self.row["offset"]))[: self.count]
         others = [row for row in rows if row["file_id"] != self.row["file_id"]]
         others = [row for row in others if (_time(row) <= _time(self.row)) == self.is_before]
-        self.others = sorted([*self.others, *others], key=_order, reverse=self.is_before)[: self.count]
+        self.others = sorted([*self.others, *others], key=_order, reverse=self.is_before)[: _MANY * self.count]
 
     def is_complete(self, distance: int) -> bool:
         """True if no line is missing. `distance`: from the row's time to what is not read yet, in microseconds."""
@@ -100,29 +101,36 @@ class Neighbours:
     judge: Judge
     count: int
     _files: dict[SearchedTable, list[SearchedFile]] = field(default_factory=dict)
+    _over: Event = field(default_factory=Event)
 
     def around(self, row: Row, table: SearchedTable) -> list[Row]:
         """Return up to `count` lines before the row, and as many after it, in no order. Raises SinkError."""
         if any(row.get(name) is None for name in ("ts", "file_id", "offset")) or "host" not in row:
             return []
-        return [line for side in self._sides(row, table, _NEAREST) for line in side.lines]
+        return [line for side in self._sides(row, [table], _NEAREST) for line in side.lines]
 
-    def across_rotation(self, row: Row, table: SearchedTable) -> tuple[list[Row], list[Row]]:
+    def across_rotation(self, row: Row, tables: Sequence[SearchedTable]) -> tuple[list[Row], list[Row]]:
         """Return up to `count` lines before the row, and as many after it, the oldest first; beyond the ends of its
         file those of other files of its path. Raises SinkError."""
-        before, after = self._sides(row, table, _ACROSS)
+        before, after = self._sides(row, tables, _ACROSS)
         return before.across_rotation()[::-1], after.across_rotation()
 
-    def _sides(self, row: Row, table: SearchedTable, clause: str) -> tuple[Side, Side]:
+    def cancel(self) -> None:
+        """End what is looked for; fewer lines are found then. Any thread may call it."""
+        self._over.set()
+        self.judge.interrupt()
+
+    def _sides(self, row: Row, tables: Sequence[SearchedTable], clause: str) -> tuple[Side, Side]:
         before, after = (Side(row, self.count, is_before, clause == _ACROSS) for is_before in (True, False))
         names = {name for name in (*_PLACE, "path") if f"${name}" in clause}
         place = {name: row[name] for name in names}
-        columns = tuple(name for name in table.schema.names if name in {*_PLACE, *names})
+        columns = tuple(name for name in tables[0].schema.names if name in {*_PLACE, *names})
         selection = Selection(clause, columns, {**place, "count": self.count})
-        waiting = [(_distance(piece, row), number, piece) for number, piece in enumerate(self._pieces(row, table))]
+        pieces = itertools.chain.from_iterable(self._pieces(row, table) for table in tables)
+        waiting = [(_distance(piece, row), number, piece) for number, piece in enumerate(pieces)]
         heapq.heapify(waiting)
         numbers = itertools.count(len(waiting))
-        while waiting:
+        while waiting and not self._over.is_set():
             distance, _, piece = heapq.heappop(waiting)
             missing = [side for side in (before, after) if not side.is_complete(distance)]
             if not any(side.may_be_in(piece) for side in missing):
@@ -131,7 +139,7 @@ class Neighbours:
                 for part in split(piece):
                     heapq.heappush(waiting, (_distance(part, row), next(numbers), part))
                 continue
-            rows = list(rows_of(read(piece, selection, self.judge, Event())))
+            rows = list(rows_of(read(piece, selection, self.judge, self._over)))
             before.take(rows)
             after.take(rows)
         return before, after

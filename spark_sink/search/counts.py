@@ -22,26 +22,34 @@ from log_shipper.spark_sink.search.scan import Scan
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile, micros
 
-Counts = dict[tuple[int, str | None], int]  # rows by the number of the span, and the value
+# Rows by the number of the span, None for those without a time, and the value.
+Counts = dict[tuple[int | None, str | None], int]
+MAX_GROUPS = 50_000  # spans and values of a piece that are counted one by one
+OTHERS = "\0others"  # the value of all that are not
 _MICROSECOND = timedelta(microseconds=1)
+_NO_TIME = -(2**31)  # a number that no span has
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What is counted of the rows of a query. `span`: the length of the spans, the first of which has the query's
-    `since`; without it there is one. They are multiples of it since 1970. `value`: an expression of SQL, such as a
-    column; without it the value is None."""
+    """What is counted of the rows of a query. `span`: the length of the spans, which are multiples of it since 1970;
+    the first one has the time `begin` (in microseconds since 1970), or the query's `since`. Without it there is one.
+    `value`: an expression of SQL; without it the value is None. `column`: the column of the value, if it is one."""
 
     query: Query
     span: timedelta | None = None
     value: str = ""
+    column: str = ""
+    begin: int | None = None
 
     @property
     def start(self) -> int:
         """The beginning of the first span, in microseconds since 1970."""
-        assert self.query.since is not None or self.span is None, "the first span has the query's `since`"
-        since = 0 if self.query.since is None else micros(self.query.since)
-        return since - since % self._width
+        begin = self.begin
+        if begin is None:
+            assert self.query.since is not None or self.span is None, "the first span has the query's `since`"
+            begin = 0 if self.query.since is None else micros(self.query.since)
+        return begin - begin % self._width
 
     @property
     def is_of_times(self) -> bool:
@@ -49,13 +57,14 @@ class Counting:
         query = self.query
         return not (query.text or query.hosts or query.paths or query.where)
 
-    def by_codes(self, piece: Piece, column: str, over: Event) -> Counts:
-        """Count a piece, by a column of text if one is named, where the time alone decides."""
-        counts = Counter[tuple[int, str | None]]()
-        for times, values in coded(piece, column, over):
+    def by_codes(self, piece: Piece, over: Event) -> Counts:
+        """Count a piece, by a column of text if there is one, where the time alone decides."""
+        counts = Counter[tuple[int | None, str | None]]()
+        for times, values in coded(piece, self.column, over):
             spans = pa.repeat(pa.scalar(0, pa.int64()), len(times))
             if self.span:
                 spans = compute.divide(compute.subtract(times, self.start), self._width)
+                spans = compute.fill_null(spans, _NO_TIME)
             texts, keys = [None], spans
             if values is not None:
                 texts = [*values.dictionary.to_pylist(), None]
@@ -64,10 +73,11 @@ class Counting:
             if (matching := self._within(times)) is not None:
                 keys = keys.filter(matching)
             for counted in compute.value_counts(keys).to_pylist():
-                if counted["values"] is not None:  # as of rows without a time
-                    span, code = divmod(counted["values"], len(texts))
-                    counts[span, texts[code]] += counted["counts"]
-        return counts
+                span, code = divmod(counted["values"], len(texts))
+                counts[None if span == _NO_TIME else span, texts[code]] += counted["counts"]
+            if len(counts) > 2 * MAX_GROUPS:
+                counts = Counter(bounded(counts))
+        return bounded(counts)
 
     def _within(self, times: pa.Array) -> pa.Array | None:
         """Return which times the query has, None for all."""
@@ -109,40 +119,58 @@ class Count:
     schema: pa.Schema
     judge: Judge
     scan: Scan[Counts] = field(init=False)
+    files_done: int = field(default=0)  # of which nothing was read
 
     def __post_init__(self) -> None:
-        query, value = self.counting.query, self.counting.value
+        counting, query, value = self.counting, self.counting.query, self.counting.value
         chosen = self.judge.selection(query, self.schema, most=0)
         others = self.judge.columns("the value", value, self.schema) if value else set()
         columns = [name for name in self.schema.names if name in others or name in chosen.columns]
-        sql = self.counting.sql(chosen.clause)
-        text = self._column_of_text() if self.counting.is_of_times else None
+        sql = counting.sql(chosen.clause)
+        is_text = counting.column and pa.types.is_string(self.schema.field(counting.column).type)
+        has_codes = counting.is_of_times and bool(is_text or not value)
 
         def work(piece: Piece, over: Event) -> Counts:
-            if (span := self.counting.span_of(piece)) is not None:
+            if (span := counting.span_of(piece)) is not None:
                 return {(span, None): piece.rows or 0}
-            if text is not None:
-                return self.counting.by_codes(piece, text, over)
-            rows = ask(piece, columns, over, lambda lines: self.judge.answer(lines, sql, chosen.parameters)).to_pylist()
-            return {(row["span"], row["value"]): row["n"] for row in rows if row["span"] is not None}
+            if has_codes:
+                return counting.by_codes(piece, over)
+            return _counts(ask(piece, columns, over, lambda lines: self.judge.answer(lines, sql, chosen.parameters)))
 
         self.scan = Scan(work, self.judge, query)
 
-    def _column_of_text(self) -> str | None:
-        """Return the column that the value is, empty without a value; None where it is anything but texts."""
-        name = self.counting.value.strip('"')
-        is_text = name in self.schema.names and pa.types.is_string(self.schema.field(name).type)
-        return name if is_text or not name else None
-
     def answers(self, files: Iterable[SearchedFile]) -> Generator[Counts, None, None]:
         """Yield what is to be added up, the newest parts first, and fewer once the scan is cancelled."""
-        known, others = Counter[tuple[int, str | None]](), []
+        known, others = Counter[tuple[int | None, str | None]](), []
         for file in files:
             if (span := self.counting.span_of(piece_of(file))) is None:
                 others.append(file)
             else:
                 known[span, None] += file.rows or 0
+                self.files_done += 1
         yield known
         with closing(self.scan.answers(others)) as answers:
             for _, counts, _ in answers:
                 yield counts
+
+
+def bounded(counts: Counter[tuple[int | None, str | None]]) -> Counts:
+    """Return the most frequent ones, and the sum of the others of each span."""
+    if len(counts) <= MAX_GROUPS:
+        return counts
+    kept = Counter(dict(counts.most_common(MAX_GROUPS)))
+    for (span, value), count in counts.items():
+        if (span, value) not in kept:
+            kept[span, OTHERS] += count
+    return kept
+
+
+def _counts(answer: pa.Table) -> Counts:
+    """The same of DuckDB's answer, which may have a million values."""
+    if answer.num_rows > MAX_GROUPS:
+        answer = answer.sort_by([("n", "descending")])
+        rest = answer.slice(MAX_GROUPS).group_by("span").aggregate([("n", "sum")]).rename_columns(["span", "n"])
+        values = pa.repeat(pa.scalar(OTHERS, answer.schema.field("value").type), rest.num_rows)
+        rest = rest.append_column("value", values).select(answer.schema.names)
+        answer = pa.concat_tables([answer.slice(0, MAX_GROUPS), rest], promote_options="permissive")
+    return {(row["span"], row["value"]): row["n"] for row in answer.to_pylist()}

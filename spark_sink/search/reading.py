@@ -19,6 +19,7 @@ from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile
 
 BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
+_AT_MOST = 64 * 1024 * 1024  # bytes of rows that are read at a time, without what repeats
 _AT_ONCE = 1000  # rows
 # The newest row first; of rows of one time the last of a file first.
 _ORDER = (("ts", "descending"), ("host", "ascending"), ("file_id", "ascending"), ("offset", "descending"))
@@ -98,15 +99,15 @@ def coded(piece: Piece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa
     codes, which takes a fifth of what reading them as texts and counting them takes. Raises SinkError."""
     stored = piece.file.table.stored
     times, values = stored.get("ts", "ts"), stored.get(column, column)
-    with _opened(piece, [values] if values else []) as source, _reading(piece):
+    with _opened(piece, values or "") as source, _reading(piece):
         wanted = [name for name in source.schema_arrow.names if name in (times, values)]
-        for batch in source.iter_batches(BATCH, row_groups=_groups(source, piece), columns=wanted):
+        for batch in _stored(source, piece, wanted):
             if over.is_set():
                 return
             codes = None
             if column:
-                texts = batch.column(values) if values in wanted else _column(batch, column, piece)
-                codes = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
+                is_coded = values in wanted and pa.types.is_dictionary(batch.schema.field(values).type)
+                codes = batch.column(values) if is_coded else _column(batch, column, piece).dictionary_encode()
             yield _column(batch, "ts", piece).cast(pa.int64()), codes
 
 
@@ -147,14 +148,18 @@ def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbe
 def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece in their order, with these columns as the table has them. Raises SinkError."""
     stored, named = set(source.schema_arrow.names), piece.file.table.stored
-    wanted = list({name for name in (named.get(name, name) for name in columns) if name in stored})
+    wanted = list({name for name in (named.get(name, name) for name in columns) if name is not None and name in stored})
     with _reading(piece):
-        for batch in source.iter_batches(BATCH, row_groups=_groups(source, piece), columns=wanted):
+        for batch in _stored(source, piece, wanted):
             yield pa.record_batch([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
 
 
-def _groups(source: parquet.ParquetFile, piece: Piece) -> list[int]:
-    return list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
+def _stored(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a piece as its file has them; fewer at a time where they are large."""
+    groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
+    sizes = [source.metadata.row_group(number) for number in groups]
+    size = max((group.total_byte_size / max(group.num_rows, 1) for group in sizes), default=1)
+    yield from source.iter_batches(min(BATCH, int(_AT_MOST / max(size, 1)) + 1), row_groups=groups, columns=columns)
 
 
 @contextmanager
@@ -200,15 +205,18 @@ def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int |
 
 
 @contextmanager
-def _opened(piece: Piece, coded: Sequence[str] = ()) -> Iterator[parquet.ParquetFile]:
-    """Open the file of a piece, to read these columns as codes."""
+def _opened(piece: Piece, coded: str = "") -> Iterator[parquet.ParquetFile]:
+    """Open the file of a piece, to read a column as codes if it is there and has texts."""
     try:
         stored = piece.file.table.store.open_input_file(piece.file.path)
+        footer = piece.footer or parquet.read_metadata(stored)
+        columns = footer.schema.to_arrow_schema()
+        is_text = coded in columns.names and pa.types.is_string(columns.field(coded).type)
         # Spark writes times as INT96 by default, which Arrow would read as nanoseconds, and those end in 2262.
         source = parquet.ParquetFile(
             stored,
-            metadata=piece.footer,
-            read_dictionary=list(coded),
+            metadata=footer,
+            read_dictionary=[coded] if is_text else [],
             coerce_int96_timestamp_unit="us",
             pre_buffer=True,
         )

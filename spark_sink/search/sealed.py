@@ -30,6 +30,9 @@ _SEALED: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+_SHOWN = 200  # characters of an expression in a message
+
+
 class Judge:
     """A sealed DuckDB. Any thread may call it."""
 
@@ -84,21 +87,23 @@ class Judge:
         """Return the columns that an expression reads, once it is known that it is one, and that it can be answered for
         rows with these columns, before the first file is opened. Raises SinkError, with `what` it is."""
         tree = self._tree(what, expression)
+        shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}…"
         if _without_condition(tree) != _without_condition(self._tree(what, "true")):
-            raise SinkError(
-                f"{what} {expression!r} is not one condition: write it as after WHERE, without anything behind"
-            )
+            raise SinkError(f"{what} {shown!r} is not one condition: write it as after WHERE, without anything behind")
         names, columns = {name.lower(): name for name in schema.names}, set[str]()
         nodes = list(_nodes(tree["statements"][0]["node"]["where_clause"]))
         if fault := _fault(nodes):
-            raise SinkError(f"{what} {expression!r} {fault}")
-        for node in nodes:
-            if node.get("class") == "COLUMN_REF":
-                columns |= {names[part.lower()] for part in node["column_names"] if part.lower() in names}
+            raise SinkError(f"{what} {shown!r} {fault}")
+        read = [node["column_names"] for node in nodes if node.get("class") == "COLUMN_REF"]
+        for parts in read:
+            columns |= {names[part.lower()] for part in parts if part.lower() in names}
         try:
             self.answer(schema.empty_table(), f"SELECT (\n{expression}\n)::VARCHAR FROM lines", {})
         except SinkError as error:
-            raise SinkError(f"{what} {expression!r}: {error}. The columns are: {', '.join(schema.names)}") from error
+            raise SinkError(f"{what} {shown!r}: {error}. The columns are: {', '.join(schema.names)}") from error
+        if rows := [parts[-1] for parts in read if not {part.lower() for part in parts} & names.keys()]:
+            # `lines` would be the columns of a row that others have read.
+            raise SinkError(f"{what} {shown!r} has {rows[0]}, which is not a column")
         return columns
 
     def _tree(self, what: str, expression: str) -> dict[str, Any]:

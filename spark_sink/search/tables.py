@@ -71,11 +71,7 @@ class SearchedTable:
     def files(self, query: Query) -> Iterator[SearchedFile]:
         """Yield the files that may have a row for the query, by its times, hosts and paths."""
         actions = pa.table(self.delta.get_add_actions(flatten=True))
-        if time := self.stored.get("ts", "ts"):
-            statistics = ("min", "max", "null_count")
-            renamed = {f"{bound}.{time}": f"{bound}.ts" for bound in statistics}
-            actions = actions.rename_columns([renamed.get(name, name) for name in actions.column_names])
-        actions = _recent(actions, query.since)
+        actions = _recent(_times(actions, self.stored.get("ts", "ts")), query.since)
         for row in actions.select(_described(actions.column_names)).to_pylist():
             file = self._file(row)
             if overlaps(file, query.since, query.until) and all(
@@ -85,7 +81,7 @@ class SearchedTable:
 
     def _file(self, row: dict[str, Any]) -> SearchedFile:
         partition = {name.removeprefix("partition."): row[name] for name in row if name.startswith("partition.")}
-        oldest, newest = _micros(row.get("min.ts")), _micros(row.get("max.ts"))
+        oldest, newest = row.get("min.ts"), row.get("max.ts")
         day = partition.get("date")
         if isinstance(day, date):
             midnight = (day - EPOCH.date()).days * _DAY
@@ -148,7 +144,11 @@ def _opened(location: Location) -> tuple[DeltaTable, pa.Schema]:
         if delta is None:
             raise NoTable(f"there is no table at {location.path}")
         _check_readable(location.path, delta)
-        return delta, pa.schema(delta.schema().to_arrow())
+        schema = pa.schema(delta.schema().to_arrow())
+        for place, column in enumerate(schema):
+            if pa.types.is_timestamp(column.type):  # without a zone they are UTC
+                schema = schema.set(place, column.with_type(pa.timestamp("us", "UTC")))
+        return delta, schema
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise SinkError(f"cannot read the table {location.path}: {damage(location.path) or error}") from error
 
@@ -195,17 +195,23 @@ def _directories(store: fs.FileSystem, above: str, depth: int) -> Iterator[str]:
             yield from _directories(store, f"{above}/{info.base_name}".lstrip("/"), depth - 1)
 
 
-def _micros(moment: datetime | None) -> int | None:
-    if moment is None:
-        return None
-    return micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+def _times(actions: pa.Table, column: str | None) -> pa.Table:
+    """Return the files with the bounds of the column of times as those of `ts`, in microseconds since 1970."""
+    bounds = {f"{bound}.ts": f"{bound}.{column}" for bound in ("min", "max", "null_count")}
+    found = {name: actions.column(stored) for name, stored in bounds.items() if stored in actions.column_names}
+    actions = actions.drop_columns([name for name in bounds if name in actions.column_names])
+    for name, values in found.items():
+        if pa.types.is_timestamp(values.type):
+            values = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
+        actions = actions.append_column(name, values)
+    return actions
 
 
 def _recent(actions: pa.Table, since: datetime | None) -> pa.Table:
     """Return the files that may have rows since then: the others of a large table are not looked at one by one."""
     if since is None or "max.ts" not in actions.column_names:
         return actions
-    newest = actions.column("max.ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    newest = actions.column("max.ts")
     bound = pa.scalar(micros(since) - _ROUNDED, pa.int64())
     return actions.filter(compute.or_kleene(compute.is_null(newest), compute.greater_equal(newest, bound)))
 

@@ -2,7 +2,8 @@
 
 A word or a phrase is to be found in the message, in either case if it has no upper case. `field:value` compares a
 column, or a member of `fields` or `doc`; a `*` in the value is any text, `field:*` is any value, and >, >=, < and <=
-compare numbers. Of several values of one field any will do; all else must hold. A term with - must not match.
+compare numbers, or texts such as dates. Of several values of one field any will do; all else must hold. A term with -
+must not match.
 """
 
 import re
@@ -19,7 +20,8 @@ _FIELD = r"[A-Za-z_@][\w@./-]*"
 _TERM = re.compile(
     rf'(?P<minus>-?)(?:(?P<field>{_FIELD}):(?=[^/\s]|/[^/]))?(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|(?P<word>\S+))'
 )
-_COMPARISON = re.compile(r"(>=|<=|>|<)(-?\d+(?:\.\d+)?)")
+_COMPARISON = re.compile(r"(>=|<=|>|<)(.+)", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _RECORD = {typed.path: typed.column for typed in FIELDS}  # as the shipper's record names what has a column
 _ALIASES = {"level": "log.level"}
 
@@ -39,8 +41,13 @@ class Term:
 
 
 def parse(text: str) -> list[Term]:
-    """Return the terms of a text; there is none that cannot be parsed."""
-    return [_term(match) for match in _TERM.finditer(text)]
+    """Return the terms of a text. AND between two is what they mean without it. Raises SinkError for OR."""
+    terms = [_term(match) for match in _TERM.finditer(text)]
+    if Term("OR") in terms[1:-1]:
+        raise SinkError(
+            'OR is not known here: several values of one field mean any of them, SQL has OR, and "OR" is the word'
+        )
+    return [term for place, term in enumerate(terms) if term != Term("AND") or place in (0, len(terms) - 1)]
 
 
 def condition(terms: Sequence[Term], schema: pa.Schema) -> str:
@@ -56,11 +63,16 @@ def hosts(terms: Sequence[Term]) -> tuple[str, ...]:
     return values if all(map(is_literal, values)) else ()
 
 
+def column(field: str, schema: pa.Schema) -> str:
+    """Return the column that a field is, empty where it is a member of one."""
+    name = _RECORD.get(field, field)
+    return name if name in schema.names else ""
+
+
 def expression(field: str, schema: pa.Schema) -> str:
     """Return the SQL of a field by its name: a column, or a member of `fields` or `doc`. Raises SinkError."""
-    column = _RECORD.get(field, field)
-    if column in schema.names:
-        return _quoted(column, '"')
+    if name := column(field, schema):
+        return _quoted(name, '"')
     if not re.fullmatch(_FIELD, field):
         raise SinkError(f"{field!r} is not a field: a name may have letters, digits and any of _ @ . / -")
     parent, _, member = field.partition(".")
@@ -102,11 +114,13 @@ def _message(text: str) -> str:
 def _field(term: Term, schema: pa.Schema) -> str:
     sql = expression(term.field, schema)
     if compared := term.comparison:
-        return f"TRY_CAST({sql} AS DOUBLE) {compared[1]} {compared[2]}"
+        if _NUMBER.fullmatch(compared[2]):
+            return f"TRY_CAST({sql} AS DOUBLE) {compared[1]} {compared[2]}"
+        return f"{sql}::VARCHAR {compared[1]} {_quoted(compared[2])}"
     if not term.is_phrase and term.value == "*":
         return f"{sql} IS NOT NULL"
-    column = _RECORD.get(term.field, term.field)
-    kind = schema.field(column).type if column in schema.names else pa.string()
+    name = column(term.field, schema)
+    kind = schema.field(name).type if name else pa.string()
     if pa.types.is_list(kind):
         value = _quoted(term.value)  # of an element, or of all together, as they are counted
         return f"(list_contains({sql}, {value}) OR {sql}::VARCHAR = {value})"

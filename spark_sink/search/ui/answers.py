@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from log_shipper.spark_sink.search.follow import Follow
 from log_shipper.spark_sink.search.newest import newest_first, scan_of
 from log_shipper.spark_sink.search.output import Programs
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.reading import Row
+from log_shipper.spark_sink.search.reading import Row, rows_of
 from log_shipper.spark_sink.search.scan import Scan
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.ui.questions import Question, moment, number, question
@@ -37,8 +37,8 @@ class Asked:
 
     source: Source
     parameters: Mapping[str, str]
-    judge: Judge = field(default_factory=Judge)
     question: Question = field(init=False)
+    judge: Judge = field(init=False)  # made by the thread that needs it
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -53,8 +53,7 @@ class Asked:
         """Return what is searched, and for what, once the stream has it."""
         snapshot, query = self.searched()
         since, until = (moment and moment.isoformat() for moment in (query.since, query.until))
-        sql = " ".join(query.where.split())
-        stream.send(start={"since": since, "until": until, "sql": sql, "files": len(snapshot.files)})
+        stream.send(start={"since": since, "until": until, "sql": query.where, "files": len(snapshot.files)})
         return snapshot, query
 
     @property
@@ -91,56 +90,48 @@ def follow(asked: Asked, stream: Stream) -> None:
     following = Follow(tables, query, asked.judge, asked.source.locations, warn, asked.source.open)
     stream.send(start={"sql": query.where})
     while True:
-        stream.wait(_POLL)
+        stream.check(_POLL)
         for _, hits in following.poll():
             for hit in hits:
                 stream.put(_row(hit.row))
 
 
-def context(asked: Asked) -> bytes:
-    """Return the lines around the one that the parameters name, of its file and across rotation."""
+def context(asked: Asked, stream: Stream) -> None:
+    """Send the lines around the one that the parameters name, of its file and across rotation."""
     names, lines = asked.parameters, number(asked.parameters, "lines", 20, MAX_CONTEXT)
     ts = moment(names.get("ts", ""), datetime.now(UTC))
     if ts is None or not names.get("offset", "").isdecimal() or not names.get("file_id"):
         raise SinkError("the line has no time, file id or offset: the lines around it cannot be found")
+    if not 1 < ts.year < 9999:
+        raise SinkError(f"the time of the line is {ts.isoformat()}: the lines around it cannot be found")
     row = {name: names.get(name) for name in ("host", "path", "file_id")}
     place: Row = {**row, "ts": ts, "offset": int(names["offset"][:19])}
     snapshot = asked.source.snapshot(Query())
-    before: list[Row] = []
-    after: list[Row] = []
-    for table in snapshot.tables:
-        files = {table: [file for file in snapshot.files if file.table is table]}
-        one, other = Neighbours(asked.judge, lines, files).across_rotation(place, table)
-        before, after = before or one, after or other
-    texts = (b",".join(map(_text, rows)) for rows in (before, after))
-    return b'{"before":[%b],"after":[%b]}\n' % tuple(texts)
+    files = {table: [file for file in snapshot.files if file.table is table] for table in snapshot.tables}
+    neighbours = Neighbours(asked.judge, lines, files)
+    stream.cancel_by(neighbours.cancel)
+    found = neighbours.across_rotation(place, snapshot.tables)
+    stream.check()
+    stream.put(b'{"before":[%b],"after":[%b]}\n' % tuple(b",".join(map(_text, rows)) for rows in found))
 
 
 def ndjson(asked: Asked, stream: Stream) -> None:
-    """Send the rows as JSON lines, the newest first."""
-    snapshot, query = asked.searched()
-    scan = _scan(asked, stream, snapshot, query, MAX_DOWNLOAD)
-    with closing(newest_first(scan, snapshot.files)) as hits:
-        for hit in itertools.islice(hits, MAX_DOWNLOAD):
-            stream.put(_text(hit.row) + b"\n")
+    """Send the rows as JSON lines, those of newer data files first."""
+    for taken in _downloaded(asked, stream):
+        for row in rows_of(taken):
+            stream.put(_text(row) + b"\n")
 
 
 def parquet_file(asked: Asked, stream: Stream) -> None:
     """Send the rows as a parquet file, those of newer data files first."""
-    snapshot, query = asked.searched()
-    scan = _scan(asked, stream, snapshot, query, MAX_DOWNLOAD)
-    left = MAX_DOWNLOAD
+    parts = _downloaded(asked, stream)
+    first = next(parts)
     with (
-        closing(scan.answers(snapshot.files)) as answers,
         pa.PythonFile(_Sent(stream), mode="w") as sent,
-        parquet.ParquetWriter(sent, snapshot.schema, compression="zstd") as writer,
+        parquet.ParquetWriter(sent, first.schema, compression="zstd") as writer,
     ):
-        for _, taken, _ in answers:
-            if taken.num_rows:
-                writer.write_table(taken.slice(0, left))
-                left -= taken.num_rows
-            if left <= 0:
-                return
+        for taken in itertools.chain([first], parts):
+            writer.write_table(taken)
 
 
 @dataclass(slots=True)
@@ -158,6 +149,20 @@ class _Sent:
 
     def close(self) -> None:
         self.closed = True
+
+
+def _downloaded(asked: Asked, stream: Stream) -> Iterator[pa.Table]:
+    """Yield the rows, at first none. They are not sorted by time: that would keep all files that overlap in memory."""
+    snapshot, query = asked.searched()
+    yield snapshot.schema.empty_table()
+    left = MAX_DOWNLOAD
+    with closing(_scan(asked, stream, snapshot, query, MAX_DOWNLOAD).answers(snapshot.files)) as answers:
+        for _, taken, _ in answers:
+            if taken.num_rows:
+                yield taken.slice(0, left)
+            left -= taken.num_rows
+            if left <= 0:
+                return
 
 
 def _scan(asked: Asked, stream: Stream, snapshot: Snapshot, query: Query, limit: int) -> Scan[pa.Table]:

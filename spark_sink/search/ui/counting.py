@@ -1,22 +1,22 @@
 """The counts that the page draws: a histogram, and the values of a field."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from log_shipper.spark_sink.search import terms
-from log_shipper.spark_sink.search.counts import Count, Counting, Counts
+from log_shipper.spark_sink.search.counts import MAX_GROUPS, OTHERS, Count, Counting, Counts, bounded
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.tables import EPOCH, SearchedFile, micros
+from log_shipper.spark_sink.search.tables import SearchedFile, micros
 from log_shipper.spark_sink.search.ui.answers import Asked
 from log_shipper.spark_sink.search.ui.questions import number
 from log_shipper.spark_sink.search.ui.stream import Stream
 
 MAX_BARS, MAX_TOP = 400, 50
-MAX_VALUES = 10_000  # that are counted one by one
 _PACE = 0.25  # seconds between two counts that are drawn
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 _SPANS = (*_SECONDS, *(60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 604800))
@@ -28,16 +28,18 @@ def counts(asked: Asked, stream: Stream) -> None:
     bars = number(parameters, "bars", 120, MAX_BARS) if "bars" in parameters else 0
     top = number(parameters, "top", 4, MAX_TOP)
     snapshot, query = asked.begin(stream)
-    value = terms.expression(parameters["by"], snapshot.schema) if parameters.get("by") else ""
-    counting, number_of_bars = _counting(query, value, snapshot.files, bars)
-    count = Count(counting, snapshot.schema, asked.judge)
+    by = parameters.get("by", "")
+    value, column = (terms.expression(by, snapshot.schema), terms.column(by, snapshot.schema)) if by else ("", "")
+    begin, span, number_of_bars = _spans(query, snapshot.files, bars)
+    count = Count(Counting(query, span, value, column, begin), snapshot.schema, asked.judge)
     stream.cancel_by(count.scan.cancel)
-    tally, due = Tally(counting, number_of_bars, top), 0.0
+    tally, due = Tally(count.counting, number_of_bars, top), 0.0
     with closing(count.answers(snapshot.files)) as answers:
         for part in answers:
             tally.add(part)
             if time.monotonic() >= due:
-                stream.send(counts=tally.drawn(len(count.scan.files_read) / max(len(snapshot.files), 1)))
+                read = (count.files_done + len(count.scan.files_read)) / max(len(snapshot.files), 1)
+                stream.send(counts=tally.drawn(min(read, 0.99)))
                 due = time.monotonic() + _PACE
     stream.send(counts=tally.drawn(1))
     stream.send(end={"seconds": asked.seconds})
@@ -45,63 +47,64 @@ def counts(asked: Asked, stream: Stream) -> None:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts that are added up. Of many values the rarest are counted together, and then none is exact."""
+    """Counts that are added up. Of very many values the rarest are counted together, and then none is exact."""
 
     counting: Counting
     bars: int
     top: int
     total: int = 0
-    _values: dict[str | None, list[int]] = field(default_factory=dict)
-    _others: list[int] = field(init=False)
-    _folded: int = 0  # values among the others
-
-    def __post_init__(self) -> None:
-        self._others = [0] * self.bars
+    _bars: Counter[tuple[int | None, str | None]] = field(default_factory=Counter)
+    _is_exact: bool = True
 
     def add(self, part: Counts) -> None:
         for (span, value), count in part.items():
-            if value not in self._values:
-                self._values[value] = [0] * self.bars
-            self._values[value][min(max(span, 0), self.bars - 1)] += count
+            bar = None if span is None else min(max(span, 0), self.bars - 1)
+            self._bars[bar, value] += count
             self.total += count
-        if len(self._values) > MAX_VALUES:
-            for value, bars in self._largest()[MAX_VALUES // 2 :]:
-                self._others = [one + other for one, other in zip(self._others, bars, strict=True)]
-                self._folded += 1
-                del self._values[value]
+            self._is_exact &= value != OTHERS
+        if len(self._bars) > MAX_GROUPS:
+            self._bars = Counter(bounded(self._bars))
+            self._is_exact = False
 
     def drawn(self, read: float) -> dict[str, Any]:
         """Return what is drawn, when this share of the files is read."""
-        largest = self._largest()
-        shown, rest = largest[: self.top], [bars for _, bars in largest[self.top :]]
-        others = [sum(column) for column in zip(self._others, *rest, strict=True)]
+        rows = Counter[str | None]()
+        for (_, value), count in self._bars.items():
+            rows[value] += count
+        folded = rows.pop(OTHERS, 0)
+        shown = sorted(rows.items(), key=lambda item: (-item[1], item[0] or ""))[: self.top]
+        drawn = {value: [0] * self.bars for value, _ in shown}
+        others = [0] * self.bars
+        for (bar, value), count in self._bars.items():
+            if bar is not None:
+                drawn.get(value, others)[bar] += count
         span = (self.counting.span or timedelta(0)).total_seconds()
+        rest = {"rows": self.total - sum(count for _, count in shown), "bars": others if span else []}
         return {
             "total": self.total,
             "start": self.counting.start / 1e6,
             "span": span,
             "bars": self.bars if span else 0,
-            "series": [{"value": value, "rows": sum(bars), "bars": bars if span else []} for value, bars in shown],
-            "others": {"values": len(rest) + self._folded, "rows": sum(others), "bars": others if span else []},
-            "exact": not self._folded,
+            "series": [{"value": value, "rows": count, "bars": drawn[value] if span else []} for value, count in shown],
+            "others": {**rest, "values": None if folded else len(rows) - len(shown)},
+            "exact": self._is_exact,
             "read": read,
         }
 
-    def _largest(self) -> list[tuple[str | None, list[int]]]:
-        return sorted(self._values.items(), key=lambda item: (-sum(item[1]), item[0] or ""))
 
-
-def _counting(query: Query, value: str, files: Sequence[SearchedFile], bars: int) -> tuple[Counting, int]:
-    """Return what is counted, in at most so many spans of time, and how many these are; one without a length for 0."""
+def _spans(query: Query, files: Sequence[SearchedFile], bars: int) -> tuple[int | None, timedelta | None, int]:
+    """Return the beginning and the length of the spans of time, of which there are at most `bars`, and how many these
+    are; none without bars. What is beyond their ends, which files may not know, is counted in the first or last one."""
     if not bars:
-        return Counting(query, None, value), 1
+        return None, None, 1
     now = micros(datetime.now(UTC))
     oldest = min((file.oldest for file in files if file.oldest is not None), default=now)
     newest = max((file.newest for file in files if file.newest is not None), default=now)
-    since = query.since or EPOCH + timedelta(microseconds=oldest)
-    until = query.until or EPOCH + timedelta(microseconds=max(newest, micros(since)))
-    length = (until - since).total_seconds()
-    week = _SPANS[-1]
-    seconds = next((span for span in _SPANS if length / span <= bars - 1), week * (length // (week * (bars - 1)) + 1))
-    counting = Counting(replace(query, since=since, until=until), timedelta(seconds=seconds), value)
-    return counting, int((micros(until) - counting.start) / 1e6 // seconds) + 1
+    begin = oldest if query.since is None else micros(query.since)
+    end = now if query.since is not None else newest  # a time without lines is seen as one
+    end = max(begin, end if query.until is None else micros(query.until))
+    length, week = (end - begin) / 1e6, _SPANS[-1]
+    spans = max(bars - 1, 1)
+    seconds = next((span for span in _SPANS if length / span <= spans), week * (length // (week * spans) + 1))
+    width = round(seconds * 1e6)
+    return begin, timedelta(seconds=seconds), min((end - (begin - begin % width)) // width + 1, bars)

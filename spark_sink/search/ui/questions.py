@@ -14,6 +14,7 @@ from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.terms import Term
 
 LONGEST = 2000  # characters of what is typed
+MAX_TERMS = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,10 @@ class Question:
     def query(self, schema: pa.Schema, judge: Judge) -> Query:
         """Return the query in tables with these columns. Raises SinkError."""
         parts = [f"({typed})"] if (typed := terms.condition(self.text, schema)) else []
+        for name, sql in (("the search", typed), ("the SQL condition", self.where)):
+            if sql:
+                judge.columns(name, sql, schema)
         if self.where:
-            judge.columns("the SQL condition", self.where, schema)
             parts.append(f"(\n{self.where}\n)")
         return Query(since=self.since, until=self.until, where=" AND ".join(parts))
 
@@ -47,13 +50,16 @@ def question(parameters: Mapping[str, str], now: datetime) -> Question:
     since, until = (moment(parameters.get(name, ""), now) for name in ("since", "until"))
     if since and until and since > until:
         raise SinkError(f"the time range is empty: it begins at {since.isoformat()} and ends at {until.isoformat()}")
-    return Question(since, until, terms.parse(parameters.get("q", "")), parameters.get("where", "").strip())
+    typed = terms.parse(parameters.get("q", ""))
+    if len(typed) > MAX_TERMS:
+        raise SinkError(f"the search has {len(typed)} words: it may have {MAX_TERMS}")
+    return Question(since, until, typed, parameters.get("where", "").strip())
 
 
 def number(parameters: Mapping[str, str], name: str, usual: int, most: int) -> int:
     """Return a number from 1 to `most`. Raises SinkError."""
     text = parameters.get(name, str(usual))
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= most:
+    if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= most:
         raise SinkError(f"{name} is {text[:20]!r}: it may be 1 to {most}")
     return int(text)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Semaphore
 from typing import Any
 
 import pyarrow as pa
@@ -23,17 +24,19 @@ from log_shipper.runtime.monitor.server import Handler, HttpServer, Limits, Requ
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.search.query import Query
+from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import NoTable
 from log_shipper.spark_sink.search.ui import answers, counting
 from log_shipper.spark_sink.search.ui.answers import Asked
 from log_shipper.spark_sink.search.ui.sources import Source, source_of, sources
-from log_shipper.spark_sink.search.ui.stream import Stream
+from log_shipper.spark_sink.search.ui.stream import Slots, Stream
 
 logger = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).parent / "page"
 LIMITS = Limits(connections=64, streams=32, connection_seconds=60.0, write_seconds=30.0)
-_WORKING, _FOLLOWING = 4, 16  # answers at the same time; the next ones wait
+_WORKING, _FOLLOWING, _DOWNLOADING = 4, 16, 2  # answers at the same time
+_LOOK = 0.5  # seconds between two looks whether a signal has come
 _UNLIKE = {"message", "file_id", "doc", "fields", "key", "value"}  # columns with a value of its own in nearly each row
 _MEMBERS = ("log.level", "stream")  # of `doc`, with few values
 
@@ -46,8 +49,11 @@ class SearchPage:
 
     sources: Sequence[Source]
     token: str = ""
-    _working: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_WORKING))
-    _following: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_FOLLOWING))
+    _working: Slots = field(default_factory=lambda: Slots(Semaphore(_WORKING)))
+    _following: Slots = field(
+        default_factory=lambda: Slots(Semaphore(_FOLLOWING), f"{_FOLLOWING} readers follow already: try again later")
+    )
+    _downloading: Slots = field(default_factory=lambda: Slots(Semaphore(_DOWNLOADING)))
 
     def routes(self) -> Mapping[str, Handler]:
         """Return the handlers by path: the page's files for all, and the data for those who may see them."""
@@ -56,7 +62,7 @@ class SearchPage:
             "/rows": partial(self._stream, answers.rows, self._working),
             "/counts": partial(self._stream, counting.counts, self._working),
             "/follow": partial(self._stream, answers.follow, self._following),
-            "/context": self.context,
+            "/context": partial(self._stream, answers.context, self._working),
             "/download": self.download,
         }
         return {**page_routes(), **files_of(FOLDER), **{path: partial(self._guarded, data[path]) for path in data}}
@@ -66,12 +72,6 @@ class SearchPage:
         limits = {"max_rows": answers.MAX_ROWS, "max_download": answers.MAX_DOWNLOAD}
         return _json({"version": VERSION, **limits, "tables": described})
 
-    def context(self, request: Request) -> Response:
-        try:
-            return Response(200, "application/json", answers.context(self._asked(request)))
-        except SinkError as error:
-            raise RefusedRequest(400, str(error)) from error
-
     def download(self, request: Request) -> Response:
         kinds: dict[str, tuple[Work, str]] = {
             "ndjson": (answers.ndjson, "application/x-ndjson"),
@@ -80,10 +80,10 @@ class SearchPage:
         if (kind := request.query.get("format", "ndjson")) not in kinds:
             raise RefusedRequest(400, f"format is {kind[:20]!r}: it may be {' or '.join(kinds)}")
         work, content_type = kinds[kind]
-        stream = Stream(partial(_answer, work, self._asked(request)), self._working, is_document=True)
+        stream = Stream(partial(_answer, work, self._asked(request)), self._downloading, is_document=True)
         return Response(200, content_type, stream.body())
 
-    def _stream(self, work: Work, slots: threading.Semaphore, request: Request) -> Response:
+    def _stream(self, work: Work, slots: Slots, request: Request) -> Response:
         stream = Stream(partial(_answer, work, self._asked(request)), slots)
         return Response(200, "application/x-ndjson", stream.body())
 
@@ -110,6 +110,7 @@ class SearchPage:
 
 
 def _answer(work: Work, asked: Asked, stream: Stream) -> None:
+    asked.judge = Judge()
     try:
         work(asked, stream)
     except SinkError:
@@ -135,7 +136,8 @@ def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | N
         with stop_signals(stopping):
             server.start()
             _announce(shown[0], options.host, server.ports[0], needs_token=bool(token))
-            stopping.wait()
+            while not stopping.wait(_LOOK):  # a signal that arrives on another thread is heard then
+                pass
     except OSError as error:
         raise SinkError(
             f"cannot listen on {options.host}:{port}: {error.strerror or error}; set ui.host and ui.port to what is "

@@ -22,7 +22,7 @@ from log_shipper.spark_sink.search.tables import (
 from log_shipper.spark_sink.storage.locations import Location, location_of
 
 Kind = Literal["lines", "dead_letters", "view"]
-_LIST_AGAIN = 10.0  # seconds after which it is looked for new tables of a template
+_OPEN_AGAIN = 60.0  # seconds after which a template may have a new table, and a table may be another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Source:
     locations: Callable[[], Sequence[Location]]
     _tables: list[SearchedTable] = field(default_factory=list)
     _schemas: list[str] = field(default_factory=list)  # as the tables were opened
-    _list_at: float = field(default=0.0)  # by the monotonic clock
+    _open_at: float = field(default=0.0)  # by the monotonic clock
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, location: Location) -> SearchedTable:
@@ -77,14 +77,11 @@ class Source:
             self._tables = []
 
     def _refresh(self) -> None:
-        if time.monotonic() >= self._list_at:
-            self._list_at = time.monotonic() + _LIST_AGAIN
-            if [place.path for place in self.locations()] != [table.location.path for table in self._tables]:
-                self._tables = []
-        if not self._is_current():
+        if time.monotonic() >= self._open_at or not self._is_current():
             self._tables = []  # none, if one cannot be opened
             self._tables = self.fresh()
             self._schemas = list(map(_schema, self._tables))
+            self._open_at = time.monotonic() + _OPEN_AGAIN
 
     def _is_current(self) -> bool:
         """Bring the tables to their newest version. Return False where they have to be opened again."""
@@ -97,7 +94,8 @@ class Source:
 
 
 def _schema(table: SearchedTable) -> str:
-    return f"{table.delta.metadata().id} {table.delta.schema().to_json()}"
+    """Return what a reader has to know of a table; with another protocol it may be one that cannot be read."""
+    return f"{table.delta.metadata().id} {table.delta.protocol()} {table.delta.schema().to_json()}"
 
 
 def sources(config: SinkConfig) -> list[Source]:

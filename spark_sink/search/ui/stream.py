@@ -2,10 +2,10 @@
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from queue import Empty, Full, Queue
 from typing import Any
 
 import orjson
@@ -16,7 +16,7 @@ from log_shipper.spark_sink.errors import SinkError
 
 logger = logging.getLogger(__name__)
 
-_WAITING = 256  # pieces that the client has not taken yet; then the thread waits
+_WAITING = 4 * 1024 * 1024  # bytes that the client has not taken yet; then the thread waits
 _LOOK = 0.3  # seconds between two looks whether the client is still there
 _AT_ONCE = 65536  # bytes that are sent together where there is more
 
@@ -25,31 +25,42 @@ class Left(Exception):
     """Raised in the thread once the client has left."""
 
 
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """How many streams of a kind may work at the same time. The next ones wait, or, with a text, are refused."""
+
+    free: threading.Semaphore
+    refusal: str = ""
+
+
 @dataclass(slots=True)
 class Stream:
-    """`work` runs in a thread of its own and puts the pieces. `slots`: how many may work at the same time. An error
-    ends the stream as its last object; of a `document`, which has no place for one, it breaks the connection off."""
+    """`work` runs in a thread of its own and puts the pieces. An error ends the stream as its last object; of a
+    `document`, which has no place for one, it breaks the connection off."""
 
     work: Callable[["Stream"], None]
-    slots: threading.Semaphore
+    slots: Slots
     is_document: bool = False
-    _pieces: Queue[bytes | None] = field(default_factory=lambda: Queue(_WAITING))
-    _left: threading.Event = field(default_factory=threading.Event)
+    _pieces: deque[bytes] = field(default_factory=deque)
+    _size: int = field(default=0)  # bytes of the pieces
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _is_over: bool = field(default=False)  # the work is done
     _is_broken: bool = field(default=False)
+    _left: threading.Event = field(default_factory=threading.Event)
     _cancels: list[Callable[[], object]] = field(default_factory=list)
 
     def body(self) -> Generator[bytes, None, None]:
         """Yield what there is to send, and nothing now and then, until the work is done or the client leaves."""
         threading.Thread(target=self._run, name="search page", daemon=True).start()
         try:
-            is_over = False
-            while not is_over:
-                sent, is_over = self._taken()
-                yield sent
+            while sent := self._taken():
+                yield sent[0]
             if self._is_broken:
                 raise ConnectionAbortedError
         finally:
             self._left.set()
+            with self._changed:
+                self._changed.notify_all()
             for cancel in self._cancels:
                 cancel()
 
@@ -59,14 +70,15 @@ class Stream:
 
     def put(self, piece: bytes) -> None:
         """Have these bytes sent; wait while the client has much to take. Raises Left."""
-        while not self._left.is_set():
-            with suppress(Full):
-                self._pieces.put(piece, timeout=_LOOK)
-                return
-        raise Left
+        with self._changed:
+            self._changed.wait_for(lambda: self._size < _WAITING or self._left.is_set())
+            self.check()
+            self._pieces.append(piece)
+            self._size += len(piece)
+            self._changed.notify_all()
 
-    def wait(self, seconds: float) -> None:
-        """Raises Left."""
+    def check(self, seconds: float = 0) -> None:
+        """Raises Left, also if the client leaves within so many seconds."""
         if self._left.wait(seconds):
             raise Left
 
@@ -76,37 +88,42 @@ class Stream:
         if self._left.is_set():
             cancel()
 
-    def _taken(self) -> tuple[bytes, bool]:
-        parts: list[bytes] = []
-        size, patience = 0, _LOOK
-        while size < _AT_ONCE:
-            try:
-                piece = self._pieces.get(timeout=patience)
-            except Empty:
-                break
-            if piece is None:
-                return b"".join(parts), True
-            parts.append(piece)
-            size, patience = size + len(piece), 0.0
-        return b"".join(parts), False
+    def _taken(self) -> list[bytes]:
+        """Return what to send next as one piece, an empty one where there is nothing yet; none at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pieces or self._is_over, timeout=_LOOK)
+            if self._is_over and not self._pieces:
+                return []
+            parts: list[bytes] = []
+            while self._pieces and sum(map(len, parts)) < _AT_ONCE:
+                parts.append(self._pieces.popleft())
+            self._size -= sum(map(len, parts))
+            self._changed.notify_all()
+        return [b"".join(parts)]
 
     def _run(self) -> None:
         try:
-            while not self.slots.acquire(timeout=_LOOK):
-                self.wait(0)
-            try:
-                self.work(self)
-            finally:
-                self.slots.release()
-        except Left:
-            return
+            with suppress(Left):
+                self._work()
         except (SinkError, ConfigError, ValueError) as error:
             self._fail(visible(str(error)))
         except Exception:
             logger.exception("search page: the answer could not be made")
             self._fail("the answer could not be made; the log has the reason")
-        with suppress(Left):
-            self._put_end()
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        free, refusal = self.slots.free, self.slots.refusal
+        while not free.acquire(timeout=0.0 if refusal else _LOOK):
+            if refusal:
+                raise SinkError(refusal)
+            self.check()
+        try:
+            self.work(self)
+        finally:
+            free.release()
 
     def _fail(self, text: str) -> None:
         if self.is_document:
@@ -115,9 +132,3 @@ class Stream:
             return
         with suppress(Left):
             self.send(error=text)
-
-    def _put_end(self) -> None:
-        while not self._left.is_set():
-            with suppress(Full):
-                self._pieces.put(None, timeout=_LOOK)
-                return

@@ -90,7 +90,7 @@ def test_context_continues_in_the_files_of_before_and_after_a_rotation(table: Ta
     opened = open_table(Location(str(table.path)))
 
     def context(row: Row, count: int) -> tuple[list[str], list[str]]:
-        before, after = Neighbours(JUDGE, count).across_rotation(row, opened)
+        before, after = Neighbours(JUDGE, count).across_rotation(row, [opened])
         return [row["message"] for row in before], [row["message"] for row in after]
 
     assert context(second[1], 4) == (["old 0", "old 1", "old 2", "now 0"], ["now 2", "new 0", "new 1", "new 2"])

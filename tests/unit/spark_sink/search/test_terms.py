@@ -62,6 +62,12 @@ FINDS = {
     "tags:[slow]": "",
     "fields.env:prod": "c",
     "fields.env:pr*": "cd",
+    "date:>=2026-11-22": "",
+    "date:>=2026-11-21 path:/srv/b.log": "d",
+    "host:>=web-2": "b",
+    "timeout AND pool": "b",
+    "AND": "",
+    '"OR" timeout': "",
     "nothing:here": "",
     '"unclosed': "",
     "-": "",
@@ -82,7 +88,7 @@ def test_terms_find_lines(text: str, rows: str) -> None:
     assert found(text) == rows
 
 
-@pytest.mark.parametrize("text", ["' OR true --", "host:' OR '1'='1", "a\0b", "\\", "(?i)", "x:$since", '"%" _', "$1"])
+@pytest.mark.parametrize("text", ["' or true --", "host:' or '1'='1", "a\0b", "\\", "(?i)", "x:$since", '"%" _', "$1"])
 def test_no_text_is_taken_for_sql(text: str) -> None:
     assert found(text) == ""
 
@@ -91,6 +97,11 @@ def test_a_field_that_the_table_cannot_have_is_an_error() -> None:
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("count", pa.int64())])
     with pytest.raises(SinkError, match="this table has no column 'host': its columns are ts, count"):
         condition(parse("host:web-1"), schema)
+
+
+def test_or_between_terms_is_an_error_that_has_what_to_write() -> None:
+    with pytest.raises(SinkError, match="OR is not known here: several values of one field mean any of them"):
+        parse("level:error OR level:warn")
 
 
 @pytest.mark.parametrize("field", ["a'b", 'a"b', "a b", "", "a') OR ('"])

@@ -123,3 +123,8 @@ def test_the_database_reads_and_writes_no_file_even_if_the_check_let_it(tmp_path
         with pytest.raises(SinkError):
             JUDGE.chosen(rows, Selection(clause, ()))
     assert not target.exists()
+
+
+def test_the_table_as_a_row_is_not_a_column(filled: Table) -> None:
+    with pytest.raises(SinkError, match="has lines, which is not a column"):
+        search(filled, "--where", "lines::VARCHAR LIKE '%prod%'")

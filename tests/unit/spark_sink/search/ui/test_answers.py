@@ -2,14 +2,19 @@
 
 import io
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from pyarrow import parquet
 
 from log_shipper.runtime.monitor.exchange import RefusedRequest
-from log_shipper.spark_sink.search.ui import answers, counting
+from log_shipper.spark_sink.search.counts import MAX_GROUPS
+from log_shipper.spark_sink.search.ui import answers
+from log_shipper.spark_sink.search.ui.server import SearchPage
+from log_shipper.spark_sink.search.ui.sources import source_of
 from tests.unit.spark_sink.search.search_lab import NOON, Table, line, lines
 from tests.unit.spark_sink.search.ui.conftest import Reader
 
@@ -22,7 +27,7 @@ def test_rows_come_newest_first_with_what_was_searched(table: Table, reader: Rea
     assert start["start"]["since"] == SINCE
     assert (
         start["start"]["sql"]
-        == """(regexp_matches(message, '(?im)line') AND "host" = 'web-1') AND ( status IS NULL )"""
+        == """(regexp_matches(message, '(?im)line') AND "host" = 'web-1') AND (\nstatus IS NULL\n)"""
     )
     assert [row["row"]["message"] for row in rows] == ["line 2", "line 1"]
     assert end["end"] == {"rows": 2, "complete": True, "files": 1, "seconds": end["end"]["seconds"]}
@@ -60,6 +65,7 @@ def test_documents_are_parsed_and_nothing_of_a_line_is_lost(table: Table, reader
         ({"where": "read_text('/etc/passwd') = ''"}, "calls read_text, which a condition may not"),
         ({"limit": "0"}, "limit is '0': it may be 1 to 5000"),
         ({"limit": "x"}, "limit is 'x': it may be 1 to 5000"),
+        ({"limit": "0000000012"}, "limit is '0000000012': it may be 1 to 5000"),
     ],
 )
 def test_an_error_is_the_end_of_an_answer(parameters: dict[str, str], error: str, table: Table, reader: Reader) -> None:
@@ -72,6 +78,8 @@ def test_an_error_is_the_end_of_an_answer(parameters: dict[str, str], error: str
     [
         ({"since": "soon"}, "'soon' is not a time"),
         ({"since": "1m", "until": "2m"}, "the time range is empty: it begins at "),
+        ({"q": "a OR b"}, "OR is not known here"),
+        ({"q": "x " * 26}, "the search has 26 words: it may have 25"),
         ({"q": "x" * 2001}, "the search is too long: it may have 2000 characters"),
         ({"table": "other"}, "there is no table 'other'; /tables lists them"),
     ],
@@ -111,12 +119,28 @@ def test_the_values_of_a_field_are_counted_without_time(table: Table, reader: Re
 
 
 def test_of_very_many_values_the_rarest_are_counted_together(table: Table, reader: Reader) -> None:
-    most = counting.MAX_VALUES
-    table.land([line("x", 1, host=f"host-{number:05}") for number in range(most)], lines(2, 3, 4))
+    table.land([line("x", 1, host=f"host-{number:05}") for number in range(MAX_GROUPS)], lines(2, 3, 4))
     table.land([line("x", 1, host="one more")])
     drawn = reader.answer("/counts", by="host", top=1)["counts"]
     assert drawn["series"] == [{"value": "web-1", "rows": 3, "bars": []}]
-    assert (drawn["exact"], drawn["others"]["rows"], drawn["total"]) == (False, most + 1, most + 4)
+    assert drawn["others"] == {"rows": MAX_GROUPS + 1, "bars": [], "values": None}
+    assert (drawn["exact"], drawn["total"]) == (False, MAX_GROUPS + 4)
+
+
+def test_bars_end_now_and_have_all_rows(table: Table, reader: Reader) -> None:
+    """Also those of which the log has no times, and those without one count for the total."""
+    table.land(lines(1, 2), [line("x", host="b") | {"ts": None}])
+    drawn = reader.answer("/counts", bars=10, since=SINCE)["counts"]
+    assert drawn["total"] == 2
+    assert drawn["start"] + drawn["span"] * drawn["bars"] > datetime.now(UTC).timestamp()
+    drawn = reader.answer("/counts", bars=10)["counts"]
+    assert (drawn["total"], sum(drawn["series"][0]["bars"])) == (3, 2)
+    for answer in (reader.answer("/counts", bars=1), reader.answer("/counts", bars=10, until="2025-01-01")):
+        assert answer["counts"]["bars"] >= 1
+    without = pa.table({"ts": pa.array([NOON], pa.timestamp("us", "UTC")), "message": ["x"]})
+    path = table.path.parent / "without"
+    write_deltalake(str(path), without, configuration={"delta.dataSkippingNumIndexedCols": "0"})
+    assert Reader(SearchPage([source_of([str(path)])])).answer("/counts", bars=5)["counts"]["total"] == 1
 
 
 def test_what_lands_is_followed(table: Table, reader: Reader) -> None:
@@ -131,12 +155,24 @@ def test_what_lands_is_followed(table: Table, reader: Reader) -> None:
 def test_the_lines_around_one_are_its_context(table: Table, reader: Reader) -> None:
     table.land(lines(1, 2, 3, 4), lines(2.5, file_id="other", path="/x"))
     place = {"ts": (NOON + timedelta(seconds=2)).isoformat(), "host": "web-1", "path": "/var/log/app.log"}
-    body = reader.ask("/context", **place, file_id="9f3c", offset=20, lines=1).body
-    assert isinstance(body, bytes)
-    around = json.loads(body)
+    around = reader.answer("/context", **place, file_id="9f3c", offset=20, lines=1)
     assert [[row["message"] for row in around[side]] for side in ("before", "after")] == [["line 1"], ["line 3"]]
-    with pytest.raises(RefusedRequest, match="the line has no time, file id or offset"):
-        reader.ask("/context", **place, offset=20)
+    assert "the line has no time, file id or offset" in reader.answer("/context", **place, offset=20)["error"]
+    for wrong in ("0001-01-01T00:00", "9999-12-31T23:59", "99999999d"):
+        assert "the time of the line is" in reader.answer("/context", ts=wrong, file_id="9f3c", offset=20)["error"]
+
+
+def test_the_context_of_a_line_is_of_all_tables_of_a_template(table: Table, tmp_path: Path) -> None:
+    other = Table(tmp_path / "other")
+    table.land(lines(1, 3, 5))
+    other.land(lines(2, 4, 6))
+    reader = Reader(SearchPage([source_of([str(table.path), str(other.path)])]))
+    place = {"ts": (NOON + timedelta(seconds=3)).isoformat(), "host": "web-1", "path": "/var/log/app.log"}
+    around = reader.answer("/context", **place, file_id="9f3c", offset=30, lines=2)
+    assert [[row["message"] for row in around[side]] for side in ("before", "after")] == [
+        ["line 1", "line 2"],
+        ["line 4", "line 5"],
+    ]
 
 
 def downloaded(reader: Reader, kind: str) -> bytes:
@@ -148,7 +184,7 @@ def downloaded(reader: Reader, kind: str) -> bytes:
 def test_the_result_is_downloaded_in_two_forms(table: Table, reader: Reader) -> None:
     table.land(lines(1, 2), lines(3), [line("other", 4)])
     rows = [json.loads(text) for text in downloaded(reader, "ndjson").splitlines()]
-    assert [row["message"] for row in rows] == ["line 3", "line 2", "line 1"]
+    assert sorted(row["message"] for row in rows) == ["line 1", "line 2", "line 3"]
     stored = parquet.read_table(pa.BufferReader(downloaded(reader, "parquet")))
     assert sorted(stored.column("message").to_pylist()) == ["line 1", "line 2", "line 3"]
     assert stored.schema.field("offset").type == pa.int64()

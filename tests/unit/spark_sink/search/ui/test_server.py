@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pyarrow as pa
 import pytest
@@ -23,7 +24,8 @@ from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import BAD_RECORDS
 from log_shipper.spark_sink.search.ui.server import FOLDER, SearchPage, serve
-from log_shipper.spark_sink.search.ui.sources import source_of, sources
+from log_shipper.spark_sink.search.ui.sources import Source, source_of, sources
+from log_shipper.spark_sink.storage.locations import Location
 from tests.unit.spark_sink.search.search_lab import NOON, Table, lines
 from tests.unit.spark_sink.search.ui.conftest import Reader
 
@@ -46,8 +48,7 @@ def test_data_needs_the_token_and_the_page_itself_does_not(path: str, table: Tab
         with pytest.raises(RefusedRequest, match=r"the token is missing or wrong: ui\.token") as refused:
             Reader(page, {"authorization": given}).ask(path)
         assert (refused.value.response.status, refused.value.headers) == (401, {"WWW-Authenticate": "Bearer"})
-    if path != "/context":  # it asks for more
-        assert Reader(page, {"authorization": f"Bearer {TOKEN}"}).ask(path).status == 200
+    assert Reader(page, {"authorization": f"Bearer {TOKEN}"}).ask(path).status == 200
 
 
 @pytest.mark.parametrize("path", DATA)
@@ -169,3 +170,41 @@ def test_the_command_serves_a_configuration_or_a_path(by_path: bool, tmp_path: P
         process.terminate()
         assert (process.wait(10), process.stderr.read()) == (0, "")
     assert re.search(rf"the page to search {tmp_path}/logs is at http://localhost:\d+/", announced)
+
+
+def test_a_signal_ends_it_while_clients_are_served(tmp_path: Path) -> None:
+    Table(tmp_path / "logs").land(lines(*range(2000)))
+    command = [sys.executable, "-m", "log_shipper.spark_sink", "ui", "--table", f"{tmp_path}/logs", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://localhost:\d+/", process.stderr.readline())
+        assert found is not None
+        with urlopen(f"{found[0]}follow") as answer, urlopen(f"{found[0]}rows?limit=2000") as rows:
+            assert answer.readline() == b'{"start":{"sql":""}}\n'
+            assert rows.readline().startswith(b'{"start":')
+            process.terminate()
+            assert (process.wait(10), process.stderr.read()) == (0, "")
+
+
+def test_a_table_that_can_no_longer_be_read_is_an_error(table: Table, reader: Reader) -> None:
+    """As one with deletion vectors: its deleted rows would be shown."""
+    table.land(lines(1))
+    assert reader.messages() == ["line 1"]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["deletionVectors"]}
+    log = table.path / "_delta_log"
+    text = json.dumps({"protocol": {**protocol, "writerFeatures": ["deletionVectors"]}})
+    (log / f"{len(list(log.glob('*.json'))):020}.json").write_text(text + "\n")
+    assert "has deletionVectors, which search does not read" in reader.answer("/rows")["error"]
+
+
+def test_a_view_with_a_time_of_another_name_and_one_without_a_zone_are_read(tmp_path: Path) -> None:
+    naive = pa.array([NOON.replace(tzinfo=None)], pa.timestamp("us"))
+    rows = pa.table({"ts": ["text"], "hour": pa.array([NOON], pa.timestamp("us", "UTC")), "n": [1]})
+    write_deltalake(str(tmp_path / "hours"), rows)
+    source = Source("hours", "hours", "view", lambda: [Location(str(tmp_path / "hours"))])
+    assert Reader(SearchPage([source])).answer("/rows", since=NOON.isoformat())["end"]["rows"] == 1
+    assert tables(Reader(SearchPage([source])))[0]["oldest"] == NOON.timestamp()
+    write_deltalake(str(tmp_path / "naive"), pa.table({"ts": naive, "message": ["x"]}))
+    reader = Reader(SearchPage([source_of([str(tmp_path / "naive")])]))
+    assert reader.answer("/rows")["row"]["ts"] == "2026-11-21T12:00:00Z"
+    assert reader.answer("/counts", bars=3)["counts"]["total"] == 1

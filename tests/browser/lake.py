@@ -103,10 +103,11 @@ class Lake:
         def table(name: str, title: str, kind: str, columns: str, fields: list[str]) -> Json:
             typed = [dict(zip(("name", "type"), column.split(), strict=True)) for column in columns.split(",")]
             times = {"oldest": None, "newest": self.newest if kind == "lines" else None}
-            return {"id": name, "title": title, "kind": kind, "rows": None, "columns": typed, "fields": fields, **times}
+            rows = 7 if kind == "dead_letters" else None
+            return {"id": name, "title": title, "kind": kind, "rows": rows, "columns": typed, "fields": fields, **times}
 
         known = [
-            table("lines", "Lines", "lines", COLUMNS, ["host", "path", "log.level"]),
+            table("lines", "/srv/lake/lines", "lines", COLUMNS, ["host", "path", "log.level"]),
             table(
                 "dead_letters",
                 "/srv/lake/" + "logs" * 20,
@@ -114,7 +115,7 @@ class Lake:
                 "ts timestamp,reason string,topic string",
                 ["reason"],
             ),
-            table("errors", "View errors_by_minute", "view", "minute string,host string,errors bigint", ["host"]),
+            table("errors", "errors_by_minute", "view", "minute string,host string,errors bigint", ["host"]),
         ]
         return self._json({"version": "0.2.0", "max_rows": 1600, "max_download": 1000, "tables": known})
 

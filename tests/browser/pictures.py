@@ -46,7 +46,7 @@ def search(tab: Tab, directory: Path) -> None:
             tab.await_true("document.querySelectorAll('.entry').length === 5")
             tab.evaluate("document.querySelector('.entry button').click()")
             tab.await_true("document.querySelector('.panel pre')")
-            tab.evaluate("document.querySelector('#table').replaceChildren(new Option('/data/logs'))")
+            tab.evaluate("document.querySelector('#program').textContent = '/data/logs · spark-sink'")
             tab.evaluate("document.querySelector('.facet summary').click()")
             tab.await_true("document.querySelector('.facet li')")
             tab.picture(directory / "page-search.png", whole=False)

@@ -285,7 +285,31 @@ def test_bars_of_days_have_days_below_them_and_levels_their_colours(tab: Tab, la
     assert all(re.fullmatch(r"\d+ [A-Z][a-z]{2,3}", text) for text in times)
     colours = "[...document.querySelectorAll('#histogram .fill')].map(one => getComputedStyle(one).fill)"
     failing = tab.evaluate("getComputedStyle(document.querySelector('.entry[data-state=failing] .level')).color")
-    assert tab.evaluate(colours)[2] == failing
+    error, warn, info = tab.evaluate(colours)
+    assert error == failing
+    assert len({error, warn, info}) == 3
+    lake.rows = [line(1, lake.now - 9, level, level) for level in ("DEBUG", "INFO", "INFO", "WARN", "FATAL", "ERROR")]
+    show(tab, lake, "?since=all&by=log.level")
+    tab.await_true("document.querySelectorAll('#histogram .fill').length === 5")
+    names = [text.split()[0] for text in texts(tab, "#histogram .legend li")]
+    assert names == ["FATAL", "ERROR", "WARN", "INFO", "DEBUG"]
+    drawn = tab.evaluate(colours)
+    assert drawn[1:4] == [error, warn, info]
+    assert len(set(drawn)) == 5
+
+
+@browser_only
+def test_tables_have_names_and_the_dead_letters_a_link(lines: Tab, lake: Lake) -> None:
+    assert texts(lines, "#table option") == [
+        "Lines",
+        "Dead letters (records that could not be read)",
+        "View errors_by_minute",
+    ]
+    assert lines.evaluate("document.querySelector('#table').title") == "/srv/lake/lines"
+    click(lines, "#dead", "7 dead letters")
+    lines.await_true(f"document.title.startsWith('All: Dead letters') && {FOUND}")
+    assert address(lines) == {"table": "dead_letters", "since": "all"}
+    assert not lines.evaluate("document.querySelector('#dead').checkVisibility()")
 
 
 @browser_only

@@ -3,7 +3,7 @@
 import { Chart, Plot } from "./chart.js";
 import { clock, day, shown } from "./units.js";
 import { element, setAttribute, svg } from "./elements.js";
-import { isLevel, stateOf, visible } from "./texts.js";
+import { isLevel, rankOf, visible } from "./texts.js";
 
 const HEIGHT = 104;
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
@@ -12,8 +12,9 @@ const NAME = "Lines over time: arrow keys go from bar to bar, Shift chooses seve
 export class Histogram extends Chart {
   /** `split`: chooses the field of the series. `choose` is called with the bounds of the chosen range, in seconds. */
   constructor(split, choose) {
-    super("counts", { heads: ["Series", "Lines", "Most in a bar"], height: HEIGHT });
-    this._heading.after(element("label", {}, ["by ", split]));
+    super("counts", { heads: ["Series", "Lines", "Largest bar"], height: HEIGHT });
+    this._heading.after(element("label", {}, ["Split by: ", split]));
+    this.root.querySelector("summary").textContent = "Totals";
     this._choose = choose;
     this._anchor = null; // the bar at the other end of the range
     const picture = this._picture;
@@ -26,14 +27,16 @@ export class Histogram extends Chart {
     for (const end of ["blur", "pointercancel"]) picture.addEventListener(end, () => this._rest());
   }
 
-  /** `counts` as the server has them; `by`: the field of its series. */
+  /** `counts` as the server has them; `by`: the field of its series. A level has its colour and its place in a bar. */
   show({ start, span, series, others }, by, title) {
     const drawn = series.map(({ value, rows, bars }, index) => {
       const label = by ? visible(value ?? `no ${by}`) : "all";
-      return { label, rows, values: bars, tone: isLevel(by) ? (stateOf(label) ?? index) : index };
+      return { label, rows, values: bars, tone: isLevel(by) ? `level-${rankOf(value ?? "")}` : index };
     });
+    if (isLevel(by)) drawn.sort((one, other) => (one.tone + one.label < other.tone + other.label ? -1 : 1));
     if (others?.rows) {
-      drawn.push({ label: `${others.values} others`, rows: others.rows, values: others.bars, tone: "others" });
+      const label = `${others.values ?? ""} others`.trim();
+      drawn.push({ label, rows: others.rows, values: others.bars, tone: "others" });
     }
     const count = drawn[0]?.values.length ?? 0;
     this.update({ title, unit: "", start, step_seconds: span, until: start + count * span, series: drawn });

@@ -9,7 +9,7 @@ import { Problem, ask, download, stream, takeToken } from "./answers.js";
 import { describe, exact, iso, nameOf, rangeOf, widerThan, written } from "./ranges.js";
 import { duration, shown, zoneText } from "./units.js";
 import { element, setText } from "./elements.js";
-import { fieldsOf, isSearchable, visible, withTerm, wordsOf } from "./texts.js";
+import { fieldsOf, isLevel, isSearchable, visible, withTerm, wordsOf } from "./texts.js";
 import { listen } from "./controls.js";
 
 const LIMIT = 200;
@@ -19,6 +19,8 @@ const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwr
 const COLUMNS = ["log.level", "reason", "host", "message"]; // those of them that there are
 const NO_FACET = new Set("ts date message doc fields offset length kafka_offset kafka_ts".split(" "));
 const UNITS = { lines: "lines", dead_letters: "dead letters", view: "rows" };
+const NAMES = { lines: "Lines", dead_letters: "Dead letters" };
+const LEVELS = 10; // of the histogram, which has four values of another field: the rarest is the worst
 
 const part = (id) => document.getElementById(id);
 const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context });
@@ -46,6 +48,7 @@ let seen = new Map(); // fields of the lines shown, and how many have each
 
 const conditions = () => ({ table: table.id, q: state.q, where: state.where, ...range });
 const hasTime = () => table.columns.some(({ name }) => name === "ts");
+const nameOfTable = ({ kind, title }) => NAMES[kind] ?? `View ${visible(title)}`;
 const rowsText = (number) => shown(number, UNITS[table.kind]).exact;
 const rangeText = () => (hasTime() ? `, ${describe(range, state.since || state.until)}` : "");
 
@@ -57,8 +60,12 @@ async function start() {
     return showProblem(error, start);
   }
   part("token-form").hidden = true;
-  setText(part("program"), `spark-sink ${server.version}`);
-  part("table").replaceChildren(...server.tables.map(({ id, title }) => new Option(visible(title), id)));
+  const dead = server.tables.find(({ kind, rows }) => kind === "dead_letters" && rows);
+  setText(part("dead"), dead ? shown(dead.rows, UNITS.dead_letters).exact : "");
+  part("dead").value = dead?.id ?? "";
+  const meaning = (table) => (table.kind === "dead_letters" ? " (records that could not be read)" : "");
+  const options = server.tables.map((table) => new Option(nameOfTable(table) + meaning(table), table.id));
+  part("table").replaceChildren(...options);
   readAddress();
   run();
 }
@@ -192,8 +199,9 @@ function countAll() {
 async function count(signal) {
   const place = part("histogram");
   const bars = hasTime() ? BARS : "";
+  const asked = { ...conditions(), by: state.by, bars, top: isLevel(state.by) ? LEVELS : "" };
   try {
-    for await (const [kind, counts] of stream("counts", { ...conditions(), by: state.by, bars }, signal)) {
+    for await (const [kind, counts] of stream("counts", asked, signal)) {
       if (kind !== "counts") continue;
       const isAll = counts.read === 1;
       place.classList.toggle("no-time", !bars || !counts.total);
@@ -277,11 +285,15 @@ function drawQuery() {
   for (const choice of part("ranges").children) choice.setAttribute("aria-pressed", String(choice.value === name));
   part("back").hidden = Boolean(name) || !history.state?.isZoom;
   part("table").value = table.id;
+  part("table").title = visible(table.title);
+  part("dead").hidden = !part("dead").value || table.kind === "dead_letters";
+  const path = table.kind === "view" ? "" : `${visible(table.title)} · `;
+  setText(part("program"), `${path}spark-sink ${server.version}`);
   split.value = state.by;
   part("wrap").checked = !state.unwrapped;
   part("lines").classList.toggle("unwrapped", Boolean(state.unwrapped));
   const query = [state.q, state.where].filter(Boolean).join(" | ");
-  document.title = visible(`${query || "All"}: ${table.title}${rangeText()}`);
+  document.title = visible(`${query || "All"}: ${nameOfTable(table)}${rangeText()}`);
 }
 
 /** Offer the table's own fields first, then members of the lines shown, the most frequent first, then other columns. */

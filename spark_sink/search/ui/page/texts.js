@@ -8,10 +8,13 @@ const HIDDEN = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud
 const SHORT = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const FIELD = /^[A-Za-z_@][\w@./-]*$/;
 const TERM = /-?(?:[A-Za-z_@][\w@./-]*:(?=[^/\s]|\/[^/]))?(?:"(?:[^"\\]|\\.)*"|\S+)/g; // as terms.py has it
-const LEVELS = [
-  [/^(emerg|alert|crit|fatal|err|severe|panic)/i, "failing"],
+const LEVELS = [ // the worst first
+  [/^(emerg|alert|crit|fatal|panic)/i, "failing"],
+  [/^(err|severe)/i, "failing"],
   [/^warn/i, "degraded"],
-  [/^(debug|trace|fine)/i, "faint"],
+  [/^(info|notice)/i, null],
+  [/^(debug|fine$)/i, null],
+  [/^(trace|fine)/i, null],
 ];
 
 /** Return the text with escapes for all that is not shown, but for the characters in `keep`. */
@@ -57,9 +60,15 @@ export function isLevel(field) {
   return /^(log\.)?level$/.test(field);
 }
 
+/** Return the place of a level among all, the worst first; what is not known is the last. */
+export function rankOf(level) {
+  const rank = LEVELS.findIndex(([words]) => words.test(level));
+  return rank < 0 ? LEVELS.length : rank;
+}
+
 /** Return a state of the page's colours for a level, null for one that is not marked. */
 export function stateOf(level) {
-  return LEVELS.find(([words]) => words.test(level))?.[1] ?? null;
+  return LEVELS[rankOf(level)]?.[1] ?? null;
 }
 
 /** Return the word for a level at the beginning of a line; null where there is none. */

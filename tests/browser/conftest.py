@@ -54,6 +54,7 @@ def tab(browser: Tab) -> Tab:
     """The browser's page, as on a desktop, without anything of the test before."""
     browser.resize(1280, 900)
     browser.prefer(color_scheme="light", reduced_motion="no-preference")
+    browser.call("Emulation.setTimezoneOverride", timezoneId="")
     browser.open("about:blank")
     browser.evaluate("0")
     browser.events.clear()

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -369,10 +369,15 @@ def test_a_table_without_new_lines_is_shown_where_it_has_some(tab: Tab, lake: La
 
 @browser_only
 def test_an_error_is_shown_in_the_words_of_the_server(lines: Tab, lake: Lake) -> None:
-    lake.problem = (400, "the SQL condition is wrong: no column statu")
     search(lines, "slow")
-    lines.await_true("document.querySelector('#problem').textContent.startsWith('the SQL condition is wrong')")
+    lines.await_true("document.querySelector('#sql').textContent.includes('slow')")
+    lake.problem = (400, "the SQL condition 'statu' is wrong: no column statu")
+    search(lines, "other")
+    lines.await_true("document.querySelector('#problem').textContent.startsWith('SQL condition: \\'statu\\' is wrong')")
+    assert texts(lines, "[aria-invalid]") == [""]
     assert lines.evaluate(SHOWN) == 0
+    assert texts(lines, "#sql") + texts(lines, "#status") == ["", ""]
+    assert not lines.evaluate("document.querySelector('#ndjson').checkVisibility()")
     lake.problem = None
     lake.breaks = True
     search(lines, "timeout")
@@ -381,6 +386,51 @@ def test_an_error_is_shown_in_the_words_of_the_server(lines: Tab, lake: Lake) ->
     click(lines, "#problem button", "Try again")
     lines.await_true(f"{SHOWN} === 65 && {FOUND}")
     assert texts(lines, "#problem") == [""]
+
+
+@browser_only
+def test_times_are_of_the_browsers_zone_and_a_wrong_one_is_named_with_its_box(tab: Tab, lake: Lake) -> None:
+    tab.call("Emulation.setTimezoneOverride", timezoneId="Etc/GMT-5")  # five hours before UTC
+    show(tab, lake)
+    assert texts(tab, ".head > span")[0] == "Time (UTC+5)"
+    click(tab, ".entry button")
+    shown, exact = tab.evaluate("(cell => [cell.textContent, cell.title])(document.querySelector('.fields td[title]'))")
+    assert re.fullmatch(r"(\d+ \w+ )?\d\d:\d\d:\d\d\.\d{3} \(UTC\+5\)", shown)
+    assert exact == lake.rows[0]["ts"]
+    here = datetime.now(timezone(timedelta(hours=5)))
+
+    def asked(since: str, until: str = "") -> dict[str, str]:
+        for box, text in (("since", since), ("until", until)):
+            tab.evaluate(f"document.querySelector('#{box}').value = {text!r}")
+        click(tab, ".primary")
+        tab.await_true(f"{FOUND} || document.querySelector('#problem').textContent")
+        return lake.queries("rows")[-1]
+
+    def utc(**changes: int) -> str:
+        moment = here.replace(hour=0, minute=0, second=0, microsecond=0).replace(**changes)
+        return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    assert asked("0:15")["since"] == utc(minute=15)
+    assert asked("today")["since"] == utc()
+    assert asked("36h")["since"] == "36h"
+    assert asked("2026-02-03 04:05", "2026-02-03T04:05:06+00:00") == {
+        "table": "lines",
+        "since": "2026-02-02T23:05:00.000Z",
+        "until": "2026-02-03T04:05:06+00:00",
+        "limit": "200",
+    }
+    number = len(lake.asked)
+    for since, until, sentence in (
+        ("25:99", "", "From: 25:99 is not a time. Write a time of day"),
+        ("2026-02-30", "", "From: 2026-02-30 is not a time."),
+        ("", "soon", "Until: soon is not a time."),
+        ("2026-02-03", "2026-02-02", "From: this is later than Until."),
+    ):
+        asked(since, until)
+        assert texts(tab, "#problem")[0].startswith(sentence)
+        assert not tab.evaluate("document.querySelector('#main').checkVisibility()")
+    assert len(lake.asked) == number, "the page knows it"
+    assert address(tab)["since"] == "2026-02-02T19:00:00.000Z"
 
 
 @browser_only

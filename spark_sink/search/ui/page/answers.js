@@ -3,11 +3,12 @@
 const TOKEN = "token";
 const BROKEN = "The connection broke before the end of the answer: what is shown may be incomplete. Search again.";
 
-/** Raised with a sentence for the reader. `status`: of HTTP; 400 also within a stream; 0 where there was no answer. */
+/** Raised with a sentence for the reader. `status`: of HTTP; 400 also within a stream; 0 where there was no answer.
+ * `box`: the one in which the mistake is, where that is known. */
 export class Problem extends Error {
-  constructor(message, status = 0) {
+  constructor(message, status = 0, box = "") {
     super(message);
-    this.status = status;
+    Object.assign(this, { status, box });
   }
 }
 

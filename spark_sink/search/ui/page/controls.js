@@ -23,7 +23,8 @@ export function listen(lines, { search, setView, save, following, run, start }) 
   on("query", "submit", submitted(() => search(written())));
   for (const id of ["since", "until"]) on(id, "change", () => search(written()));
   on("table", "change", () => search({ table: part("table").value, columns: "", by: "" }));
-  on("dead", "click", () => search({ table: part("dead").value, q: "", where: "", since: "all", until: "", columns: "", by: "" }));
+  const all = { q: "", where: "", since: "all", until: "", columns: "", by: "" };
+  on("dead", "click", () => search({ ...all, table: part("dead").value }));
   on("histogram", "change", ({ target }) => search({ by: target.value }));
   on("wrap", "change", () => setView({ unwrapped: part("wrap").checked ? "" : "1" }));
   on("follow", "change", ({ target }) => (target.checked && part("until").value ? search({ until: "" }) : run()));

@@ -3,7 +3,7 @@
 import { Table } from "./table.js";
 import { element, setAttribute, setText } from "./elements.js";
 import { fieldsOf, isLevel, isSearchable, isTime, keyOf, levelIn, stateOf, textOf } from "./texts.js";
-import { marked, pasted, timeOf, visible } from "./texts.js";
+import { ZONE, marked, pasted, timeOf, visible } from "./texts.js";
 
 const CUT = 2000; // characters of a value in the list: an open line has all
 const WIDEST = 24; // characters of a column
@@ -113,7 +113,8 @@ export class Lines {
     const isFixed = name === "Time" || this._columns.length === 1;
     const remove = () => this._actions.toggleColumn(name);
     const children = isFixed ? [] : [button("×", remove, `Remove the column ${name}`)];
-    return element("span", { role: "columnheader" }, [visible(name), ...children]);
+    const text = name === "Time" ? `Time (${ZONE})` : visible(name);
+    return element("span", { role: "columnheader" }, [text, ...children]);
   }
 
   _line(row) {
@@ -234,12 +235,13 @@ export class Lines {
   }
 
   _field(name, value) {
-    const text = visible(textOf(value));
+    const isMoment = isTime(value);
+    const text = isMoment ? `${timeOf(value)} (${ZONE})` : visible(textOf(value));
     const { refine, toggleColumn } = this._actions;
     const column = this._columns.includes(name) ? "no column" : "as a column";
     return element("tr", {}, [
       element("th", { scope: "row" }, [visible(name)]),
-      element("td", { class: "value" }, [value === null ? "–" : text]),
+      element("td", { class: "value", title: isMoment ? value : "" }, [value === null ? "–" : text]),
       element("td", { class: "choices" }, [
         ...(isSearchable(name, value) ? [false, true] : []).map((isNot) => {
           const label = isNot ? "not these" : "only these";

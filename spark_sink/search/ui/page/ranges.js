@@ -1,13 +1,26 @@
 // Ranges of time: by name, as they are written, as they are asked for, and in words.
 
+import { Problem } from "./answers.js";
 import { timeOf } from "./texts.js";
 
+export const BOXES = { q: "Search", where: "SQL condition", since: "From", until: "Until" };
 export const RANGES = { "15m": "15 min", "1h": "1 hour", "24h": "24 hours", "7d": "7 days", all: "All" };
 const [RECENT, DAY] = [900, 86400]; // seconds
+const DAYS_BACK = new Map([["today", 0], ["yesterday", 1]]);
+const AGO = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$|^\d+(\.\d+)?d$/; // as times.py has it
+const TIME = /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(\d\d?:\d\d(?::\d\d(?:\.\d+)?)?)?$/;
+const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+const ADVICE =
+  "Write how long ago (15m, 36h, 7d), a time of day (11:15), a date (2026-11-24), both, now, today or yesterday.";
 
-/** Return the range {since, until} to ask for. Where none is chosen it is one that has lines. */
-export function rangeOf({ since, until }, newest) {
-  if (since === "all") return {};
+/** Return the range {since, until} to ask for. Where none is chosen it is one that has lines. Throws Problem. */
+export function rangeOf(state, newest) {
+  if (state.since === "all") return {};
+  const [since, until] = [exact(state.since), exact(state.until)];
+  for (const [box, text, time] of [["since", state.since, since], ["until", state.until, until]])
+    if (time === null) throw new Problem(`${BOXES[box]}: ${text} is not a time. ${ADVICE}`, 400, box);
+  if (ZONED.test(since) && ZONED.test(until) && new Date(since) > new Date(until))
+    throw new Problem("From: this is later than Until. No line can be between the two.", 400, "since");
   if (since || until) return { since, until };
   if (typeof newest !== "number") return {};
   return newest > Date.now() / 1000 - RECENT ? { since: "15m" } : { since: iso(newest - DAY), until: iso(newest + 1) };
@@ -29,11 +42,16 @@ export function iso(seconds) {
   return new Date(seconds * 1000).toISOString();
 }
 
-/** Return a written time with its zone: one without is of the browser's. What is no date is left to the server. */
+/** Return a written time with its zone: one without is of the browser's. How long ago stays so; null for what is none. */
 export function exact(text) {
-  if (!/^\d{4}-\d\d-\d\d([ T][\d:.]+)?$/.test(text)) return text;
-  const time = new Date(text.length > 10 ? text.replace(" ", "T") : `${text}T00:00`);
-  return Number.isNaN(time.getTime()) ? text : time.toISOString();
+  if (text === "" || text === "now" || text in RANGES || AGO.test(text) || ZONED.test(text)) return text;
+  const today = new Date();
+  today.setHours(0, 0, 0, 0);
+  if (DAYS_BACK.has(text)) return new Date(today.setDate(today.getDate() - DAYS_BACK.get(text))).toISOString();
+  const [, date = written(today.toISOString()).slice(0, 10), clock = "00:00"] = TIME.exec(text) ?? [null, ""];
+  const time = new Date(`${date}T${clock.replace(/^\d:/, "0$&")}`);
+  if (Number.isNaN(time.getTime()) || !written(time.toISOString()).startsWith(date)) return null; // 30 February
+  return time.toISOString();
 }
 
 /** Return a time as one writes it in the browser's zone. */

@@ -6,9 +6,9 @@ import { Following } from "./following.js";
 import { Histogram } from "./histogram.js";
 import { Lines, button } from "./lines.js";
 import { Problem, ask, download, stream, takeToken } from "./answers.js";
-import { describe, exact, iso, nameOf, rangeOf, widerThan, written } from "./ranges.js";
+import { BOXES, describe, exact, iso, nameOf, rangeOf, widerThan, written } from "./ranges.js";
 import { duration, shown, zoneText } from "./units.js";
-import { element, setText } from "./elements.js";
+import { element, setAttribute, setText } from "./elements.js";
 import { fieldsOf, isLevel, isSearchable, visible, withTerm, wordsOf } from "./texts.js";
 import { listen } from "./controls.js";
 
@@ -86,7 +86,7 @@ function writeAddress(method = "replaceState", step = history.state) {
 /** Change the query: a step that the browser's way back undoes. */
 function search(changes, step = {}) {
   state = { ...state, open: "", ...changes };
-  for (const name of ["since", "until"]) state[name] = exact(state[name]);
+  for (const name of ["since", "until"]) state[name] = exact(state[name]) ?? state[name];
   limit = LIMIT;
   writeAddress("pushState", step);
   if (part("lines").contains(document.activeElement)) part("lines").focus(); // the line with the focus is replaced
@@ -103,18 +103,20 @@ async function run({ isMore = false } = {}) {
   listing.abort();
   listing = new AbortController();
   chooseTable();
-  drawQuery();
-  setText(part("problem"), "");
+  showProblem(null);
   part("offers").replaceChildren();
   outcome = null;
   lines.begin({ columns: columnsShown, hasTime: hasTime(), words: wordsOf(state.q), open: state.open, isMore });
   announce("Searching …");
-  if (!isMore) {
-    following.forget();
-    countAll();
-  }
+  part("main").hidden = false;
   try {
+    if (hasTime()) range = rangeOf(state, table.newest);
+    drawQuery();
     if (table.error) throw new Problem(table.error);
+    if (!isMore) {
+      following.forget();
+      countAll();
+    }
     if (part("follow").checked) await follow();
     await list(listing.signal);
   } catch (error) {
@@ -128,7 +130,7 @@ function chooseTable() {
     [table, seen] = [chosen, new Map()];
     offerFields();
   }
-  range = hasTime() ? rangeOf(state, table.newest) : {};
+  range = hasTime() ? { since: state.since, until: state.until } : {}; // as it is written, until it is understood
 }
 
 async function list(signal) {
@@ -191,7 +193,6 @@ function countAll() {
   counting = new AbortController();
   counted = Date.now();
   total = null;
-  if (table.error) return;
   count(counting.signal);
   facets.refresh(counting.signal);
 }
@@ -319,18 +320,33 @@ function failed(error) {
   if (error.name === "AbortError") return;
   counting.abort();
   lines.flush();
+  drawQuery();
   part("histogram").replaceChildren();
+  part("main").hidden = !lines.size; // of an answer that broke off lines are there
+  if (!lines.size) setText(part("sql"), "");
   announce("");
   showProblem(error, () => (table.error ? start() : run()));
 }
 
-/** Show what went wrong, with the way to try again unless the query is wrong; a missing token is asked for. */
+/** Show what went wrong, in which box, and the way to try again unless the query is wrong; a missing token is asked for.
+ * With null nothing is wrong. */
 function showProblem(error, again) {
-  if (error.name === "AbortError") return;
-  part("token-form").hidden = error.status !== 401;
-  if (error.status === 401) part("token").focus();
-  const buttons = error.status === 400 ? [] : [" ", button("Try again", again)];
-  part("problem").replaceChildren(visible(error.message, "\n"), ...buttons);
+  if (error?.name === "AbortError") return;
+  const box = error && (error.box || boxIn(error.message));
+  for (const name of Object.keys(BOXES)) setAttribute(part(name), "aria-invalid", name === box ? "true" : null);
+  part("token-form").hidden = error?.status !== 401;
+  if (error?.status === 401) part("token").focus();
+  const named = box && !error.box ? `${BOXES[box]}: ` : "";
+  const message = named ? named + error.message.replace(/^the (search|SQL condition) /, "") : error?.message;
+  const buttons = error && error.status !== 400 ? [" ", button("Try again", again)] : [];
+  part("problem").replaceChildren(...(error ? [visible(message, "\n")] : []), ...buttons);
+}
+
+/** Return the box that the server's sentence is about, as far as it says so. */
+function boxIn(message) {
+  if (/SQL condition/.test(message)) return "where";
+  if (/time range is empty/.test(message)) return "since";
+  return /^the search |^OR is|is not a field|has no column/.test(message) ? "q" : "";
 }
 
 addEventListener("popstate", () => {

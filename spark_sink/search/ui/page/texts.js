@@ -1,10 +1,11 @@
 // A row as texts: its fields, its time, what is shown of characters that are obeyed elsewhere, and the words of a query.
 
-import { clock, day } from "./units.js";
+import { clock, day, zoneText } from "./units.js";
 import { element } from "./elements.js";
 
 // What a terminal might obey, or what turns text around; surrogates without their other half. As visible.py has it.
 const HIDDEN = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+export const [ZONE] = /UTC[^.]*/.exec(zoneText());
 const SHORT = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const FIELD = /^[A-Za-z_@][\w@./-]*$/;
 const TERM = /-?(?:[A-Za-z_@][\w@./-]*:(?=[^/\s]|\/[^/]))?(?:"(?:[^"\\]|\\.)*"|\S+)/g; // as terms.py has it

@@ -77,10 +77,17 @@ class Lake:
         routes = {"tables": self._tables, "rows": self._rows, "counts": self._counts, "follow": self._follow}
         routes |= {"context": self._context, "download": self._download}
         data = {f"/{name}": self._guarded(name, act) for name, act in routes.items()}
-        self._server = HttpServer({**page_routes(), **files_of(FOLDER), **data})
-        self._server.listen_on("127.0.0.1", 0)
+        self._routes = {**page_routes(), **files_of(FOLDER), **data}
+        self._port = 0
+        self.open()
+        self.url = f"http://127.0.0.1:{self._port}/"
+
+    def open(self) -> None:
+        """Serve, at the same address as before."""
+        self._server = HttpServer(self._routes)
+        self._server.listen_on("127.0.0.1", self._port)
+        self._port = self._server.ports[0]
         self._server.start()
-        self.url = f"http://127.0.0.1:{self._server.ports[0]}/"
 
     def close(self) -> None:
         self._server.close()
@@ -144,7 +151,9 @@ class Lake:
     def _row_members(self, query: Query) -> Iterator[Json | None]:
         matching = self.matching(query)
         taken = matching[: int(query["limit"])]
-        yield {"start": {"sql": f"message ILIKE '%{query['q']}%'" if query.get("q") else "", "files": 12}}
+        since = datetime.fromtimestamp(self.now - 7 * 86_400, UTC).isoformat()
+        sql = f"message ILIKE '%{query['q']}%'" if query.get("q") else ""
+        yield {"start": {"sql": sql, "files": 12, "since": since, "until": query.get("until")}}
         if self.stuck and self.stuck == query.get("q"):
             try:
                 while True:

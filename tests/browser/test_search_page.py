@@ -124,11 +124,17 @@ def test_the_address_has_the_query_and_back_undoes_it(lines: Tab, lake: Lake) ->
     assert f"fields.env{REMOVE}" in texts(lines, ".head > span")
     click(lines, "#wrap")
     shared = address(lines)
-    assert json.loads(shared.pop("open"))[1:] == ["9f3c", 2397 * 100]
-    assert shared == {"q": "slow", "since": "7d", "columns": "log.level,host,fields.env,message", "unwrapped": "1"}
+    assert json.loads(shared["open"])[1:] == ["9f3c", 2397 * 100]
+    assert shared["since"] < lake.rows[-1]["ts"] < lake.rows[0]["ts"] < shared["until"], "the same an hour later"
+    click(lines, ".panel button", "Close")
+    relative = {"q": "slow", "since": "7d", "columns": "log.level,host,fields.env,message", "unwrapped": "1"}
+    assert address(lines) == relative
+    click(lines, ".entry button")
+    shared = address(lines)
+    assert {**relative, **shared, "since": "7d"} == {**relative, "open": shared["open"], "until": shared["until"]}
     show(lines, lake, "?" + lines.evaluate("location.search").removeprefix("?"))
     lines.await_true("document.querySelector('.panel')")
-    assert {**shared, **address(lines)} == address(lines)
+    assert address(lines) == shared
     lines.evaluate("history.back()")
     lines.await_true(f"document.querySelector('#ranges [aria-pressed=true]').value === '15m' && {FOUND}")
     assert lines.evaluate("document.querySelector('#q').value") == "slow"
@@ -195,6 +201,27 @@ def test_new_lines_come_on_top_but_not_while_a_line_is_open(lines: Tab, lake: La
     click(lines, "#waiting")
     lines.await_true(f"{LINES}[0].textContent.includes('landed two')")
     assert not lines.evaluate("document.querySelector('#waiting').checkVisibility()")
+
+
+@browser_only
+def test_following_survives_a_broken_connection(lines: Tab, lake: Lake) -> None:
+    click(lines, "#follow")
+    lines.await_true(FOUND)
+    lake.close()
+    lines.await_true("document.querySelector('#problem').textContent")
+    lost = texts(lines, "#problem")[0]
+    assert re.fullmatch(r"Connection lost at \d\d:\d\d:\d\d\. Following again when it is back\.", lost)
+    lines.evaluate("document.querySelector('#q').value = 'typed meanwhile'")
+    lake.rows.insert(0, line(9001, lake.now, "landed meanwhile", "info"))
+    assert lines.evaluate(SHOWN) == 200
+    lake.open()
+    lines.await_true(f"{LINES}[0].textContent.includes('landed meanwhile')")
+    lines.await_true("document.querySelector('#problem').textContent === ''")
+    assert lines.evaluate("document.querySelector('#follow').checked")
+    assert lines.evaluate(SHOWN) == 201
+    assert lines.evaluate("document.querySelector('#q').value") == "typed meanwhile"
+    lake.landed.append(line(9002, lake.now, "landed afterwards", "info"))
+    lines.await_true(f"{LINES}[0].textContent.includes('landed afterwards')")
 
 
 @browser_only
@@ -406,8 +433,8 @@ def test_times_are_of_the_browsers_zone_and_a_wrong_one_is_named_with_its_box(ta
         tab.await_true(f"{FOUND} || document.querySelector('#problem').textContent")
         return lake.queries("rows")[-1]
 
-    def utc(**changes: int) -> str:
-        moment = here.replace(hour=0, minute=0, second=0, microsecond=0).replace(**changes)
+    def utc(minute: int = 0) -> str:
+        moment = here.replace(hour=0, minute=minute, second=0, microsecond=0)
         return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     assert asked("0:15")["since"] == utc(minute=15)
@@ -421,7 +448,7 @@ def test_times_are_of_the_browsers_zone_and_a_wrong_one_is_named_with_its_box(ta
     }
     number = len(lake.asked)
     for since, until, sentence in (
-        ("25:99", "", "From: 25:99 is not a time. Write a time of day"),
+        ("25:99", "", "From: 25:99 is not a time. Write how long ago (15m"),
         ("2026-02-30", "", "From: 2026-02-30 is not a time."),
         ("", "soon", "Until: soon is not a time."),
         ("2026-02-03", "2026-02-02", "From: this is later than Until."),

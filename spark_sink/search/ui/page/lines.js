@@ -12,7 +12,7 @@ const MOST_CONTEXT = 320;
 const KEPT = "\n\t"; // shown as they are
 
 export class Lines {
-  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key), announce(sentence), context(row, lines). */
+  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key, ts), announce(sentence), context(row, lines). */
   constructor(root, actions) {
     this._root = root;
     this._actions = actions;
@@ -40,7 +40,7 @@ export class Lines {
     this._pending = [];
     this._listed = new Set(); // keys
     this._place = this._head.nextSibling;
-    this.isOld = !isMore || this._known.size < this._rows.size;
+    this.isOld ||= !isMore || this._known.size < this._rows.size;
     Object.assign(this, { _choose: columns, _hasTime: hasTime, _words: words, _toOpen: open });
     this._root.classList.toggle("old", this.isOld);
   }
@@ -180,7 +180,7 @@ export class Lines {
     this._focus(line);
     toggleOf(line).setAttribute("aria-expanded", "true");
     line.append(this._panel(this._rows.get(line)));
-    this._actions.opened(keyOf(this._rows.get(line)));
+    this._actions.opened(keyOf(this._rows.get(line)), this._rows.get(line).ts);
   }
 
   close() {

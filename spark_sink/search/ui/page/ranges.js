@@ -42,6 +42,11 @@ export function iso(seconds) {
   return new Date(seconds * 1000).toISOString();
 }
 
+/** Return a time of the server as it is in an address, "" for none. */
+export function utc(text) {
+  return text ? iso(new Date(text) / 1000) : "";
+}
+
 /** Return a written time with its zone: one without is of the browser's. How long ago stays so; null for what is none. */
 export function exact(text) {
   if (text === "" || text === "now" || text in RANGES || AGO.test(text) || ZONED.test(text)) return text;

@@ -6,8 +6,8 @@ import { Following } from "./following.js";
 import { Histogram } from "./histogram.js";
 import { Lines, button } from "./lines.js";
 import { Problem, ask, download, stream, takeToken } from "./answers.js";
-import { BOXES, describe, exact, iso, nameOf, rangeOf, widerThan, written } from "./ranges.js";
-import { duration, shown, zoneText } from "./units.js";
+import { BOXES, describe, exact, iso, nameOf, rangeOf, utc, widerThan, written } from "./ranges.js";
+import { clock, duration, shown, zoneText } from "./units.js";
 import { element, setAttribute, setText } from "./elements.js";
 import { fieldsOf, isLevel, isSearchable, visible, withTerm, wordsOf } from "./texts.js";
 import { listen } from "./controls.js";
@@ -15,6 +15,7 @@ import { listen } from "./controls.js";
 const LIMIT = 200;
 const BARS = 120;
 const RECOUNT = 15_000; // milliseconds, while new lines land
+const SLOWEST = 10_000; // milliseconds between two tries to follow again
 const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwrapped", "open"];
 const COLUMNS = ["log.level", "reason", "host", "message"]; // those of them that there are
 const NO_FACET = new Set("ts date message doc fields offset length kafka_offset kafka_ts".split(" "));
@@ -47,6 +48,11 @@ let limit = LIMIT;
 let seen = new Map(); // fields of the lines shown, and how many have each
 
 const conditions = () => ({ table: table.id, q: state.q, where: state.where, ...range });
+let searched = {}; // since and until as the server has understood them
+let openUntil = ""; // the end of a range in which the line is that is open
+let lost = ""; // when the connection was while following, until it is back
+let pause = 0; // before it is tried again, milliseconds
+let retry = 0; // the timer of this
 const hasTime = () => table.columns.some(({ name }) => name === "ts");
 const nameOfTable = ({ kind, title }) => NAMES[kind] ?? `View ${visible(title)}`;
 const rowsText = (number) => shown(number, UNITS[table.kind]).exact;
@@ -77,8 +83,10 @@ function readAddress() {
   limit = LIMIT;
 }
 
+/** With a line that is open the range is absolute: it has the line an hour later, too. */
 function writeAddress(method = "replaceState", step = history.state) {
-  const given = Object.entries(state).filter(([, value]) => value !== "");
+  const fixed = state.open && hasTime() ? { since: searched.since, until: searched.until || openUntil } : {};
+  const given = Object.entries({ ...state, ...fixed }).filter(([, value]) => value !== "");
   history[method](step, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
   address = location.search;
 }
@@ -101,17 +109,15 @@ function refine(field, value, isNot) {
 /** Ask for all parts of the page, or for more lines of the same query. */
 async function run({ isMore = false } = {}) {
   listing.abort();
+  clearTimeout(retry);
   listing = new AbortController();
+  if (!isMore) lost = "";
   chooseTable();
-  showProblem(null);
-  part("offers").replaceChildren();
-  outcome = null;
   lines.begin({ columns: columnsShown, hasTime: hasTime(), words: wordsOf(state.q), open: state.open, isMore });
-  announce("Searching …");
   part("main").hidden = false;
   try {
     if (hasTime()) range = rangeOf(state, table.newest);
-    drawQuery();
+    if (!lost) begin();
     if (table.error) throw new Problem(table.error);
     if (!isMore) {
       following.forget();
@@ -122,6 +128,14 @@ async function run({ isMore = false } = {}) {
   } catch (error) {
     failed(error);
   }
+}
+
+function begin() {
+  drawQuery();
+  showProblem(null);
+  part("offers").replaceChildren();
+  outcome = null;
+  announce("Searching …");
 }
 
 function chooseTable() {
@@ -136,7 +150,10 @@ function chooseTable() {
 async function list(signal) {
   let fields = null;
   for await (const [kind, value] of stream("rows", { ...conditions(), limit }, signal)) {
-    if (kind === "start") setText(part("sql"), value.sql ? `Searched: ${visible(value.sql)}` : "");
+    if (kind === "start") {
+      setText(part("sql"), value.sql ? `Searched: ${visible(value.sql)}` : "");
+      searched = { since: utc(value.since), until: utc(value.until) };
+    }
     if (kind === "end") ended(value);
     if (kind !== "row") continue;
     if (!fields) seen = fields = new Map(); // until a line comes, those of the lines before are offered
@@ -155,6 +172,10 @@ function ended(end) {
   if (!lines.size) offerWider();
   else if (!end.complete) offerMore(end.rows);
   following.show();
+  if (!lost) return;
+  lost = "";
+  showProblem(null);
+  countAll();
 }
 
 /** Announce what was found: once when the lines are there, and again when they are counted. */
@@ -222,11 +243,28 @@ async function count(signal) {
 
 function follow() {
   const fail = (error) => {
+    if (isLost(error)) return lose();
     part("follow").checked &&= error.name === "AbortError";
     showProblem(error, () => part("follow").click());
   };
   const warn = (text) => setText(part("problem"), visible(text));
   return following.begin(conditions(), server.max_rows, listing.signal, { warn, fail });
+}
+
+/** True if it is worth while to try again: there was no answer, or one of a proxy while there is none. */
+function isLost({ status }) {
+  return part("follow").checked && (status === 0 || (lost && status >= 500));
+}
+
+/** Keep what is shown, and try again until the connection is back. */
+function lose() {
+  listing.abort();
+  counting.abort();
+  if (!lost) [lost, pause] = [clock(Date.now() / 1000), 250];
+  pause = Math.min(2 * pause, SLOWEST);
+  setText(part("problem"), `Connection lost at ${lost}. Following again when it is back.`);
+  clearTimeout(retry);
+  retry = setTimeout(() => run({ isMore: true }), pause);
 }
 
 function columnsShown() {
@@ -252,7 +290,8 @@ function setView(changes) {
   drawQuery();
 }
 
-function opened(key) {
+function opened(key, ts) {
+  openUntil = iso(Math.max(Date.now(), new Date(ts ?? 0)) / 1000 + 1);
   setView({ open: key ?? "" });
   if (key === null) following.show();
 }
@@ -318,6 +357,7 @@ function announce(sentence) {
 /** Show that the query failed, in place of what the one before has found. */
 function failed(error) {
   if (error.name === "AbortError") return;
+  if (isLost(error)) return lose();
   counting.abort();
   lines.flush();
   drawQuery();

@@ -33,23 +33,23 @@ _NO_TIME = -(2**31)  # a number that no span has
 @dataclass(frozen=True, slots=True)
 class Counting:
     """What is counted of the rows of a query. `span`: the length of the spans, which are multiples of it since 1970;
-    the first one has the time `begin` (in microseconds since 1970), or the query's `since`. Without it there is one.
+    the first one has the time `first` (in microseconds since 1970), or the query's `since`. Without it there is one.
     `value`: an expression of SQL; without it the value is None. `column`: the column of the value, if it is one."""
 
     query: Query
     span: timedelta | None = None
     value: str = ""
     column: str = ""
-    begin: int | None = None
+    first: int | None = None
 
     @property
     def start(self) -> int:
         """The beginning of the first span, in microseconds since 1970."""
-        begin = self.begin
-        if begin is None:
+        first = self.first
+        if first is None:
             assert self.query.since is not None or self.span is None, "the first span has the query's `since`"
-            begin = 0 if self.query.since is None else micros(self.query.since)
-        return begin - begin % self._width
+            first = 0 if self.query.since is None else micros(self.query.since)
+        return first - first % self._width
 
     @property
     def is_of_times(self) -> bool:

@@ -198,9 +198,9 @@ def _directories(store: fs.FileSystem, above: str, depth: int) -> Iterator[str]:
 def _times(actions: pa.Table, column: str | None) -> pa.Table:
     """Return the files with the bounds of the column of times as those of `ts`, in microseconds since 1970."""
     bounds = {f"{bound}.ts": f"{bound}.{column}" for bound in ("min", "max", "null_count")}
-    found = {name: actions.column(stored) for name, stored in bounds.items() if stored in actions.column_names}
+    times = {name: actions.column(stored) for name, stored in bounds.items() if stored in actions.column_names}
     actions = actions.drop_columns([name for name in bounds if name in actions.column_names])
-    for name, values in found.items():
+    for name, values in times.items():
         if pa.types.is_timestamp(values.type):
             values = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
         actions = actions.append_column(name, values)

@@ -110,9 +110,9 @@ def context(asked: Asked, stream: Stream) -> None:
     files = {table: [file for file in snapshot.files if file.table is table] for table in snapshot.tables}
     neighbours = Neighbours(asked.judge, lines, files)
     stream.cancel_by(neighbours.cancel)
-    found = neighbours.across_rotation(place, snapshot.tables)
+    around = neighbours.across_rotation(place, snapshot.tables)
     stream.check()
-    stream.put(b'{"before":[%b],"after":[%b]}\n' % tuple(b",".join(map(_text, rows)) for rows in found))
+    stream.put(b'{"before":[%b],"after":[%b]}\n' % tuple(b",".join(map(_text, rows)) for rows in around))
 
 
 def ndjson(asked: Asked, stream: Stream) -> None:

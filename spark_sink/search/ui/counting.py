@@ -30,8 +30,8 @@ def counts(asked: Asked, stream: Stream) -> None:
     snapshot, query = asked.begin(stream)
     by = parameters.get("by", "")
     value, column = (terms.expression(by, snapshot.schema), terms.column(by, snapshot.schema)) if by else ("", "")
-    begin, span, number_of_bars = _spans(query, snapshot.files, bars)
-    count = Count(Counting(query, span, value, column, begin), snapshot.schema, asked.judge)
+    first, span, number_of_bars = _spans(query, snapshot.files, bars)
+    count = Count(Counting(query, span, value, column, first), snapshot.schema, asked.judge)
     stream.cancel_by(count.scan.cancel)
     tally, due = Tally(count.counting, number_of_bars, top), 0.0
     with closing(count.answers(snapshot.files)) as answers:
@@ -100,11 +100,11 @@ def _spans(query: Query, files: Sequence[SearchedFile], bars: int) -> tuple[int 
     now = micros(datetime.now(UTC))
     oldest = min((file.oldest for file in files if file.oldest is not None), default=now)
     newest = max((file.newest for file in files if file.newest is not None), default=now)
-    begin = oldest if query.since is None else micros(query.since)
+    first = oldest if query.since is None else micros(query.since)
     end = now if query.since is not None else newest  # a time without lines is seen as one
-    end = max(begin, end if query.until is None else micros(query.until))
-    length, week = (end - begin) / 1e6, _SPANS[-1]
+    end = max(first, end if query.until is None else micros(query.until))
+    length, week = (end - first) / 1e6, _SPANS[-1]
     spans = max(bars - 1, 1)
     seconds = next((span for span in _SPANS if length / span <= spans), week * (length // (week * spans) + 1))
     width = round(seconds * 1e6)
-    return begin, timedelta(seconds=seconds), min((end - (begin - begin % width)) // width + 1, bars)
+    return first, timedelta(seconds=seconds), min((end - (first - first % width)) // width + 1, bars)

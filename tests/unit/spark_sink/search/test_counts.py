@@ -125,7 +125,7 @@ def test_rows_without_a_time_are_counted_where_no_time_is_asked_for(table: Table
     table.land([*lines(1), line("x", host="b") | {"ts": None}])
     for value in ("host", "lower(host)"):
         column = value if value == "host" else ""
-        assert counted(table, Counting(Query(), MINUTE, value, column, begin=0))[0][None, "b"] == 1
+        assert counted(table, Counting(Query(), MINUTE, value, column, first=0))[0][None, "b"] == 1
         assert counted(table, Counting(HOUR, MINUTE, value, column))[0] == {(0, "web-1"): 1}
 
 

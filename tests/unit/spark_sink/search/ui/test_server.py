@@ -177,9 +177,9 @@ def test_a_signal_ends_it_while_clients_are_served(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "log_shipper.spark_sink", "ui", "--table", f"{tmp_path}/logs", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        found = re.search(r"http://localhost:\d+/", process.stderr.readline())
-        assert found is not None
-        with urlopen(f"{found[0]}follow") as answer, urlopen(f"{found[0]}rows?limit=2000") as rows:
+        address = re.search(r"http://localhost:\d+/", process.stderr.readline())
+        assert address is not None
+        with urlopen(f"{address[0]}follow") as answer, urlopen(f"{address[0]}rows?limit=2000") as rows:
             assert answer.readline() == b'{"start":{"sql":""}}\n'
             assert rows.readline().startswith(b'{"start":')
             process.terminate()

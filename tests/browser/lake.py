@@ -72,6 +72,8 @@ class Lake:
         self.stuck = ""  # words
         self.breaks = False
         self.aborted = threading.Event()
+        self.context_error = ""
+        self.is_exact = True  # the counts: otherwise there are very many values
         self.problem: tuple[int, str] | None = None
         self.newest: float | None = self.now - 5
         routes = {"tables": self._tables, "rows": self._rows, "counts": self._counts, "follow": self._follow}
@@ -188,7 +190,9 @@ class Lake:
         others = {"values": len(rest), "rows": sum(rows for _, rows in counted[top:]), "bars": series(rest)}
         counts = {"total": len(matching), "start": start, "span": span, "bars": bars, "series": shown}
         yield {"start": {}}
-        yield {"counts": {**counts, "others": others, "exact": True, "read": 1}}
+        if not self.is_exact:
+            others |= {"values": None, "rows": 5}
+        yield {"counts": {**counts, "others": others, "exact": self.is_exact, "read": 1}}
         yield {"end": {"seconds": 0.1}}
 
     def _follow(self, query: Query) -> Response:
@@ -201,6 +205,8 @@ class Lake:
         return self._stream(members())
 
     def _context(self, query: Query) -> Response:
+        if self.context_error:
+            return self._json({"error": self.context_error})
         offset, count = int(query["offset"]), int(query["lines"])
         before = [row for row in self.rows if row["offset"] < offset][:count][::-1]
         after = [row for row in self.rows if row["offset"] > offset][-count:][::-1]

@@ -78,8 +78,13 @@ def test_lines_are_searched_opened_narrowed_and_read_in_their_file(lines: Tab, l
     assert set(texts(lines, ".entry mark")) == {"timeout", "Timeout", "db-2"}
     click(lines, ".entry:nth-child(9) button")
     assert "payment failed" in texts(lines, ".panel pre")[0]
-    click(lines, ".panel button", "Lines before and after")
+    click(lines, ".panel button", "Lines before and after in this file")
     lines.await_true("document.querySelectorAll('.context tbody tr').length === 41")
+    assert texts(lines, ".context .actions > *") == [
+        "Lines before and after in this file",
+        "41 lines",
+        "Show 40 on each side",
+    ]
     assert "(rotated)" in texts(lines, ".context tbody tr")[0]
     assert texts(lines, ".context [aria-current] td:last-child")[0].startswith("payment failed")
     pod = lines.evaluate("/checkout-\\d/.exec(document.querySelector('.fields').textContent)[0]")
@@ -120,7 +125,7 @@ def test_the_address_has_the_query_and_back_undoes_it(lines: Tab, lake: Lake) ->
     click(lines, "#ranges button", "7 days")
     lines.await_true(FOUND)
     click(lines, ".entry button")
-    click(lines, ".panel button", "as a column: fields.env")
+    click(lines, ".panel button", "add column: fields.env")
     assert f"fields.env{REMOVE}" in texts(lines, ".head > span")
     click(lines, "#wrap")
     shared = address(lines)
@@ -299,7 +304,7 @@ def test_the_page_has_no_scrollbar_sideways(tab: Tab, lake: Lake) -> None:
     for width in (1280, 820, 390):
         tab.resize(width, 800, is_phone=width < 500)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert "3,000 more characters" in texts(tab, ".entry i")[0]
+    assert texts(tab, ".entry i")[0] == " … 3,000 more characters: open"
 
 
 @browser_only
@@ -413,6 +418,52 @@ def test_an_error_is_shown_in_the_words_of_the_server(lines: Tab, lake: Lake) ->
     click(lines, "#problem button", "Try again")
     lines.await_true(f"{SHOWN} === 65 && {FOUND}")
     assert texts(lines, "#problem") == [""]
+
+
+@browser_only
+def test_a_long_message_is_clipped_until_it_is_opened(tab: Tab, lake: Lake) -> None:
+    lake.rows[0]["message"] = "\n".join(f"at frame {number}" for number in range(498))
+    lake.rows[0] |= {"topic": "logs", "kafka_offset": 7}
+    show(tab, lake)
+    assert texts(tab, ".entry .message")[0].endswith("at frame 7 … 490 more lines: open")
+    click(tab, ".entry button")
+    assert texts(tab, ".panel pre")[0].endswith("at frame 497")
+    assert texts(tab, ".fields th")[-2:] == ["topic", "kafka_offset"], "what the record has comes first"
+
+
+@browser_only
+def test_lines_around_a_moment_are_those_of_all_hosts(lines: Tab, lake: Lake) -> None:
+    search(lines, "slow")
+    lines.await_true(f"{SHOWN} === 200 && {FOUND}")
+    click(lines, ".entry button")
+    click(lines, ".panel button", "All hosts, 10 s around")
+    lines.await_true(f"{SHOWN} > 20 && {SHOWN} < 80 && {FOUND}")
+    assert address(lines).keys() == {"since", "until"}
+    moment = datetime.fromisoformat(next(row["ts"] for row in lake.rows if "slow" in row["message"]))
+    since, until = (datetime.fromisoformat(address(lines)[name]) for name in ("since", "until"))
+    assert abs((moment - since).total_seconds() - 10) < 0.01
+    assert abs((until - moment).total_seconds() - 10) < 0.01
+
+
+@browser_only
+def test_an_error_of_the_context_is_shown_where_it_was_asked_for(lines: Tab, lake: Lake) -> None:
+    lake.context_error = "the file is gone"
+    click(lines, ".entry button")
+    click(lines, ".panel button", "Lines before and after")
+    lines.await_true("document.querySelector('.context')?.textContent.includes('not found: the file is gone')")
+
+
+@browser_only
+def test_a_field_becomes_a_column_and_many_values_are_about_right(lines: Tab, lake: Lake) -> None:
+    lake.is_exact = False
+    click(lines, ".field > button", "add column: path")
+    assert f"path{REMOVE}" in texts(lines, ".head > span")
+    click(lines, ".facet summary", "host")
+    lines.await_true("document.querySelector('.facet li')")
+    assert texts(lines, ".facet[open] .note") == ["and others: about 5 lines"]
+    assert lines.evaluate("document.querySelector('.facet li data').title") == "about 800 lines"
+    click(lines, ".field > button", "remove column: path")
+    assert f"path{REMOVE}" not in texts(lines, ".head > span")
 
 
 @browser_only

@@ -9,18 +9,19 @@ const FIELDS = 40;
 const VALUES = 12; // of a field
 
 export class Facets {
-  /** `counts(field, values, signal)` is a stream; `refine(field, value, isNot)` changes the query. */
-  constructor(root, { counts, refine }) {
+  /** `counts(field, values, signal)` is a stream; `refine(field, value, isNot)` and `toggleColumn(field)` are acts. */
+  constructor(root, { counts, refine, toggleColumn }) {
     this._root = root;
     this._counts = counts;
     this._refine = refine;
+    this._toggleColumn = toggleColumn;
     this._facets = new Map(); // by field
     this._more = element("p", { class: "note" });
     root.append(this._more);
   }
 
-  /** Offer the first of these fields, in this order; those of another table are removed. */
-  offer(all) {
+  /** Offer the first of these fields, in this order, also as columns; those of another table are removed. */
+  offer(all, columns) {
     const names = all.slice(0, FIELDS);
     const more = all.length - names.length;
     setText(this._more, more ? `and ${shown(more, "fields").text}, which a line has when it is opened` : "");
@@ -30,13 +31,16 @@ export class Facets {
     facets.forEach((facet, place) => {
       const before = place ? facets[place - 1] : this._root.firstElementChild;
       if (before.nextElementSibling !== facet) before.after(facet);
+      const act = columns.includes(names[place]) ? "remove column" : "add column";
+      setText(facet.lastChild, act);
+      facet.lastChild.ariaLabel = `${act}: ${visible(names[place])}`;
     });
   }
 
   /** Count again what is open, with the query as it is now. */
   refresh(signal) {
     this._signal = signal;
-    for (const [name, facet] of this._facets) if (facet.open) this._count(name, facet, signal);
+    for (const [name, { firstChild }] of this._facets) if (firstChild.open) this._count(name, firstChild, signal);
   }
 
   _facet(name) {
@@ -44,7 +48,7 @@ export class Facets {
     const note = element("p", { class: "note" });
     const facet = element("details", { class: "facet" }, [element("summary", {}, [visible(name)]), list, note]);
     facet.addEventListener("toggle", () => facet.open && this._count(name, facet, this._signal));
-    return facet;
+    return element("div", { class: "field" }, [facet, button("", () => this._toggleColumn(name))]);
   }
 
   async _count(name, facet, signal) {
@@ -57,9 +61,10 @@ export class Facets {
     try {
       for await (const [kind, counts] of this._counts(name, VALUES, signal)) {
         if (kind !== "counts") continue;
-        list.replaceChildren(...counts.series.map((value) => valueOf(name, value, refine)));
-        const { values, rows } = counts.others ?? { values: 0 };
-        const others = values ? `and ${counts.exact ? "" : "some "}${values} other values: ${lines(rows)}` : "";
+        const about = counts.exact === false ? "about " : "";
+        list.replaceChildren(...counts.series.map((value) => valueOf(name, value, about, refine)));
+        const { values, rows } = counts.others ?? { rows: 0 };
+        const others = rows ? `and ${values ? `${values} other values` : "others"}: ${about}${lines(rows)}` : "";
         const part = counts.read < 1 ? `Counting, ${Math.floor(100 * counts.read)} % …` : "";
         setText(note, part || others || (counts.series.length ? "" : "No line has it."));
       }
@@ -71,11 +76,11 @@ export class Facets {
   }
 }
 
-function valueOf(name, { value, rows }, refine) {
+function valueOf(name, { value, rows }, about, refine) {
   const text = value === null ? "(none)" : visible(value);
   return element("li", {}, [
     element("span", { class: "value", title: text }, [text]),
-    element("data", { value: rows, title: lines(rows) }, [shown(rows, "number").text]),
+    element("data", { value: rows, title: about + lines(rows) }, [shown(rows, "number").text]),
     element("span", { class: "choices" }, [
       button("only", () => refine(value, false), `only ${name} ${text}`),
       button("not", () => refine(value, true), `not ${name} ${text}`),

@@ -1,18 +1,21 @@
 // The list of lines, the newest first, and the line that is open with its fields and its context.
 
-import { Table } from "./table.js";
-import { element, setAttribute, setText } from "./elements.js";
+import { element, setText } from "./elements.js";
 import { fieldsOf, isLevel, isSearchable, isTime, keyOf, levelIn, stateOf, textOf } from "./texts.js";
 import { ZONE, marked, pasted, timeOf, visible } from "./texts.js";
+import { shown } from "./units.js";
 
-const CUT = 2000; // characters of a value in the list: an open line has all
+const [CUT, CUT_LINES] = [2000, 8]; // characters and lines of a value in the list: an open line has all
 const WIDEST = 24; // characters of a column
 const CONTEXT = 20;
 const MOST_CONTEXT = 320;
+const KAFKA = new Set(["topic", "partition", "kafka_offset", "kafka_ts"]);
+const IN_FILE = "Lines before and after in this file";
 const KEPT = "\n\t"; // shown as they are
 
 export class Lines {
-  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key, ts), announce(sentence), context(row, lines). */
+  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key, ts), announce(sentence), context(row, lines),
+   * moment(ts). */
   constructor(root, actions) {
     this._root = root;
     this._actions = actions;
@@ -119,7 +122,6 @@ export class Lines {
 
   _line(row) {
     const fields = fieldsOf(row);
-    const level = textOf(fields.get("log.level") ?? fields.get("level") ?? levelIn(textOf(row.message)));
     const toggle = element("button", { type: "button", tabindex: this._current ? "-1" : "0", "aria-expanded": "false" });
     const cells = this._columns.map((name, index) => this._cell(name, fields.get(name), index + Number(this._hasTime)));
     if (this._hasTime) {
@@ -131,7 +133,7 @@ export class Lines {
       toggle.append(...cells[0].childNodes);
       cells[0].append(toggle);
     }
-    const line = element("div", { role: "row", class: "entry", "data-state": stateOf(level) ?? "" }, cells);
+    const line = element("div", { role: "row", class: "entry", "data-state": stateOf(levelOf(row, fields)) ?? "" }, cells);
     this._current ??= line;
     this._rows.set(line, row);
     const key = keyOf(row);
@@ -142,13 +144,15 @@ export class Lines {
 
   _cell(name, value, index) {
     const text = isTime(value) ? timeOf(value) : textOf(value);
-    const rest = text.length - CUT;
+    const kept = text.split("\n", CUT_LINES).join("\n").slice(0, CUT);
     const kind = name === "message" ? "message" : isLevel(name) ? "level" : "value";
-    const shown = marked(text.slice(0, CUT), kind === "message" ? this._words : null, KEPT);
-    if (rest > 0) shown.push(element("i", {}, [` … ${rest.toLocaleString("en")} more characters: open the line`]));
+    const nodes = marked(kept, kind === "message" ? this._words : null, KEPT);
+    const lines = text.split("\n").length - kept.split("\n").length;
+    const rest = lines ? shown(lines, "more lines") : shown(text.length - kept.length, "more characters");
+    if (kept !== text) nodes.push(element("i", {}, [` … ${rest.exact}: open`]));
     if (kind !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), WIDEST);
     const title = kind === "value" && text.length > WIDEST ? visible(text.slice(0, CUT)) : "";
-    return element("span", { role: "cell", class: kind, title }, shown);
+    return element("span", { role: "cell", class: kind, title }, nodes);
   }
 
   /** Columns are as wide as their values; the message, or else the last, takes the rest. */
@@ -218,19 +222,21 @@ export class Lines {
     const buttons = [
       button("Copy as text", () => this._copy(pasted(row), "text")),
       button("Copy as JSON", () => this._copy(json(), "JSON")),
-      ...(row.file_id ? [button("Lines before and after", (event) => this._context(row, around, event.target))] : []),
+      ...(row.file_id ? [button(IN_FILE, (event) => this._context(row, around, event.target))] : []),
+      ...(row.ts ? [button("All hosts, 10 s around", () => this._actions.moment(row.ts))] : []),
       button("Close", () => this.close()),
     ];
-    const fields = [...fieldsOf(row)].flatMap(([name, value]) =>
+    const sorted = [...fieldsOf(row)].sort(([one], [other]) => KAFKA.has(one) - KAFKA.has(other)); // its own ones first
+    const fields = sorted.flatMap(([name, value]) =>
       name === "message" ? [] : Array.isArray(row[name]) ? row[name].map((one) => [name, one]) : [[name, value]],
     );
     return element("div", { role: "cell", class: "panel" }, [
       element("div", { class: "actions" }, buttons),
       ...(textOf(row.message) ? [element("pre", { tabindex: "0" }, marked(textOf(row.message), this._words, KEPT))] : []),
+      around,
       element("table", { class: "fields", "aria-label": "Fields" }, [
         element("tbody", {}, fields.map(([name, value]) => this._field(name, value))),
       ]),
-      around,
     ]);
   }
 
@@ -238,7 +244,7 @@ export class Lines {
     const isMoment = isTime(value);
     const text = isMoment ? `${timeOf(value)} (${ZONE})` : visible(textOf(value));
     const { refine, toggleColumn } = this._actions;
-    const column = this._columns.includes(name) ? "no column" : "as a column";
+    const column = this._columns.includes(name) ? "remove column" : "add column";
     return element("tr", {}, [
       element("th", { scope: "row" }, [visible(name)]),
       element("td", { class: "value", title: isMoment ? value : "" }, [value === null ? "–" : text]),
@@ -273,40 +279,42 @@ export class Lines {
     around.append(note);
     try {
       const { before, after } = await this._actions.context(row, count);
-      const table = new Table("context");
-      table.update(contextTable(before, row, after));
-      const more = (event) => this._context(row, around, event.target, 2 * count);
-      const next = button(`${2 * count} lines before and after`, more);
+      const next = button(`Show ${2 * count} on each side`, () => this._context(row, around, next, 2 * count));
       const isCut = before.length === count || after.length === count;
-      const limit = element("p", { class: "note" }, [`This page shows no more than ${count} lines before and after.`]);
-      around.replaceChildren(table.root, ...(!isCut ? [] : count < MOST_CONTEXT ? [next] : [limit]));
-      const own = table.root.querySelectorAll("tbody tr")[before.length];
-      own.setAttribute("aria-current", "true");
-      next.focus();
-      own.scrollIntoView({ block: "center" });
+      const rows = [...before, row, ...after];
+      setText(note, shown(rows.length, "lines").exact + (isCut && count === MOST_CONTEXT ? ", as many as the page shows" : ""));
+      const head = element("div", { class: "actions" }, [element("h2", {}, [IN_FILE]), note]);
+      if (isCut && count < MOST_CONTEXT) head.append(next);
+      around.replaceChildren(head, contextTable(rows, row));
+      (next.isConnected ? next : asked).focus();
+      around.querySelector("[aria-current]").scrollIntoView({ block: "center" });
     } catch (error) {
       setText(note, `The lines before and after are not found: ${error.message}`);
-      asked.disabled = false;
     }
+    asked.disabled = false;
   }
 }
 
-/** The context as a table of the page: with the file where it is not the same throughout. */
-function contextTable(before, row, after) {
-  const rows = [...before, row, ...after];
+/** The lines around a row as a table: with the file where it is not the same throughout. */
+function contextTable(rows, row) {
   const isRotated = rows.some((other) => other.file_id !== row.file_id || other.path !== row.path);
-  const columns = [["mark", ""], ["time", "Time"], ...(isRotated ? [["path", "File"]] : []), ["message", "Message"]];
-  const cells = (other) => [
-    other === row ? "▶" : "",
-    timeOf(other.ts),
-    ...(isRotated ? [`${visible(textOf(other.path))}${other.file_id === row.file_id ? "" : " (rotated)"}`] : []),
-    visible(textOf(other.message), KEPT),
-  ];
-  return {
-    title: `Lines of ${visible(textOf(row.path))} on ${visible(textOf(row.host))}`,
-    columns: columns.map(([id, label]) => ({ id, label, kind: "text" })),
-    rows: rows.map(cells),
-  };
+  const hasLevel = rows.some((other) => levelOf(other));
+  const cell = (name, text) => element("td", { class: name }, [visible(text, KEPT)]);
+  const lines = rows.map((other) => {
+    const file = textOf(other.path) + (other.file_id === row.file_id ? "" : " (rotated)");
+    const state = stateOf(levelOf(other)) ?? "";
+    return element("tr", { "data-state": state, "aria-current": other === row ? "true" : "" }, [
+      cell("time", timeOf(other.ts)),
+      ...(hasLevel ? [cell("level", levelOf(other))] : []),
+      ...(isRotated ? [cell("file", file)] : []),
+      cell("message", textOf(other.message)),
+    ]);
+  });
+  return element("table", { "aria-label": IN_FILE }, [element("tbody", {}, lines)]);
+}
+
+function levelOf(row, fields = fieldsOf(row)) {
+  return textOf(fields.get("log.level") ?? fields.get("level") ?? levelIn(textOf(row.message)));
 }
 
 function toggleOf(line) {

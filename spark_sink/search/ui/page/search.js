@@ -24,13 +24,14 @@ const NAMES = { lines: "Lines", dead_letters: "Dead letters" };
 const LEVELS = 10; // of the histogram, which has four values of another field: the rarest is the worst
 
 const part = (id) => document.getElementById(id);
-const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context });
+const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context, moment });
 const split = element("select", { "aria-label": "Bars by field" });
 const histogram = new Histogram(split, (since, until) =>
   search({ since: iso(since), until: iso(until) }, { isZoom: true }),
 );
 const facets = new Facets(part("facets"), {
   refine,
+  toggleColumn,
   counts: (by, top, signal) => stream("counts", { ...conditions(), by, top }, signal),
 });
 const following = new Following(lines, part("waiting"), () => Date.now() > counted + RECOUNT && countAll());
@@ -96,6 +97,7 @@ function search(changes, step = {}) {
   state = { ...state, open: "", ...changes };
   for (const name of ["since", "until"]) state[name] = exact(state[name]) ?? state[name];
   limit = LIMIT;
+  if (state.until) part("follow").checked = false; // nothing lands there
   writeAddress("pushState", step);
   if (part("lines").contains(document.activeElement)) part("lines").focus(); // the line with the focus is replaced
   scrollTo({ top: 0 });
@@ -281,6 +283,7 @@ function toggleColumn(name) {
   if (others.length === columns.length) others.splice(place, 0, name);
   setView({ columns: others.join(",") });
   lines.setColumns();
+  offerFields();
 }
 
 /** Change what the address has of the view: no step, and no search. */
@@ -298,7 +301,15 @@ function opened(key, ts) {
 
 async function context({ ts, host, path, file_id, offset }, count) {
   const answer = await ask("context", { table: table.id, ts, host, path, file_id, offset, lines: count });
-  return answer.json();
+  const found = await answer.json();
+  if (found.error) throw new Problem(found.error, 400);
+  return found;
+}
+
+/** Search all lines at about this time. */
+function moment(ts) {
+  const seconds = new Date(ts) / 1000;
+  search({ q: "", where: "", since: iso(seconds - 10), until: iso(seconds + 10) });
 }
 
 async function save(format) {
@@ -344,7 +355,7 @@ function offerFields() {
   const members = byNumber.filter((name) => !names.has(name) && isSearchable(name));
   const columns = table.columns.flatMap(({ name, type }) => (/binary|struct/.test(type) ? [] : [name]));
   const fields = [...new Set([...own, ...members, ...columns])].filter((name) => !NO_FACET.has(name));
-  facets.offer(fields);
+  facets.offer(fields, columnsShown());
   const options = [...new Set(["", ...fields, state.by])].map((name) => new Option(visible(name) || "nothing", name));
   split.replaceChildren(...options);
   split.value = state.by;

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -174,8 +175,21 @@ def test_a_range_of_the_histogram_is_dragged_or_chosen_by_keys_and_left_again(li
     lines.await_true(f"location.search.includes('since') && {FOUND}")
     zoomed = lake.queries("rows")[-1]
     assert zoomed["since"] < zoomed["until"] < lake.rows[0]["ts"]
+    lines.await_true("document.querySelector('#histogram h2').textContent !== '2,400 lines'")
+    drag(lines, 0.2, 0.4)
+    lines.await_true(f"!location.search.includes({quote(zoomed['since'])!r}) && {FOUND}")
+    search(lines, "slow")
+    lines.await_true(f"location.search.includes('slow') && {FOUND}")
+    click(lines, "#back")
+    lines.await_true(f"document.querySelector('#q').value === 'slow' && {FOUND}")
+    assert address(lines)["since"] == zoomed["since"], "of two parts the wider one"
     click(lines, "#back")
     lines.await_true(f"!location.search.includes('since') && {FOUND}")
+    assert not lines.evaluate("document.querySelector('#back').checkVisibility()")
+    assert address(lines) == {"q": "slow"}
+    lines.evaluate("document.querySelector('#q').value = ''")
+    lines.evaluate("document.querySelector('#q').dispatchEvent(new Event('search'))")
+    lines.await_true(f"!location.search.includes('slow') && {FOUND}")
     lines.evaluate(f"{BARS}.focus()")
     for _ in range(3):
         press(lines, "ArrowLeft", shift=True)
@@ -262,6 +276,12 @@ def test_the_keyboard_alone_is_enough(lines: Tab) -> None:
     assert lines.evaluate("document.querySelector('#keys').open")
     press(lines, "Escape")
     assert not lines.evaluate("document.querySelector('#keys').open")
+    press(lines, "?")
+    for kind in ("mousePressed", "mouseReleased"):
+        lines.call("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, x=30, y=500)
+    lines.await_true("!document.querySelector('#keys').open")
+    lines.evaluate("scrollTo(0, 1500)")
+    assert lines.evaluate("document.querySelector('.head').getBoundingClientRect().top") == 0, "it stays in sight"
     assert lines.evaluate("document.querySelectorAll('.entry button[tabindex=\"0\"]').length") == 1, "one stop of Tab"
 
 
@@ -364,7 +384,8 @@ def test_what_is_found_is_saved_as_a_file(lines: Tab, lake: Lake, tmp_path: Path
     lines.await_true(f"{SHOWN} === 65 && {FOUND}")
     lines.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     click(lines, "#ndjson")
-    lines.await_true(f"{STATUS} === 'Downloaded.'")
+    assert texts(lines, "#download") == ["Download 65 lines as"]
+    lines.await_true(f"{STATUS} === 'Downloaded: 65 lines as lines.ndjson'")
     assert lake.queries("download") == [{"table": "lines", "q": "timeout", "since": "15m", "format": "ndjson"}]
     saved = tmp_path / "lines.ndjson"
     await_true(saved.exists, "the file is saved", 10)
@@ -374,7 +395,7 @@ def test_what_is_found_is_saved_as_a_file(lines: Tab, lake: Lake, tmp_path: Path
 
 @browser_only
 def test_limits_are_stated(lines: Tab, lake: Lake) -> None:
-    assert texts(lines, "#download") == ["Download the newest 1,000 as"]
+    assert texts(lines, "#download") == ["Download 1,000 of 2,400 lines as"]
     for number in (400, 800, 1600):
         click(lines, "#offers button", f"{number:,}")
         lines.await_true(f"{SHOWN} === {number} && {FOUND}")

@@ -66,15 +66,16 @@ function exact(key, value, context) {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
 
-/** Give a file to the browser to save; `progress` is called with the bytes that have come. */
+/** Give a file to the browser to save; `progress` is called with the bytes that have come. Return {bytes, lines}. */
 export async function download(parameters, name, signal, progress) {
   const response = await ask("download", parameters, signal);
   const parts = [];
-  let bytes = 0;
+  const saved = { bytes: 0, lines: 0 };
   try {
     for await (const part of pieces(response.body)) {
       parts.push(part);
-      progress((bytes += part.length));
+      for (let at = part.indexOf(10); at >= 0; at = part.indexOf(10, at + 1)) saved.lines += 1;
+      progress((saved.bytes += part.length));
     }
   } catch (error) {
     throw translated(error, "The connection broke during the download: no file was saved. Try again.");
@@ -83,6 +84,7 @@ export async function download(parameters, name, signal, progress) {
   const link = Object.assign(document.createElement("a"), { href: address, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  return saved;
 }
 
 /** Not every browser iterates over a stream itself. */

@@ -9,7 +9,7 @@ const KEYS_OFF = "keys-off";
 const part = (id) => document.getElementById(id);
 
 /** Listen to all that the page has from the start; `acts` are the functions of search.js. */
-export function listen(lines, { search, setView, save, following, run, start }) {
+export function listen(lines, { search, widen, setView, save, following, run, start }) {
   const on = (id, event, act) => part(id).addEventListener(event, act);
   const submitted = (act) => (event) => {
     event.preventDefault();
@@ -28,7 +28,8 @@ export function listen(lines, { search, setView, save, following, run, start }) 
   on("histogram", "change", ({ target }) => search({ by: target.value }));
   on("wrap", "change", () => setView({ unwrapped: part("wrap").checked ? "" : "1" }));
   on("follow", "change", ({ target }) => (target.checked && part("until").value ? search({ until: "" }) : run()));
-  on("back", "click", () => history.back());
+  on("back", "click", widen);
+  on("q", "search", ({ target }) => target.value || search(written())); // it was emptied
   on("waiting", "click", () => {
     lines.close();
     scrollTo({ top: 0 });

@@ -14,8 +14,8 @@ const IN_FILE = "Lines before and after in this file";
 const KEPT = "\n\t"; // shown as they are
 
 export class Lines {
-  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key, ts), announce(sentence), context(row, lines),
-   * moment(ts). */
+  /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key, ts), announce(sentence),
+   * context(row, lines), moment(ts). */
   constructor(root, actions) {
     this._root = root;
     this._actions = actions;
@@ -26,6 +26,7 @@ export class Lines {
     this._rows = new Map(); // element to row
     this._pending = [];
     root.addEventListener("click", (event) => this._click(event));
+    addEventListener("resize", () => this._offerScrolling());
   }
 
   get size() {
@@ -164,7 +165,14 @@ export class Lines {
     const rules = `@media (min-width: 45rem) {
       #lines > * { grid-template-columns: ${sizes.join(" ")}; min-width: ${least}ch; }
     }`;
-    if (rules !== this._rules) this._style.replaceSync((this._rules = rules));
+    if (rules === this._rules) return;
+    this._style.replaceSync((this._rules = rules));
+    this._offerScrolling();
+  }
+
+  /** The head stays in sight, but where the lines are to be scrolled sideways. */
+  _offerScrolling() {
+    this._root.classList.toggle("fits", this._root.scrollWidth <= this._root.clientWidth);
   }
 
   _click(event) {
@@ -282,7 +290,8 @@ export class Lines {
       const next = button(`Show ${2 * count} on each side`, () => this._context(row, around, next, 2 * count));
       const isCut = before.length === count || after.length === count;
       const rows = [...before, row, ...after];
-      setText(note, shown(rows.length, "lines").exact + (isCut && count === MOST_CONTEXT ? ", as many as the page shows" : ""));
+      const most = isCut && count === MOST_CONTEXT ? ", as many as the page shows" : "";
+      setText(note, shown(rows.length, "lines").exact + most);
       const head = element("div", { class: "actions" }, [element("h2", {}, [IN_FILE]), note]);
       if (isCut && count < MOST_CONTEXT) head.append(next);
       around.replaceChildren(head, contextTable(rows, row));

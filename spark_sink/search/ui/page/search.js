@@ -27,7 +27,7 @@ const part = (id) => document.getElementById(id);
 const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context, moment });
 const split = element("select", { "aria-label": "Bars by field" });
 const histogram = new Histogram(split, (since, until) =>
-  search({ since: iso(since), until: iso(until) }, { isZoom: true }),
+  search({ since: iso(since), until: iso(until) }, { since: state.since, until: state.until, wider: history.state }),
 );
 const facets = new Facets(part("facets"), {
   refine,
@@ -88,20 +88,28 @@ function readAddress() {
 function writeAddress(method = "replaceState", step = history.state) {
   const fixed = state.open && hasTime() ? { since: searched.since, until: searched.until || openUntil } : {};
   const given = Object.entries({ ...state, ...fixed }).filter(([, value]) => value !== "");
-  history[method](step, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
+  const query = given.length ? `?${new URLSearchParams(given)}` : "";
+  history[query === location.search ? "replaceState" : method](step, "", query || location.pathname);
   address = location.search;
 }
 
-/** Change the query: a step that the browser's way back undoes. */
-function search(changes, step = {}) {
+/** Change the query: a step that the browser's way back undoes. `wider`: the range of which this is a part. */
+function search(changes, wider = null) {
+  const before = state;
   state = { ...state, open: "", ...changes };
   for (const name of ["since", "until"]) state[name] = exact(state[name]) ?? state[name];
   limit = LIMIT;
   if (state.until) part("follow").checked = false; // nothing lands there
-  writeAddress("pushState", step);
+  const isSameRange = before.since === state.since && before.until === state.until;
+  writeAddress("pushState", isSameRange ? history.state : wider);
   if (part("lines").contains(document.activeElement)) part("lines").focus(); // the line with the focus is replaced
   scrollTo({ top: 0 });
   run();
+}
+
+function widen() {
+  const { since, until, wider } = history.state;
+  search({ since, until }, wider);
 }
 
 function refine(field, value, isNot) {
@@ -216,6 +224,7 @@ function countAll() {
   counting = new AbortController();
   counted = Date.now();
   total = null;
+  setText(part("download"), "Download as");
   count(counting.signal);
   facets.refresh(counting.signal);
 }
@@ -234,8 +243,8 @@ async function count(signal) {
       histogram.show(counts, state.by, rowsText(counts.total) + progress);
       total = isAll ? counts.total : null;
     }
-    const which = total > server.max_download ? ` the newest ${shown(server.max_download, "").exact}` : "";
-    setText(part("download"), `Download${which} as`);
+    const some = total > server.max_download ? `${shown(server.max_download, "").exact} of ` : "";
+    setText(part("download"), `Download ${some}${rowsText(total)} as`);
     if (outcome) report();
   } catch (error) {
     const isShown = error.name === "AbortError" || part("problem").textContent;
@@ -319,8 +328,10 @@ async function save(format) {
   const bytes = (number) => setText(part("cancel"), `${shown(number, "bytes").text}: cancel`);
   announce("Downloading …");
   try {
-    await download({ ...conditions(), format }, `${table.id}.${format}`, controller.signal, bytes);
-    announce("Downloaded.");
+    const name = `${table.id}.${format}`;
+    const saved = await download({ ...conditions(), format }, name, controller.signal, bytes);
+    const size = format === "ndjson" ? rowsText(saved.lines) : shown(saved.bytes, "bytes").text;
+    announce(`Downloaded: ${size} as ${name}`);
   } catch (error) {
     announce("Nothing is downloaded.");
     showProblem(error, () => save(format));
@@ -334,7 +345,7 @@ function drawQuery() {
   part("range").hidden = !hasTime();
   for (const end of ["since", "until"]) part(end).value = name ? "" : written(range[end]);
   for (const choice of part("ranges").children) choice.setAttribute("aria-pressed", String(choice.value === name));
-  part("back").hidden = Boolean(name) || !history.state?.isZoom;
+  part("back").hidden = !history.state;
   part("table").value = table.id;
   part("table").title = visible(table.title);
   part("dead").hidden = !part("dead").value || table.kind === "dead_letters";
@@ -406,5 +417,5 @@ addEventListener("popstate", () => {
   run();
 });
 setText(part("zone"), zoneText());
-listen(lines, { search, setView, save, following, run, start });
+listen(lines, { search, widen, setView, save, following, run, start });
 start();

@@ -6,7 +6,7 @@ const BROKEN = "The connection broke before the end of the answer: what is shown
 /** Raised with a sentence for the reader. `status`: of HTTP; 400 also within a stream; 0 where there was no answer.
  * `box`: the one in which the mistake is, where that is known. */
 export class Problem extends Error {
-  constructor(message, status = 0, box = "") {
+  constructor(message, status = 0, box = undefined) {
     super(message);
     Object.assign(this, { status, box });
   }

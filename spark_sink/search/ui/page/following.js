@@ -1,13 +1,16 @@
 // Lines that land while the table is followed: they come on top, and wait while the reader looks at others.
 
 import { setText } from "./elements.js";
-import { shown } from "./units.js";
+import { clock, shown } from "./units.js";
 import { stream } from "./answers.js";
 
+const [FIRST, SLOWEST] = [500, 10_000]; // milliseconds before the connection is tried again
+
 export class Following {
-  /** `button` shows the lines that wait; `landed` is called after lines were shown. */
-  constructor(lines, button, landed) {
-    Object.assign(this, { _lines: lines, _button: button, _landed: landed, _waiting: [] });
+  /** `button` shows the lines that wait; `landed` is called after lines were shown, `again` to follow after a break. */
+  constructor(lines, button, { landed, again }) {
+    Object.assign(this, { _lines: lines, _button: button, _landed: landed, _again: again, _waiting: [] });
+    this.lost = ""; // when the connection was, until it is back
   }
 
   /** Follow the table; return once it is followed, so that no line is lost between this and what is found. Later `warn`
@@ -27,7 +30,19 @@ export class Following {
 
   forget() {
     this._waiting = [];
+    this.lost = "";
+    clearTimeout(this._retry);
     this._draw();
+  }
+
+  /** Try again after a pause, if there was no answer, or that of a proxy while there is none. Return false otherwise. */
+  lose({ status }) {
+    if (status !== 0 && !(this.lost && status >= 500)) return false;
+    if (!this.lost) [this.lost, this._pause] = [clock(Date.now() / 1000), FIRST];
+    clearTimeout(this._retry);
+    this._retry = setTimeout(this._again, this._pause);
+    this._pause = Math.min(2 * this._pause, SLOWEST);
+    return true;
   }
 
   _take(row) {

@@ -1,9 +1,9 @@
 // Ranges of time: by name, as they are written, as they are asked for, and in words.
 
+import { BOXES } from "./problem.js";
 import { Problem } from "./answers.js";
 import { timeOf } from "./texts.js";
 
-export const BOXES = { q: "Search", where: "SQL condition", since: "From", until: "Until" };
 export const RANGES = { "15m": "15 min", "1h": "1 hour", "24h": "24 hours", "7d": "7 days", all: "All" };
 const [RECENT, DAY] = [900, 86400]; // seconds
 const DAYS_BACK = new Map([["today", 0], ["yesterday", 1]]);

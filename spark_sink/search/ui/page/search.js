@@ -6,16 +6,16 @@ import { Following } from "./following.js";
 import { Histogram } from "./histogram.js";
 import { Lines, button } from "./lines.js";
 import { Problem, ask, download, stream, takeToken } from "./answers.js";
-import { BOXES, describe, exact, iso, nameOf, rangeOf, utc, widerThan, written } from "./ranges.js";
-import { clock, duration, shown, zoneText } from "./units.js";
-import { element, setAttribute, setText } from "./elements.js";
+import { describe, exact, iso, nameOf, rangeOf, utc, widerThan, written } from "./ranges.js";
+import { duration, shown, zoneText } from "./units.js";
+import { element, setText } from "./elements.js";
 import { fieldsOf, isLevel, isSearchable, visible, withTerm, wordsOf } from "./texts.js";
 import { listen } from "./controls.js";
+import { showProblem } from "./problem.js";
 
 const LIMIT = 200;
 const BARS = 120;
 const RECOUNT = 15_000; // milliseconds, while new lines land
-const SLOWEST = 10_000; // milliseconds between two tries to follow again
 const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwrapped", "open"];
 const COLUMNS = ["log.level", "reason", "host", "message"]; // those of them that there are
 const NO_FACET = new Set("ts date message doc fields offset length kafka_offset kafka_ts".split(" "));
@@ -34,7 +34,10 @@ const facets = new Facets(part("facets"), {
   toggleColumn,
   counts: (by, top, signal) => stream("counts", { ...conditions(), by, top }, signal),
 });
-const following = new Following(lines, part("waiting"), () => Date.now() > counted + RECOUNT && countAll());
+const following = new Following(lines, part("waiting"), {
+  landed: () => Date.now() > counted + RECOUNT && countAll(),
+  again: () => run({ isMore: true }),
+});
 let server = null; // what /tables has
 let table = null; // the one of these that is searched
 let state = {}; // what the address has
@@ -51,9 +54,6 @@ let seen = new Map(); // fields of the lines shown, and how many have each
 const conditions = () => ({ table: table.id, q: state.q, where: state.where, ...range });
 let searched = {}; // since and until as the server has understood them
 let openUntil = ""; // the end of a range in which the line is that is open
-let lost = ""; // when the connection was while following, until it is back
-let pause = 0; // before it is tried again, milliseconds
-let retry = 0; // the timer of this
 const hasTime = () => table.columns.some(({ name }) => name === "ts");
 const nameOfTable = ({ kind, title }) => NAMES[kind] ?? `View ${visible(title)}`;
 const rowsText = (number) => shown(number, UNITS[table.kind]).exact;
@@ -119,20 +119,16 @@ function refine(field, value, isNot) {
 /** Ask for all parts of the page, or for more lines of the same query. */
 async function run({ isMore = false } = {}) {
   listing.abort();
-  clearTimeout(retry);
   listing = new AbortController();
-  if (!isMore) lost = "";
+  if (!isMore) following.forget();
   chooseTable();
   lines.begin({ columns: columnsShown, hasTime: hasTime(), words: wordsOf(state.q), open: state.open, isMore });
   part("main").hidden = false;
   try {
     if (hasTime()) range = rangeOf(state, table.newest);
-    if (!lost) begin();
+    if (!following.lost) begin();
     if (table.error) throw new Problem(table.error);
-    if (!isMore) {
-      following.forget();
-      countAll();
-    }
+    if (!isMore) countAll();
     if (part("follow").checked) await follow();
     await list(listing.signal);
   } catch (error) {
@@ -182,8 +178,8 @@ function ended(end) {
   if (!lines.size) offerWider();
   else if (!end.complete) offerMore(end.rows);
   following.show();
-  if (!lost) return;
-  lost = "";
+  if (!following.lost) return;
+  following.lost = "";
   showProblem(null);
   countAll();
 }
@@ -254,7 +250,7 @@ async function count(signal) {
 
 function follow() {
   const fail = (error) => {
-    if (isLost(error)) return lose();
+    if (survives(error)) return;
     part("follow").checked &&= error.name === "AbortError";
     showProblem(error, () => part("follow").click());
   };
@@ -262,20 +258,13 @@ function follow() {
   return following.begin(conditions(), server.max_rows, listing.signal, { warn, fail });
 }
 
-/** True if it is worth while to try again: there was no answer, or one of a proxy while there is none. */
-function isLost({ status }) {
-  return part("follow").checked && (status === 0 || (lost && status >= 500));
-}
-
-/** Keep what is shown, and try again until the connection is back. */
-function lose() {
+/** Keep what is shown until the connection is back; return false where nothing is followed, or it is not lost. */
+function survives(error) {
+  if (!part("follow").checked || !following.lose(error)) return false;
   listing.abort();
   counting.abort();
-  if (!lost) [lost, pause] = [clock(Date.now() / 1000), 250];
-  pause = Math.min(2 * pause, SLOWEST);
-  setText(part("problem"), `Connection lost at ${lost}. Following again when it is back.`);
-  clearTimeout(retry);
-  retry = setTimeout(() => run({ isMore: true }), pause);
+  setText(part("problem"), `Connection lost at ${following.lost}. Following again when it is back.`);
+  return true;
 }
 
 function columnsShown() {
@@ -379,7 +368,7 @@ function announce(sentence) {
 /** Show that the query failed, in place of what the one before has found. */
 function failed(error) {
   if (error.name === "AbortError") return;
-  if (isLost(error)) return lose();
+  if (survives(error)) return;
   counting.abort();
   lines.flush();
   drawQuery();
@@ -388,27 +377,6 @@ function failed(error) {
   if (!lines.size) setText(part("sql"), "");
   announce("");
   showProblem(error, () => (table.error ? start() : run()));
-}
-
-/** Show what went wrong, in which box, and the way to try again unless the query is wrong; a missing token is asked for.
- * With null nothing is wrong. */
-function showProblem(error, again) {
-  if (error?.name === "AbortError") return;
-  const box = error && (error.box || boxIn(error.message));
-  for (const name of Object.keys(BOXES)) setAttribute(part(name), "aria-invalid", name === box ? "true" : null);
-  part("token-form").hidden = error?.status !== 401;
-  if (error?.status === 401) part("token").focus();
-  const named = box && !error.box ? `${BOXES[box]}: ` : "";
-  const message = named ? named + error.message.replace(/^the (search|SQL condition) /, "") : error?.message;
-  const buttons = error && error.status !== 400 ? [" ", button("Try again", again)] : [];
-  part("problem").replaceChildren(...(error ? [visible(message, "\n")] : []), ...buttons);
-}
-
-/** Return the box that the server's sentence is about, as far as it says so. */
-function boxIn(message) {
-  if (/SQL condition/.test(message)) return "where";
-  if (/time range is empty/.test(message)) return "since";
-  return /^the search |^OR is|is not a field|has no column/.test(message) ? "q" : "";
 }
 
 addEventListener("popstate", () => {

@@ -398,4 +398,13 @@ FAILED_ONCE = [
             ("run", (0.5, 0.03, 0.05, 0.5, 0.03, 0.05)),
         ],
     ),
+    Program(
+        "a message over three files, of which the second is gone after a kill",
+        LINES | {"multiline": True},
+        [
+            *[("write", "b.log", (1, 0)), ("run", (90, 0.005, 0.005)), ("rotate", "b.log"), ("write", "b.log", (2,))],
+            *[("rotate", "b.log"), ("write", "b.log", (2, 1)), ("run", (0.005, 0.005, 0)), ("kill",)],
+            ("move_outside", "b.log", 1),
+        ],
+    ),
 ]

@@ -30,8 +30,8 @@ class Verdict:
         self._header = header
         self.killed = False
         self._seen = 0
-        # How many bytes of its head are the end of a message, and of the last message of which life.
-        self._continuations: dict[Life, tuple[int, Life]] = {}
+        # How many bytes of its head belong to a message that began before it, and in which lives the rest of that is.
+        self._continuations: dict[Life, tuple[int, list[Life]]] = {}
         self.coverage = Coverage(
             self.ids,
             lives,
@@ -159,13 +159,14 @@ class Verdict:
     def _is_split(self, life: Life) -> bool:
         """True if the life may be read from its start after a kill, without the message that continues in it.
 
-        The file before it is deleted, so that the agent does not know of that message; or the message continued in a
-        copy of this file; or nothing could be proven of either, so that this is a new file.
+        One of the files before it that have the rest is gone, so that the agent cannot read that message again; or the
+        message continued in a copy of this file; or nothing could be proven of one of them, so that this is a new file.
         """
         beyond, before = self._continuations[life]
         if any(other is not life and other.content[:beyond] == life.content[:beyond] for other in self._lives.all):
             return True  # or these are the bytes of another life with the same first bytes
-        return life.unknown or before.unknown or before.owed is not None or bool(self._lives.twins(life))
+        unreadable = any(other.unknown or other.owed is not None for other in before)
+        return unreadable or life.unknown or bool(self._lives.twins(life))
 
     def _was_another(self, received: Received) -> bool:
         """True if only the header came under this id, and an earlier life of the file had the same header."""
@@ -218,22 +219,22 @@ class Verdict:
         for end in (len(content), *reversed(life.sizes)):
             own, beyond = content[offset:end], offset + length - end
             if own and beyond > 0 and (parts := self._parts([life], own, beyond, text)):
-                self._continuations |= {following: (taken, life) for following, taken in parts}
+                self._continuations |= parts
                 return end
         return None
 
-    def _parts(self, lives: list[Life], own: bytes, beyond: int, text: str) -> list[tuple[Life, int]]:
-        """Return the lives in which a message continues, and how many bytes of each belong to it; empty if it is not
-        there. Several may begin with the same bytes. `own` is what is known of it, from `lives`, `beyond`: how many
-        bytes follow."""
-        parts: list[tuple[Life, int]] = []
+    def _parts(self, lives: list[Life], own: bytes, beyond: int, text: str) -> dict[Life, tuple[int, list[Life]]]:
+        """Return the lives in which a message continues, how many bytes of each belong to it, and the lives before that
+        one; empty if it is not there. Several may begin with the same bytes. `own` is what is known of it, from
+        `lives`, `beyond`: how many bytes follow."""
+        parts: dict[Life, tuple[int, list[Life]]] = {}
         for following in self._followers(lives):
             content = bytes(following.content)
             if len(content) >= beyond:
                 if self._reading.text(own + content[:beyond]) == text:
-                    parts.append((following, beyond))
+                    parts[following] = (beyond, lives)
             elif further := self._parts([*lives, following], own + content, beyond - len(content), text):
-                parts += [(following, len(content)), *further]
+                parts |= {following: (len(content), lives), **further}
         return parts
 
     def _followers(self, lives: list[Life]) -> Iterator[Life]:

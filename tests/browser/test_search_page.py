@@ -241,6 +241,18 @@ def test_following_survives_a_broken_connection(lines: Tab, lake: Lake) -> None:
     assert lines.evaluate("document.querySelector('#q').value") == "typed meanwhile"
     lake.landed.append(line(9002, lake.now, "landed afterwards", "info"))
     lines.await_true(f"{LINES}[0].textContent.includes('landed afterwards')")
+    lake.close()
+    lines.await_true("document.querySelector('#problem').textContent")
+    lake.rows = [line(9300 - number, lake.now, f"many {number}", "info") for number in range(250)] + lake.rows
+    lake.open()
+    lines.await_true(f"document.querySelector('#problem').textContent === '' && {SHOWN} === 200 && {FOUND}")
+    assert all("many" in text for text in texts(lines, ".entry")), "no gap that is not seen"
+    lake.close()
+    lines.await_true("document.querySelector('#problem').textContent")
+    search(lines, "timeout")
+    lines.await_true("document.querySelector('#problem').textContent.startsWith('Connection lost')")
+    lake.open()
+    lines.await_true(f"{SHOWN} === 65 && {FOUND}")
 
 
 @browser_only

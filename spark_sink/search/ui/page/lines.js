@@ -43,6 +43,7 @@ export class Lines {
   begin({ columns, hasTime, words, open, isMore }) {
     this._pending = [];
     this._listed = new Set(); // keys
+    this.overlaps = false; // with the list before
     this._place = this._head.nextSibling;
     this.isOld ||= !isMore || this._known.size < this._rows.size;
     Object.assign(this, { _choose: columns, _hasTime: hasTime, _words: words, _toOpen: open });
@@ -74,6 +75,7 @@ export class Lines {
       const key = keyOf(row);
       const known = this._listed.has(key) ? null : this._known.get(key); // the table may have it twice
       if (key) this._listed.add(key);
+      this.overlaps ||= Boolean(known);
       if (known) this._place = known.nextSibling;
       else this._root.insertBefore(this._line(row), this._place);
     }
@@ -134,7 +136,8 @@ export class Lines {
       toggle.append(...cells[0].childNodes);
       cells[0].append(toggle);
     }
-    const line = element("div", { role: "row", class: "entry", "data-state": stateOf(levelOf(row, fields)) ?? "" }, cells);
+    const state = stateOf(levelOf(row, fields)) ?? "";
+    const line = element("div", { role: "row", class: "entry", "data-state": state }, cells);
     this._current ??= line;
     this._rows.set(line, row);
     const key = keyOf(row);

@@ -179,6 +179,7 @@ function ended(end) {
   else if (!end.complete) offerMore(end.rows);
   following.show();
   if (!following.lost) return;
+  if (!end.complete && !lines.overlaps) return run(); // lines in between would be missing
   following.lost = "";
   showProblem(null);
   countAll();

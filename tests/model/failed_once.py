@@ -407,4 +407,10 @@ FAILED_ONCE = [
             ("move_outside", "b.log", 1),
         ],
     ),
+    Program(
+        "at the end of a link, a file of which every message is dropped was read and closed",
+        LINES | {"symlinks": True, "links": True, "present": True},
+        [("lead", (0,)), ("write_led", (1,)), *[("run", (0.05, 90, 90))] * 2, ("run", (0.03, 0.03, 0.05, 0.03))],
+        "not included",
+    ),
 ]

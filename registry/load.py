@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from log_shipper.registry.files import BUSY_TIMEOUT, DiskFiles
 from log_shipper.registry.state import FileState
 
 DATABASE, LOG = "registry.db", "registry.db-wal"
+_ATTEMPTS, _PAUSE = 5, 0.02  # seconds between two
 NEW = "registry.new"  # a whole database, which takes the place of the other
 
 
@@ -37,10 +39,12 @@ def read(directory: Path) -> dict[str, FileState]:
 
     Raises RegistryCorrupt, RegistryForeignVersion, RegistryMisplaced, OSError (no right to read).
     """
-    try:
-        return _read(directory)
-    except (RegistryCorrupt, sqlite3.Error):
-        return _read(directory)  # a writer that began or ended meanwhile looks like damage, but not twice
+    for _ in range(_ATTEMPTS - 1):
+        # A writer that begins or ends meanwhile renames files, which looks like damage, but not for long.
+        with suppress(RegistryCorrupt, OSError, sqlite3.Error):
+            return _read(directory)
+        time.sleep(_PAUSE)
+    return _read(directory)
 
 
 def _read(directory: Path) -> dict[str, FileState]:

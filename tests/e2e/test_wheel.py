@@ -38,7 +38,10 @@ def python(built: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(directory)
     (wheel,) = [path for path in built if path.suffix == ".whl"]
     command = [sys.executable, "-m", "pip", "--python", str(directory), "install", "-q", "--no-deps"]
-    done = subprocess.run([*command, str(wheel), *NAMESAKES], capture_output=True, text=True, check=False)
+    # A Spark in the tests' process adds this checkout to PYTHONPATH: pip would take the wheel for installed there.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command += [str(wheel), *NAMESAKES]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (site,) = directory.glob("lib/python*/site-packages")
     # The libraries alone: an editable installation is found by .pth files, and those of this directory are not read.

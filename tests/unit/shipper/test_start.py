@@ -89,7 +89,7 @@ def test_a_run_loads_neither_another_output_nor_processors(config: Path) -> None
     modules = loaded("run", "--once", "-c", str(config))
     outputs = {"confluent_kafka", "shipper.output.kafka", "shipper.output.console"}
     assert modules & {*outputs, "shipper.processor.factory", "shipper.kubernetes"} == set()
-    assert len(modules) <= 303
+    assert len(modules) <= 304
 
 
 def test_what_asks_an_api_server_is_loaded_where_there_is_one(config: Path) -> None:

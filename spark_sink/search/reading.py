@@ -101,7 +101,7 @@ def coded(piece: Piece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa
     times, values = stored.get("ts", "ts"), stored.get(column, column)
     with _opened(piece, values or "") as source, _reading(piece):
         wanted = [name for name in source.schema_arrow.names if name in (times, values)]
-        for batch in _stored(source, piece, wanted):
+        for batch in _stored(source, piece, wanted, 8 * BATCH):
             if over.is_set():
                 return
             codes = None
@@ -154,12 +154,14 @@ def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) 
             yield pa.record_batch([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
 
 
-def _stored(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _stored(
+    source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], most: int = BATCH
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece as its file has them; fewer at a time where they are large."""
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
     sizes = [source.metadata.row_group(number) for number in groups]
     size = max((group.total_byte_size / max(group.num_rows, 1) for group in sizes), default=1)
-    yield from source.iter_batches(min(BATCH, int(_AT_MOST / max(size, 1)) + 1), row_groups=groups, columns=columns)
+    yield from source.iter_batches(min(most, int(_AT_MOST / max(size, 1)) + 1), row_groups=groups, columns=columns)
 
 
 @contextmanager
@@ -210,8 +212,8 @@ def _opened(piece: Piece, coded: str = "") -> Iterator[parquet.ParquetFile]:
     try:
         stored = piece.file.table.store.open_input_file(piece.file.path)
         footer = piece.footer or parquet.read_metadata(stored)
-        columns = footer.schema.to_arrow_schema()
-        is_text = coded in columns.names and pa.types.is_string(columns.field(coded).type)
+        columns = footer.schema
+        is_text = coded in columns.names and columns.column(columns.names.index(coded)).logical_type.type == "STRING"
         # Spark writes times as INT96 by default, which Arrow would read as nanoseconds, and those end in 2262.
         source = parquet.ParquetFile(
             stored,

@@ -413,4 +413,15 @@ FAILED_ONCE = [
         [("lead", (0,)), ("write_led", (1,)), *[("run", (0.05, 90, 90))] * 2, ("run", (0.03, 0.03, 0.05, 0.03))],
         "not included",
     ),
+    Program(
+        "a message over a rotation is joined after a restart, though its second file is opened later than the first",
+        MULTILINE | {"symlinks": True, "few": True, "present": True},
+        [
+            *[("write", "a.log", (2,)), ("rotate", "a.log")] * 2,
+            *[("write_much", "a.log", 20), ("run", (0.001, 3, 90, 0)), ("write", "a.log", (3,))],
+            *[("write_partly", "b.log", 3), ("copytruncate", "a.log"), ("run", (3, 0, 0, 90)), ("hold", True)],
+            *[("write", "a.log", (1,)), ("run", (0.005,)), ("kill",)],
+        ],
+        "cri",
+    ),
 ]

@@ -164,7 +164,7 @@ class HarvesterStarter:
             if harvester is not None:
                 must_save = claim.is_new or (self._once and harvester.is_proven)
                 (fresh if must_save else known).append(harvester)
-        if any(harvester.state.continues_in is not None for harvester in known):
+        if any(self._rotation_links.resumes(harvester) for harvester in known):
             running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
             self._rotation_links.resume(known, running)
         predecessors = self._rotation_links.on_new_files(fresh, known, others_wait=others_wait)

@@ -25,6 +25,8 @@ class RotationLinks:
         # By input and the path before the file was renamed; for a copy by the file that was truncated there.
         self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
         self._waiting: set[Harvester] = set()
+        # Files that were opened again before the successor that their entry names, by its id.
+        self._named: dict[str, Harvester] = {}
         # Rotated files that are not read, and follow none; of which input and log.
         self._unlinked: dict[Harvester, tuple[str, str]] = {}
 
@@ -93,11 +95,21 @@ class RotationLinks:
         others = [file for file, place in self._unlinked.items() if place == log and file is not harvester]
         return any(not was_written_before(file, harvester) for file in others)
 
+    def resumes(self, opened: Harvester) -> bool:
+        """True if the entry of a file that was opened again names a successor, or that of another names it."""
+        return opened.state.continues_in is not None or opened.state.id in self._named
+
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
-        """Link files that were opened again to the successors that their entries name. `running` by file id."""
+        """Link files that were opened again to the successors that their entries name, whichever of the two was opened
+        first: where few may be open, one waits for its turn. `running` by file id."""
         for harvester in opened:
-            successor = running.get(harvester.state.continues_in or "")
-            if successor is None:
+            if harvester.state.continues_in is not None:
+                self._named[harvester.state.continues_in] = harvester
+        for harvester, successor in [
+            (self._named[file_id], running[file_id]) for file_id in self._named.keys() & running
+        ]:
+            del self._named[successor.state.id]
+            if harvester.state.continues_in is None:
                 continue
             if successor.links.is_alone:
                 harvester.update(continues_in=None)
@@ -175,6 +187,8 @@ class RotationLinks:
         """Remove all links of a file; return the file that waited for it, if any."""
         for place in [place for place, renamed in self._by_previous_path.items() if renamed is harvester]:
             del self._by_previous_path[place]
+        for file_id in [file_id for file_id, named in self._named.items() if named is harvester]:
+            del self._named[file_id]
         self._waiting.discard(harvester)
         harvester.links.continues_behind = False
         predecessor, harvester.links.predecessor = harvester.links.predecessor, None

@@ -71,6 +71,12 @@ def test_the_demo_and_the_unit_tests_pass(checkout: System) -> None:
     run(checkout, shlex.join([".venv/bin/python", *UNIT_TESTS]))
 
 
+def clean() -> dict[str, str]:
+    """Return the environment without what a Spark in the tests' process has left in it."""
+    left = ("SPARK_", "PYSPARK_", "PYTHONPATH")
+    return {name: value for name, value in os.environ.items() if not name.startswith(left)}
+
+
 def oldest() -> list[str]:
     """Return all packages of the development environment, each that has a lowest version in that one."""
     lowest, newest = (dict(PIN.findall((REQUIREMENTS / name).read_text())) for name in ("lowest.txt", "dev.lock"))
@@ -86,7 +92,7 @@ def test_the_unit_tests_pass_with_the_lowest_versions(tmp_path: Path) -> None:
         command = [python, "-m", "pip", "install", "-q", "--no-deps", *packages]
         subprocess.run(command, cwd=REPOSITORY, check=True)
     done = subprocess.run(
-        [python, *UNIT_TESTS], cwd=REPOSITORY, env=os.environ | SEEDS, capture_output=True, text=True, check=False
+        [python, *UNIT_TESTS], cwd=REPOSITORY, env=clean() | SEEDS, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-5000:]
 
@@ -98,7 +104,7 @@ def test_the_sink_keeps_its_promises_with_the_lowest_and_the_newest_spark(versio
     directory = cache_directory() / "tools" / "spark" / version
     if not directory.is_dir():
         pytest.skip(f"PySpark {version} is not there: run script/tools --all")
-    environment = os.environ | {"PYTHONPATH": str(directory)}
+    environment = clean() | {"PYTHONPATH": str(directory)}
 
     def output(*arguments: str) -> str:
         command = [sys.executable, *arguments]

@@ -1,4 +1,3 @@
-import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +13,12 @@ from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.sink.views import ViewConfig
-from log_shipper.shipper.agent import logs
-from log_shipper.spark_sink import logs as sink_logs
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER, HAS_DELTA, forget_logs
 from tests.lab import Lab
+from tests.loggers import restored_loggers
 from tests.object_store import ObjectStore
 from tests.short_reads import LogOnDisk
 from tests.tiers import (  # noqa: F401 - pytest finds its hooks and fixtures here
@@ -56,19 +54,9 @@ HANDFUL: dict[str, str | int | float | bool] = {
 
 @pytest.fixture(autouse=True)
 def loggers() -> Iterator[None]:
-    """Restore the loggers after each test, and close what it has added: a handler that stayed would write to a stream
-    that is closed by then, and one that folds messages a minute later, into what another test looks at."""
-    known = (name for program in (logs, sink_logs) for names in program.COMPONENTS.values() for name in names)
-    changed = [logging.getLogger(name) for name in ("", "watchdog", "spark_sink", *known)]
-    before = [(logger.handlers[:], logger.level, logger.propagate) for logger in changed]
-    yield
-    for logger, (handlers, level, propagate) in zip(changed, before, strict=True):
-        for added in [handler for handler in logger.handlers if handler not in handlers]:
-            added.close()
-        logger.handlers[:] = handlers
-        if logger.level != level:  # each call makes all loggers look up their levels again
-            logger.setLevel(level)
-        logger.propagate = propagate
+    """Restore the loggers after each test."""
+    with restored_loggers():
+        yield
 
 
 @pytest.fixture

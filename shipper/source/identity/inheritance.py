@@ -32,7 +32,8 @@ class Inheritance:
 
     def distributed(self, states: Iterable[FileState]) -> list[FileState]:
         """Return the entries of a registry as those of the inputs that have them now, those of existing files last, the
-        newest last of all. Of several entries that an input may take over for one file, it has the newest."""
+        newest last of all; of those of one moment that of the younger file. Of several entries that an input may take
+        over for one file, it has the newest."""
         known: set[Name] = set()
         distributed = []
         for state in sorted(states, key=lambda state: (state.input not in self._inputs, -state.updated)):
@@ -40,7 +41,7 @@ class Inheritance:
             if state.ended is None:
                 known.add(name_of_entry(state))
             distributed.append(state)
-        return sorted(distributed, key=lambda state: (state.ended is None, state.updated))
+        return sorted(distributed, key=lambda state: (state.ended is None, state.updated, state.birth, state.modified))
 
     def inherited(self, state: FileState, known: Container[Name]) -> FileState:
         """Return the entry as that of the input that has it now. `known` are the names of the files that have one."""

@@ -12,6 +12,7 @@ from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.layout import retention_properties
 from tests.java import needs_delta
+from tests.loggers import restored_loggers
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = [pytest.mark.spark, needs_delta]
@@ -27,9 +28,10 @@ REBUILD = (
 def once_made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with a copy beside it: making it is most of what a test of it takes."""
     directory = tmp_path_factory.mktemp("made") / "views"
-    lab = ViewsLab(spark, directory)
-    lab.land("09:00:10 a error 1")
-    lab.run(FILTER)
+    with restored_loggers():
+        lab = ViewsLab(spark, directory)
+        lab.land("09:00:10 a error 1")
+        lab.run(FILTER)
     shutil.copytree(directory, directory.with_name("copy"))
     return directory
 

@@ -112,7 +112,8 @@ def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -
 
 
 def _without_known(states: list[FileState], store: Store, report: Report, *, overwrite: bool) -> list[FileState]:
-    known = {(state.device, state.inode): state for state in store.states.values() if state.ended is None}
+    present = sorted((state for state in store.states.values() if state.ended is None), key=lambda state: state.updated)
+    known = {(state.device, state.inode): state for state in present}  # of several the newest
     taken = []
     for state in states:
         ours = known.get((state.device, state.inode))

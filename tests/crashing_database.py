@@ -21,7 +21,9 @@ from typing import Any
 
 import apsw
 
-from log_shipper.registry.files import DiskFiles, Lock
+from log_shipper.registry.files import DiskFiles
+from tests.crashing_files import apply_renames
+from tests.memory_registry import NoLock
 
 _numbers = itertools.count()
 
@@ -163,17 +165,6 @@ class _Rows(list[Any]):
         return self[0]
 
 
-class _Lock(Lock):
-    def __init__(self) -> None:
-        pass
-
-    def is_at(self, directory: Path) -> bool:
-        return True
-
-    def close(self) -> None:
-        pass
-
-
 class CrashingDatabase(DiskFiles):
     """Stops at operation number `crash_at`, and refuses those of `fail_at` with that errno: ENOSPC or EIO.
 
@@ -265,10 +256,10 @@ class CrashingDatabase(DiskFiles):
 
     def _rename(self, change: dict[Path, _Node | None]) -> None:
         self._pending.append(change)
-        _apply(self._names, change)
+        apply_renames(self._names, change)
 
-    def lock(self, directory: Path) -> Lock:
-        return _Lock()
+    def lock(self, directory: Path) -> NoLock:
+        return NoLock()
 
     def connect(self, path: Path) -> Any:
         return _Connection(self, path, self._layer.name)
@@ -314,7 +305,7 @@ class CrashingDatabase(DiskFiles):
         for kept in itertools.product((False, True), repeat=len(self._pending)):
             names = dict(self._durable)
             for change in itertools.compress(self._pending, kept):
-                _apply(names, change)
+                apply_renames(names, change)
             for contents in itertools.product(*(sorted(node.outcomes()) for node in names.values())):
                 files = {path.name: content for path, content in zip(names, contents, strict=True)}
                 if (key := tuple(sorted(files.items()))) not in seen:
@@ -331,11 +322,3 @@ def filled(place: Path, files: Mapping[str, bytes]) -> Path:
     for name, content in files.items():
         (place / name).write_bytes(content)
     return place
-
-
-def _apply(names: dict[Path, _Node], change: Mapping[Path, _Node | None]) -> None:
-    for path, node in change.items():
-        if node is None:
-            names.pop(path, None)
-        else:
-            names[path] = node

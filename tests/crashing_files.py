@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
+from typing import TypeVar
 
 
 class Crash(BaseException):
@@ -25,6 +26,9 @@ class Crash(BaseException):
 def _common(old: bytes, new: bytes) -> int:
     pairs = enumerate(zip(old, new, strict=False))
     return next((offset for offset, (left, right) in pairs if left != right), min(len(old), len(new)))
+
+
+Node = TypeVar("Node")
 
 
 class _Node:
@@ -176,7 +180,7 @@ class CrashingFiles:
 
     def _rename(self, change: dict[Path, _Node | None]) -> None:
         self._renames.append(change)
-        _apply(self._names, change)
+        apply_renames(self._names, change)
 
     def fsync_dir(self, directory: Path) -> None:
         self.operate("fsync_dir")
@@ -203,7 +207,7 @@ class CrashingFiles:
         for kept in itertools.product((False, True), repeat=len(self._renames)):
             names = dict(self._durable)
             for change in itertools.compress(self._renames, kept):
-                _apply(names, change)
+                apply_renames(names, change)
             for contents in itertools.product(*(node.outcomes() for node in names.values())):
                 disk = CrashingFiles()
                 for path, content in zip(names, contents, strict=True):
@@ -211,7 +215,8 @@ class CrashingFiles:
                 yield disk
 
 
-def _apply(names: dict[Path, _Node], change: Mapping[Path, _Node | None]) -> None:
+def apply_renames(names: dict[Path, Node], change: Mapping[Path, Node | None]) -> None:
+    """Change the names of files: None removes one."""
     for path, node in change.items():
         if node is None:
             names.pop(path, None)

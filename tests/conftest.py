@@ -1,4 +1,3 @@
-import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
+from tests.descriptors import collect_descriptors
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER, HAS_DELTA, forget_logs
 from tests.lab import Lab
@@ -53,22 +53,12 @@ HANDFUL: dict[str, str | int | float | bool] = {
 }
 
 
-MANY_DESCRIPTORS = 300
-
-
 @pytest.fixture(autouse=True)
 def loggers() -> Iterator[None]:
-    """Restore the loggers after each test."""
+    """Restore the loggers after each test, which may not have all descriptors taken by those before it."""
+    collect_descriptors()
     with restored_loggers():
         yield
-
-
-@pytest.fixture(autouse=True)
-def descriptors() -> None:
-    """Close what tests have left to the collector, which comes rarely in so large a process: select() takes no
-    descriptor from 1,024 on, and a registry that was not closed has five."""
-    if len(os.listdir("/proc/self/fd")) > MANY_DESCRIPTORS:
-        gc.collect()
 
 
 @pytest.fixture

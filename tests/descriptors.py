@@ -10,6 +10,8 @@ import resource
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 
+MANY = 300
+
 
 def open_descriptors() -> set[str]:
     """Return those that are open, and the one of this look."""
@@ -23,6 +25,13 @@ def open_files(leave_out: Collection[int] = ()) -> Iterator[tuple[int, int]]:
             with suppress(OSError):  # that of the look, or one that another thread has closed
                 status = os.fstat(descriptor)
                 yield status.st_dev, status.st_ino
+
+
+def collect_descriptors() -> None:
+    """Close what tests have left to the collector, where it is much: that comes rarely in so large a process, and
+    select() takes no descriptor from 1,024 on."""
+    if len(open_descriptors()) > MANY:
+        gc.collect()
 
 
 def descriptors_before() -> set[str]:

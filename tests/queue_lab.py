@@ -62,7 +62,13 @@ class QueueLab:
 
     def kill(self) -> None:
         self.in_flight.clear()
+        self.close()
         self.start()
+
+    def close(self) -> None:
+        """Close what the end of a process would close; nothing is written."""
+        self.store.end_segment()
+        self.files.stop_reading()
 
     @property
     def position(self) -> int:

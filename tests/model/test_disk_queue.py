@@ -81,6 +81,7 @@ class Program:
         for _ in range(4):
             lab.step(20)
         assert lab.store.bytes == 0
+        lab.close()
 
 
 @for_each_seed(150)

@@ -103,6 +103,7 @@ class Damaged:
             lab.step(20)
         lab.kill()
         assert (lab.drain(), lab.lost.events) == (arrived, 0)
+        lab.close()
 
 
 @for_each_seed(300)

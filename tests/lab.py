@@ -32,9 +32,7 @@ from log_shipper.shipper.agent.app import App, build
 from log_shipper.shipper.agent.environment import Environment, Threads
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.source.base import ReadsToEnd
 from log_shipper.shipper.source.crawler import Crawler
-from log_shipper.shipper.source.feeds.feeds import Feeds
 from log_shipper.shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar
@@ -177,10 +175,9 @@ class Lab:
 
     @property
     def crawler(self) -> Crawler:
-        source = self.running.source
-        assert isinstance(source, Feeds), "the Lab reads files"
-        assert isinstance(source.files, Crawler)
-        return source.files
+        crawler = self.running.sources.files
+        assert isinstance(crawler, Crawler), "the Lab reads files"
+        return crawler
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         """`seconds` pass for the agent; it really waits for other threads for at most `wait`. With a `wait`, what it
@@ -239,10 +236,8 @@ class Lab:
 
     def read_to_end(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Read what `read_until_eof` asks for."""
-        source = self.running.source
-        assert isinstance(source, ReadsToEnd)
         give_up = self.clock.monotonic() + SHUTDOWN_TIMEOUT
-        while not source.read_to_end(give_up - self.clock.monotonic()):
+        while not self.running.sources.read_to_end(give_up - self.clock.monotonic()):
             self.step(seconds=0.05, wait=0.001)
             meanwhile()
 
@@ -252,7 +247,7 @@ class Lab:
             app.pipeline.disk.close(LONG)
         if self.output is not None:
             self.output.close()
-        app.source.stop()
+        app.sources.stop()
         assert app.registrar.close(LONG)
         self._stack.close()
         self.bytes_lost += app.metrics.bytes_lost

@@ -4,7 +4,6 @@ registrar -> output -> queue and publisher -> crawler
 """
 
 import logging
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +21,7 @@ from log_shipper.shipper.agent.inputs import InputFactory
 from log_shipper.shipper.agent.loop import Loop
 from log_shipper.shipper.agent.reload import ConfigSource, Reloader
 from log_shipper.shipper.agent.service import Pulse
-from log_shipper.shipper.agent.sources import make_source, watcher_of
+from log_shipper.shipper.agent.sources import make_sources, watcher_of
 from log_shipper.shipper.agent.summary import Summary
 from log_shipper.shipper.autodiscover.base import Containers
 from log_shipper.shipper.clock import Clock
@@ -39,9 +38,9 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.services import Services
-from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.source.crawler import CrawlerOptions
-from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.staging import Staging
 
 logger = logging.getLogger(__name__)
@@ -54,15 +53,14 @@ class App:
     """The parts that run, for their driver: `run` (running.py), or a test step by step."""
 
     loop: Loop
-    source: BatchSource
+    sources: BatchSources
     registrar: Registrar
     metrics: Metrics
     summary: Summary
     reloader: Reloader
     pipeline: Pipeline
     agent: Agent
-    observe: Callable[[], Observation]  # what the monitor reads of the source
-    services: Services  # and of what its processors watch
+    services: Services  # what the processors watch
     pulse: Pulse
     containers: Containers
 
@@ -101,22 +99,21 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     context = SourceContext(registrar, clock, metrics, environment.once, pipeline, pulse, containers)
     options = CrawlerOptions(first_start, config.read_interval, config.queue.mem.pending_bytes)
     watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
-    made = make_source(inputs, context, options, wake, watcher)
-    loop = Loop(made.source, pipeline, context, wake, config.read_interval)
+    made = make_sources(inputs, context, options, wake, watcher)
+    loop = Loop(made.sources, pipeline, context, wake, config.read_interval)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, made.replace_inputs, clock, containers.first)
-    containers.connect(reloader, made.files, input_factory.refused)
-    summary = Summary(metrics, made.source, clock, _summary_interval(config))
+    containers.connect(reloader, made.crawler, input_factory.refused)
+    summary = Summary(metrics, made.sources, clock, _summary_interval(config))
     return App(
         loop,
-        made.source,
+        made.sources,
         registrar,
         metrics,
         summary,
         reloader,
         pipeline,
         agent,
-        made.observe,
         processor_context.services,
         pulse,
         containers,

@@ -15,9 +15,10 @@ from log_shipper.shipper.outputs.record_limit import message_limit
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.feeds import AnyInput
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.file_reader import MakeStage
+
+AnyInput = Input | FeedInput
 
 
 class InputFactory:

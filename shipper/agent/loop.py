@@ -10,7 +10,8 @@ in flight, the next step begins an interval later, and takes what has come until
 
 from log_shipper.shipper.event import TRUNCATED, Batch
 from log_shipper.shipper.pipeline.pipeline import Pipeline
-from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024
@@ -24,9 +25,9 @@ class Loop:
     from a step that read something to the next."""
 
     def __init__(
-        self, source: BatchSource, pipeline: Pipeline, context: SourceContext, wake: Wake, interval: float
+        self, sources: BatchSources, pipeline: Pipeline, context: SourceContext, wake: Wake, interval: float
     ) -> None:
-        self._source = source
+        self._sources = sources
         self._pipeline = pipeline
         self._registrar, self._metrics, self._clock = context.registrar, context.metrics, context.clock
         self._wake = wake
@@ -42,7 +43,7 @@ class Loop:
             raise self._registrar.failure
         has_read = False
         if reading:
-            self._source.step()
+            self._sources.step()
             has_read = self._read()
         self._pipeline.step()
         if not self.finished:
@@ -55,18 +56,22 @@ class Loop:
 
     @property
     def finished(self) -> bool:
-        """True if the source is finished, and everything is resolved."""
-        return self._pipeline.drained and self._source.finished
+        """True if all that there was to read is read, and everything is resolved."""
+        return self._pipeline.drained and self._sources.finished
 
     def _read(self) -> bool:
-        """Return whether there was something to read."""
+        """Read the sources in turn, each its share of a step, as long as there is room. Return whether there was
+        something to read."""
         has_read = False
-        if self._pipeline.has_room:
-            for batch in self._source.read(BYTES_A_STEP):
+        if not self._pipeline.has_room:
+            return has_read
+        sources = self._sources.in_turn()
+        for source in sources:
+            for batch in source.read(BYTES_A_STEP // len(sources)):
                 has_read = True
                 self._put(batch)
                 if not self._pipeline.has_room:
-                    break
+                    return has_read
         return has_read
 
     def _put(self, batch: Batch) -> None:
@@ -86,7 +91,7 @@ class Loop:
         can_read = reading and pipeline.has_room
         longest = min(longest, max(pipeline.next_step - self._clock.monotonic(), 0))
         if reading:
-            longest = min(longest, self._source.next_wake(reading=can_read))
+            longest = min(longest, self._sources.next_wake(reading=can_read))
         # Not while something is written to disk: that makes room and wakes the loop, which a poll would not notice.
         if pipeline.in_flight and (not can_read or pipeline.awaits_reports) and not pipeline.is_writing:
             pipeline.output.poll(min(longest, REPORTS_WAIT))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import BatchSource
+from log_shipper.shipper.source.batch_sources import BatchSources
 
 INTERVAL = 0.2  # seconds between two updates
 RATE_WINDOW = 5.0  # seconds over which rates are computed
@@ -59,10 +59,10 @@ def duration(seconds: float) -> str:
 class Progress:
     """Used by the reading thread only. `handler` is None if there is no terminal: nothing is shown then."""
 
-    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, source: BatchSource, clock: Clock) -> None:
+    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, sources: BatchSources, clock: Clock) -> None:
         self._handler = handler
         self._metrics = metrics
-        self._source = source
+        self._sources = sources
         self._clock = clock
         self._due = clock.monotonic()
         self._samples: deque[tuple[float, int, int]] = deque([self._sample()])
@@ -84,7 +84,7 @@ class Progress:
             self._samples.popleft()
         since, done_then, events_then = self._samples[0]
         seconds = max(now - since, INTERVAL)
-        status = self._source.status()
+        status = self._sources.status()
         started = self._metrics.harvesters_started
         return RunStatus(
             done,

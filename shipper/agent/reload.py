@@ -13,12 +13,11 @@ from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.schema import options
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.agent.config_reader import ConfigReader, ReadResult, Start, on_new_thread
-from log_shipper.shipper.agent.inputs import InputFactory
+from log_shipper.shipper.agent.inputs import AnyInput, InputFactory
 from log_shipper.shipper.agent.memory import long_lived
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.source.feeds.feeds import AnyInput
 
 logger = logging.getLogger(__name__)
 

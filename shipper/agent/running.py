@@ -20,7 +20,7 @@ from log_shipper.shipper.agent.service import Observed
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.outputs.kinds import kind_of
-from log_shipper.shipper.source.base import ReadsToEnd, SourceStatus
+from log_shipper.shipper.source.base import SourceStatus
 
 logger = logging.getLogger(__name__)
 
@@ -122,9 +122,9 @@ def run(
             "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
         )
         tune_interpreter()
-        progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
+        progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.sources, clock)
         stack.callback(progress.close)
-        observed, freed = Observed(app.metrics, app.source), FreedMemory(app.metrics, clock)
+        observed, freed = Observed(app.metrics, app.sources), FreedMemory(app.metrics, clock)
         looks = (app.reloader.step, app.containers.step, app.summary.step, progress.step, freed.step)
         looks_at, wait = clock.monotonic(), LONGEST_WAIT
         while not ending.is_due and not app.loop.finished:
@@ -153,11 +153,11 @@ def _progress_terminal(
 def _end(app: App, config: ShipperConfig, environment: Environment, why: str) -> int:
     """Stop reading (where `read_until_eof` is set at the ends of files), wait for acknowledgements, give up what is not
     acknowledged (it is read again). Return the exit code. `why` it ends, if it has not finished."""
-    clock, once, service, source = environment.clock, environment.once, environment.service, app.source
+    clock, once, service, sources = environment.clock, environment.once, environment.service, app.sources
     finished = app.loop.finished
     service.stopping()
     deadline = clock.monotonic() + config.shutdown_timeout
-    while not once and isinstance(source, ReadsToEnd) and not source.read_to_end(deadline - clock.monotonic()):
+    while not once and not sources.read_to_end(deadline - clock.monotonic()):
         app.loop.step(wait=0.05)
         service.draining()
     while not app.loop.drained and clock.monotonic() < deadline:
@@ -165,8 +165,8 @@ def _end(app: App, config: ShipperConfig, environment: Environment, why: str) ->
         service.draining()
     if app.pipeline.disk is not None:
         app.pipeline.disk.close(max(config.shutdown_timeout, 1.0))
-    status = app.source.status()
-    app.source.stop()
+    status = sources.status()
+    sources.stop()
     app.summary.last(status)
     longest = max(config.shutdown_timeout, 1.0)
     service.saving(longest)

@@ -11,7 +11,7 @@ from log_shipper.runtime.systemd import MICROSECONDS, Notifier
 from log_shipper.shipper.agent.progress import size
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import BatchSource
+from log_shipper.shipper.source.batch_sources import BatchSources
 
 NEVER = float("inf")
 STATUS_INTERVAL = 5.0
@@ -29,7 +29,7 @@ class Observed:
     """What the line is about: the loop's own figures, read by the loop's thread."""
 
     metrics: Metrics
-    source: BatchSource
+    sources: BatchSources
 
 
 class Pulse:
@@ -150,6 +150,6 @@ class Service:
         (since, before), acknowledged = self._sampled, observed.metrics.events_acked
         self._sampled = now, acknowledged
         rate = (acknowledged - before) / (now - since) if now > since else 0.0
-        status = observed.source.status()
+        status = observed.sources.status()
         files = f"{status.files_open:,} file{'' if status.files_open == 1 else 's'} open"
         return f"{rate:,.0f} events/s, {size(status.bytes_behind + status.bytes_waiting)} behind, {files}"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from log_shipper.shipper.agent.inputs import AnyInput
 from log_shipper.shipper.agent.reload import ReplaceInputs
-from log_shipper.shipper.autodiscover.base import Files
-from log_shipper.shipper.source.base import BatchSource, SourceContext
+from log_shipper.shipper.source.base import SourceContext
+from log_shipper.shipper.source.batch_sources import BatchSources, MakeFeed
 from log_shipper.shipper.source.crawler import Crawler, CrawlerOptions
 from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
-from log_shipper.shipper.source.feeds.feeds import AnyInput, Feeds, MakeFeed
-from log_shipper.shipper.source.observation import Observation
+from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
 from log_shipper.shipper.wake import Wake
@@ -22,13 +22,11 @@ OPEN_WITH_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class MadeSource:
-    """`files` is what reads files, None where standard input is read; `observe` returns what the monitor reads of it;
-    without `replace_inputs`, inputs cannot be changed."""
+class MadeSources:
+    """`crawler`: None where standard input is read; without `replace_inputs`, inputs cannot be changed."""
 
-    source: BatchSource
-    files: Files | None
-    observe: Callable[[], Observation]
+    sources: BatchSources
+    crawler: Crawler | None = None
     replace_inputs: ReplaceInputs | None = None
 
 
@@ -39,24 +37,33 @@ def watcher_of(wake: Wake, stack: ExitStack, inotify: Callable[[Callable[[], Non
     return watcher
 
 
-def make_source(
+def make_sources(
     inputs: list[AnyInput], context: SourceContext, options: CrawlerOptions, wake: Wake, watcher: Callable[[], Watcher]
-) -> MadeSource:
+) -> MadeSources:
     """The limit of open files in `options` is replaced by the system's; `watcher` makes one. Raises StartError."""
     of_files = [item for item in inputs if isinstance(item, Input)]
-    if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
-        stream = StreamWatcher(wake.watch, wake.unwatch)
-        stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
-        return MadeSource(stdin, None, stdin.observe)
 
     def maker() -> MakeFeed:
         from log_shipper.shipper.source.feeds.factory import maker  # few have an input that reads no files
 
         return maker(context, wake.from_outside())
 
+    if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
+        stream = StreamWatcher(wake.watch, wake.unwatch)
+        stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
+        return MadeSources(BatchSources(stdin, [], maker, context.clock))
     crawler = Crawler(of_files, watcher(), context, replace(options, most_open=_most_open(once=context.once)))
-    feeds = Feeds(crawler, inputs, maker, context.clock)
-    return MadeSource(feeds, crawler, feeds.observe, feeds.replace_inputs)
+    sources = BatchSources(crawler, _feeds(inputs), maker, context.clock)
+
+    def replace_inputs(inputs: list[AnyInput]) -> None:
+        crawler.replace_inputs([item for item in inputs if isinstance(item, Input)])
+        sources.replace_feeds(_feeds(inputs))
+
+    return MadeSources(sources, crawler, replace_inputs)
+
+
+def _feeds(inputs: list[AnyInput]) -> list[FeedInput]:
+    return [item for item in inputs if isinstance(item, FeedInput)]
 
 
 def _most_open(*, once: bool) -> int:

@@ -16,7 +16,8 @@ from dataclasses import asdict, replace
 from log_shipper.shipper.agent.progress import size
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import BatchSource, SourceStatus
+from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.batch_sources import BatchSources
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +28,9 @@ RATES = ("events_read", "events_acked", "bytes_read")
 
 
 class Summary:
-    def __init__(self, metrics: Metrics, source: BatchSource, clock: Clock, interval: float = INTERVAL) -> None:
+    def __init__(self, metrics: Metrics, sources: BatchSources, clock: Clock, interval: float = INTERVAL) -> None:
         self._metrics = metrics
-        self._source = source
+        self._sources = sources
         self._clock = clock
         self._interval = interval
         self._started = self._logged_at = clock.monotonic()
@@ -42,7 +43,7 @@ class Summary:
         if now < self._due:
             return
         self._due = now + self._interval
-        status = self._source.status()
+        status = self._sources.status()
         if self._metrics != self._before or _behind(status) != self._behind:
             seconds = now - self._logged_at
             self._log("running", status, seconds, _rise(self._before, self._metrics))
@@ -50,7 +51,7 @@ class Summary:
         self._before, self._logged_at = replace(self._metrics), now
 
     def last(self, status: SourceStatus) -> None:
-        """Log the last line; `status` is that before the source was stopped."""
+        """Log the last line; `status` is that before the sources were stopped."""
         self._log("stopped", status, self._clock.monotonic() - self._started, None)
 
     def _log(self, state: str, status: SourceStatus, seconds: float, rise: dict[str, int] | None) -> None:

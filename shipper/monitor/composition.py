@@ -128,7 +128,7 @@ class Monitor:
 
 def _tappable(app: App) -> Tappable:
     inputs = {active.id: _paths(active.config) for active in app.reloader.running}
-    return Tappable(inputs, [harvester.state.path for harvester in app.observe().running])
+    return Tappable(inputs, [harvester.state.path for harvester in app.sources.observe().running])
 
 
 def _paths(config: AnyInput) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def take_snapshot(
     before: Snapshot | None = None,
 ) -> Snapshot:
     """`reached`: True once the destination has answered. `before`: the last one that was taken."""
-    observation, now, queue = app.observe(), clock.monotonic(), app.pipeline.queue
+    observation, now, queue = app.sources.observe(), clock.monotonic(), app.pipeline.queue
     # Where nothing was read since all files were idle, they are so still: nobody looks at thousands of them.
     are_idle = before is not None and not before.files and before.reads == observation.reads and queue.has_room
     lags = [] if are_idle else list(_lags(observation, now, all_files=not queue.has_room))

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -80,6 +80,7 @@ class Crawler:
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.pipeline.takes_more, hooks)
+        self.read = self._reading.read
         self._copies = CopyDetector(clock, files.is_ending, files.state_of, files.descriptor_of, files.ended_originals)
         path_of = files.named.path_of
         self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
@@ -112,9 +113,6 @@ class Crawler:
         if not self._survey.done or self._open_limits.any_wanted or self._scheduler.busy:
             return False
         return all(harvester.finished and harvester.settled for harvester in self.running.values())
-
-    def read(self, budget: int) -> Iterator[Batch]:
-        return self._reading.read(budget)
 
     def next_wake(self, *, reading: bool) -> float:
         if self._may_be_due:  # else what was due later is so still: reading changes nothing of it

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from log_shipper.registry.state import FileState
@@ -134,6 +134,7 @@ class StdinSource:
         self._reading = BatchReader(
             self._scheduler, context.registrar, pending, running, context.pipeline.takes_more, hooks
         )
+        self.read = self._reading.read
         metrics.harvesters_started += 1
         self._scheduler.wake(harvester)
 
@@ -146,9 +147,6 @@ class StdinSource:
             self._watcher.changed = False
             if not self._harvester.finished:  # poll reports the end of a pipe again and again
                 self._scheduler.wake(self._harvester)
-
-    def read(self, budget: int) -> Iterator[Batch]:
-        return self._reading.read(budget)
 
     def next_wake(self, *, reading: bool) -> float:
         return self._reading.next_read if reading else NEVER

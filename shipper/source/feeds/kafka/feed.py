@@ -1,12 +1,12 @@
 """The feed: batches of what the member's thread hands over, for the loop."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.kafka.renewal import renewals
-from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.event import Source
 from log_shipper.shipper.pipeline.acks import Stage
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
@@ -47,6 +47,7 @@ class KafkaFeed:
             config, feed_input.max_bytes, context, lambda: self._member.partitions, self._member.has_room
         )
         self._readings = Readings(reading_context)
+        self.read = self._readings.read
         self._member.start()
 
     @property
@@ -62,9 +63,6 @@ class KafkaFeed:
         lost = self._member.records_lost
         self._context.metrics.records_lost += lost - self._records_lost
         self._records_lost = lost
-
-    def read(self, budget: int) -> Iterator[Batch]:
-        yield from self._readings.read(budget)
 
     def next_wake(self, *, reading: bool) -> float:
         return self._readings.next_read if reading else NEVER

@@ -10,12 +10,11 @@ import pytest
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.registry.registrar import Registrar
-from log_shipper.shipper.agent.inputs import InputFactory
+from log_shipper.shipper.agent.inputs import AnyInput, InputFactory
 from log_shipper.shipper.agent.static_fields import static_fields
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
-from log_shipper.shipper.source.feeds.feeds import AnyInput
 from tests.builders import AGENT, batch, source
 from tests.fakes import ManualClock
 from tests.processing import records

@@ -6,7 +6,10 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 
@@ -17,8 +20,13 @@ from log_shipper.config.shipper.processors.decoding import (
 )
 from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.config.shipper.queues import DiskQueueConfig
+from log_shipper.shipper.agent.loop import BYTES_A_STEP, Loop
+from log_shipper.shipper.event import Batch
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.source.batch_sources import BatchSources
+from log_shipper.shipper.wake import Wake
+from tests.builders import batch, source_context
 from tests.lab import CHECK_INTERVAL, LONG, READ_INTERVAL, Lab
 from tests.name_servers import NameServer
 
@@ -40,6 +48,49 @@ def test_while_the_queue_is_full_a_hot_file_does_not_keep_the_loop_busy(lab: Lab
     assert lab.running.metrics.events_read < 40_000
     lab.step(seconds=10 * READ_INTERVAL, wait=0.01)
     assert lab.destination.last_timeout == 0.01
+
+
+@dataclass
+class Sharing:
+    """A source that gives six batches of one event, whatever its share. `id`: as if it was its own input, too."""
+
+    id: str
+    turns: list[tuple[str, int]]
+    finished = False
+
+    def step(self) -> None: ...
+
+    def read(self, share: int) -> Iterator[Batch]:
+        self.turns.append((self.id, share))
+        for _ in range(6):
+            yield batch([self.id])
+
+    def next_wake(self, *, reading: bool) -> float:
+        return 0.0
+
+
+@pytest.fixture
+def wake() -> Iterator[Wake]:
+    with closing(Wake()) as made:
+        yield made
+
+
+def test_sources_are_read_in_turn_each_with_its_share_while_there_is_room(lab: Lab, wake: Wake) -> None:
+    lab.queue_events = 10
+    lab.start()
+    app, turns = lab.running, list[tuple[str, int]]()
+    files, feed = Sharing("files", turns), Sharing("feed", turns)
+    sources = BatchSources(cast("Any", files), [cast("Any", feed)], lambda: lambda made: cast("Any", made), lab.clock)
+    loop = Loop(sources, app.pipeline, source_context(app.registrar, lab.clock, app.metrics), wake, READ_INTERVAL)
+    lab.destination.holding = True
+    loop.step(wait=0)
+    loop.step(wait=0)
+    share = BYTES_A_STEP // 2
+    assert (turns, app.metrics.events_read) == ([("feed", share), ("files", share)], 10)
+    lab.destination.holding = False
+    loop.step(wait=0)
+    loop.step(wait=0)
+    assert turns[2:] == [("files", share), ("feed", share)]
 
 
 def seconds_of_step(lab: Lab, *, append_after: float = 0.0) -> float:

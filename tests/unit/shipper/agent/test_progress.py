@@ -21,7 +21,8 @@ from log_shipper.shipper.agent.progress import (
     size,
 )
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import BatchSource, SourceStatus
+from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.batch_sources import BatchSources
 from tests.builders import source_status
 from tests.fakes import ManualClock
 
@@ -75,7 +76,7 @@ class Source:
 
 
 def progress_of(handler: TerminalHandler | None, metrics: Metrics, source: Source, clock: ManualClock) -> Progress:
-    return Progress(handler, metrics, cast("BatchSource", source), clock)
+    return Progress(handler, metrics, cast("BatchSources", source), clock)
 
 
 END = "\x1f"

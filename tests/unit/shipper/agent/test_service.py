@@ -23,7 +23,8 @@ from log_shipper.shipper.agent.service import (
     Service,
 )
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import BatchSource, SourceStatus
+from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake
 from tests.builders import input_config
 from tests.fakes import ManualClock
@@ -65,7 +66,7 @@ class Bench:
     def step(self, seconds: float = 0.0) -> list[str]:
         """Return the lines that a step of the loop reports, so many seconds later."""
         self.clock.advance(seconds)
-        self.service.step(Observed(self.metrics, cast("BatchSource", self.files)))
+        self.service.step(Observed(self.metrics, cast("BatchSources", self.files)))
         return self.lines()
 
     def lines(self) -> list[str]:
@@ -158,11 +159,11 @@ def test_without_a_service_manager_the_loop_waits_as_before_and_no_file_is_looke
     service = Service(Notifier(), clock)
     assert service.longest_wait(1.0) == 1.0
     service.waiting()
-    service.step(Observed(Metrics(), cast("BatchSource", files)))
+    service.step(Observed(Metrics(), cast("BatchSources", files)))
     service.stopping()
     service.draining()
     clock.advance(1000)
-    service.step(Observed(Metrics(), cast("BatchSource", files)))
+    service.step(Observed(Metrics(), cast("BatchSources", files)))
     assert files.asked == 0
 
 
@@ -237,5 +238,5 @@ def test_the_scan_of_an_agent_reports_to_its_service_manager(tmp_path: Path) -> 
         app = build(config, Environment(tmp_path / "data", wake, clock, service=service), stack)
         clock.advance(STATUS_INTERVAL)
         app.loop.step()
-        app.source.stop()
+        app.sources.stop()
         assert manager.reports() == [[f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"]]

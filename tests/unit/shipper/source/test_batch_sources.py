@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import pytest
 
@@ -12,11 +11,10 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.source.batch_sources import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, BatchSources
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
-from log_shipper.shipper.source.feeds.feeds import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, Feeds
 from log_shipper.shipper.source.observation import Observation
-from log_shipper.shipper.source.reading.factory import Input
 from tests.builders import AGENT
 from tests.fakes import ManualClock
 from tests.memory_registry import memory_store
@@ -72,9 +70,7 @@ class CountingFeed:
 
 
 class NoFiles(CountingFeed):
-    """The crawlers, of which there is nothing to see."""
-
-    inputs: ClassVar[list[Input]] = []
+    """The crawler, of which there is nothing to see."""
 
     def __init__(self) -> None:
         super().__init__(counting("files"))
@@ -88,8 +84,6 @@ class NoFiles(CountingFeed):
 
     def observe(self) -> Observation:
         return Observation()
-
-    def replace_inputs(self, inputs: list[Input]) -> None: ...
 
     def read_to_end(self, longest: float) -> bool:
         return True
@@ -110,8 +104,8 @@ class Making:
         self.made.append(self.kind(feed_input))
         return self.made[-1]
 
-    def feeds(self, *inputs: FeedInput) -> Feeds:
-        return Feeds(NoFiles(), inputs, self.maker, self.clock)
+    def feeds(self, *inputs: FeedInput) -> BatchSources:
+        return BatchSources(NoFiles(), inputs, self.maker, self.clock)
 
     def maker(self) -> Callable[[FeedInput], CountingFeed]:
         return self
@@ -122,8 +116,12 @@ def making() -> Making:
     return Making()
 
 
-def texts(feeds: Feeds) -> list[str]:
-    return [text for batch in feeds.read(1000) for text in batch.messages.texts]
+def read(sources: BatchSources) -> list[Batch]:
+    return [batch for source in sources.in_turn() for batch in source.read(1000)]
+
+
+def texts(sources: BatchSources) -> list[str]:
+    return [text for batch in read(sources) for text in batch.messages.texts]
 
 
 def test_all_feeds_are_read_and_the_first_turn_is_another_ones_each_time(making: Making) -> None:
@@ -142,7 +140,7 @@ def test_without_a_feed_nothing_of_them_is_made() -> None:
     def never() -> Callable[[FeedInput], CountingFeed]:
         raise AssertionError("asked for a maker")
 
-    feeds = Feeds(NoFiles(), [], never, ManualClock())
+    feeds = BatchSources(NoFiles(), [], never, ManualClock())
     feeds.step()
     assert feeds.finished
 
@@ -167,8 +165,8 @@ def test_a_reload_leaves_alone_what_has_not_changed_and_the_successor_waits_for_
     same, changed = counting("a"), counting("b")
     feeds = making.feeds(same, changed)
     making.made[1].texts = ["old"]
-    (batch,) = list(feeds.read(1000))
-    feeds.replace_inputs([same, counting("b", tags=("new",))])
+    (batch,) = read(feeds)
+    feeds.replace_feeds([same, counting("b", tags=("new",))])
     feeds.step()
     assert [feed.stopped for feed in making.made] == [False, True]
     assert not feeds.finished
@@ -195,10 +193,10 @@ def test_a_feed_that_a_reload_ends_first_gives_what_it_has_received(making: Maki
     making.kind = ReceivingFeed
     feeds = making.feeds(counting("a"))
     making.made[0].texts = ["received", "before"]
-    feeds.replace_inputs([counting("a", tags=("new",))])
+    feeds.replace_feeds([counting("a", tags=("new",))])
     feeds.step()
     assert not making.made[0].stopped
-    batches = list(feeds.read(1000))
+    batches = read(feeds)
     assert [batch.messages.texts for batch in batches] == [["received"], ["before"]]
     feeds.step()
     assert (making.made[0].stopped, len(making.made)) == (True, 1)
@@ -214,7 +212,7 @@ def test_a_feed_that_a_reload_ends_has_time_to_receive_and_gives_all_however_lon
     made = making.made[0]
     assert isinstance(made, ReceivingFeed)
     made.texts = ["the output", "takes nothing"]
-    feeds.replace_inputs([])
+    feeds.replace_feeds([])
     making.clock.advance(RECEIVE_SECONDS * 100)
     feeds.step()
     assert (made.stopped, made.longest) == (False, [RECEIVE_SECONDS, 0.0])
@@ -230,7 +228,7 @@ def test_an_input_with_another_id_waits_until_its_predecessor_has_given_up_its_p
     feeds = making.feeds(counting("a"))
     making.made[0].texts = ["received"]
     making.refused = {"b"}
-    feeds.replace_inputs([counting("b")])
+    feeds.replace_feeds([counting("b")])
     feeds.step()
     assert feeds.next_wake(reading=False) == pytest.approx(HANDOVER_RETRY)
     making.refused = set()
@@ -247,7 +245,7 @@ def test_a_port_that_is_in_use_for_longer_is_a_problem_also_while_another_input_
     feeds = making.feeds(counting("a"))
     making.made[0].texts = ["received"]
     making.refused = {"b"}
-    feeds.replace_inputs([counting("b")])
+    feeds.replace_feeds([counting("b")])
     for _ in range(2):
         feeds.step()
         making.clock.advance(RECEIVE_SECONDS)
@@ -258,7 +256,7 @@ def test_a_stop_of_the_agent_stops_also_what_a_reload_is_ending(making: Making) 
     making.kind = ReceivingFeed
     feeds = making.feeds(counting("a"))
     making.made[0].texts = ["one"]
-    feeds.replace_inputs([counting("a", tags=("new",))])
+    feeds.replace_feeds([counting("a", tags=("new",))])
     feeds.stop()
     assert making.made[0].stopped
 
@@ -266,12 +264,12 @@ def test_a_stop_of_the_agent_stops_also_what_a_reload_is_ending(making: Making) 
 def test_a_feed_that_is_removed_ends_and_one_that_comes_back_at_once_begins_again(making: Making) -> None:
     first = counting("a")
     feeds = making.feeds(first)
-    feeds.replace_inputs([])
+    feeds.replace_feeds([])
     feeds.step()
     assert making.made[0].stopped
     assert feeds.finished
     assert feeds.observe().open_of_input == {}
-    feeds.replace_inputs([first])
+    feeds.replace_feeds([first])
     feeds.step()
     assert [feed.stopped for feed in making.made] == [True, False]
 
@@ -281,7 +279,7 @@ def test_a_feed_that_cannot_start_at_a_reload_is_a_problem_until_it_can(
 ) -> None:
     feeds = making.feeds()
     making.refused = {"b"}
-    feeds.replace_inputs([counting("b")])
+    feeds.replace_feeds([counting("b")])
     for _ in range(3):
         feeds.step()
         making.clock.advance(RETRY_AFTER)
@@ -296,7 +294,7 @@ def test_a_feed_that_cannot_start_at_a_reload_is_a_problem_until_it_can(
 def test_what_is_behind_is_seen_by_input(making: Making) -> None:
     feeds = making.feeds(counting("a"), counting("b"))
     making.made[0].texts = ["one", "two"]
-    list(feeds.read(1000))
+    read(feeds)
     observation = feeds.observe()
     assert (observation.behind_of_feed, observation.open_of_input) == ({"a": 2, "b": 0}, {"a": 1, "b": 1})
     assert feeds.status().bytes_behind == 2

@@ -1,7 +1,7 @@
-"""The files of all inputs and the feeds beside them, as one source."""
+"""The sources that the loop reads in turn: the files of all inputs, or standard input, and the feeds beside them."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -10,29 +10,23 @@ from typing import Protocol
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.event import Batch
 from log_shipper.shipper.source.base import BatchSource, ReadsToEnd, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput, GivesOut
 from log_shipper.shipper.source.observation import Observation
-from log_shipper.shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 10.0  # seconds
 RECEIVE_SECONDS = 5.0  # for a feed that a reload ends, to receive what the system has taken for it
 HANDOVER_RETRY = 0.1  # seconds; while a feed is ended that may have what another one needs, as a port
-AnyInput = Input | FeedInput
 MakeFeed = Callable[[FeedInput], BatchSource]
 
 
 class Files(BatchSource, Protocol):
-    """The crawler, as this source sees it."""
+    """The crawler, or standard input."""
 
-    def replace_inputs(self, inputs: list[Input]) -> None: ...
-
-    def observe(self) -> Observation: ...
-
-    def read_to_end(self, longest: float) -> bool: ...
+    def observe(self) -> Observation:
+        """Return what the monitor reads. Any thread may ask."""
 
 
 @dataclass(slots=True)
@@ -65,11 +59,13 @@ class _Running:
         return self.feeds if self.receives_until is not None else tuple(filter(None, (self.feed,)))
 
 
-class Feeds:
+class BatchSources:
     """Used by the reading thread only, but for `observe`. A feed that cannot start ends the start of the agent, and a
     reload leaves everything as it was."""
 
-    def __init__(self, files: Files, inputs: Sequence[AnyInput], maker: Callable[[], MakeFeed], clock: Clock) -> None:
+    def __init__(
+        self, files: Files, feed_inputs: Sequence[FeedInput], maker: Callable[[], MakeFeed], clock: Clock
+    ) -> None:
         """`maker` is called once a feed is configured. Raises StartError."""
         self.files = files
         self._maker = maker
@@ -77,7 +73,7 @@ class Feeds:
         self._running: dict[str, _Running] = {}
         self._next = 0
         try:
-            for feed_input in _feeds(inputs):
+            for feed_input in feed_inputs:
                 self._running[feed_input.id] = _Running(feed_input, self._make(feed_input))
         except StartError:
             self._stop_feeds()
@@ -94,14 +90,13 @@ class Feeds:
             for feed in running.feeds:
                 feed.step()
 
-    def read(self, budget: int) -> Iterator[Batch]:
-        return self._read_in_turn(budget) if self._running else self.files.read(budget)
-
-    def _read_in_turn(self, budget: int) -> Iterator[Batch]:
+    def in_turn(self) -> Sequence[BatchSource]:
+        """Return those that are to be read now, each time another one first."""
+        if not self._running:
+            return (self.files,)
         sources = [self.files, *(feed for running in self._running.values() for feed in running.reading)]
         self._next = (self._next + 1) % len(sources)
-        for source in (*sources[self._next :], *sources[: self._next]):
-            yield from source.read(budget // len(sources))
+        return [*sources[self._next :], *sources[: self._next]]
 
     def next_wake(self, *, reading: bool) -> float:
         wait = self.files.next_wake(reading=reading)
@@ -115,23 +110,22 @@ class Feeds:
         return SourceStatus.together([self.files.status(), *map(_together, self._running.values())])
 
     def observe(self) -> Observation:
-        """Return what the monitor reads. Any thread may ask."""
+        """Return what the monitor reads of all of them. Any thread may ask."""
         statuses = {input_id: _together(running) for input_id, running in self._running.copy().items()}
         return Observation.together([self.files.observe(), _observation(statuses)])
 
-    def replace_inputs(self, inputs: list[AnyInput]) -> None:
-        """Read these inputs from now on. A feed whose input is the same object is left alone. One that changed gives
-        what it has received (GivesOut), is stopped, and its successor begins when all that it gave is acknowledged."""
-        self.files.replace_inputs([item for item in inputs if isinstance(item, Input)])
-        wanted = {item.id: item for item in _feeds(inputs)}
+    def replace_feeds(self, feed_inputs: Sequence[FeedInput]) -> None:
+        """Read these feeds from now on. One whose input is the same object is left alone. One that changed gives what
+        it has received (GivesOut), is stopped, and its successor begins when all that it gave is acknowledged."""
+        wanted = {item.id: item for item in feed_inputs}
         for input_id, running in self._running.items():
             self._want(running, wanted.pop(input_id, None))
         now = self._clock.monotonic()
         self._running |= {input_id: _Running(item, None, changed=now) for input_id, item in wanted.items()}
 
     def read_to_end(self, longest: float) -> bool:
-        """As ReadsToEnd has it (base.py)."""
-        reading: list[ReadsToEnd] = [self.files, *(feed for feed in self._all if isinstance(feed, ReadsToEnd))]
+        """Have all that can do so read to their ends (ReadsToEnd)."""
+        reading = [source for source in (self.files, *self._all) if isinstance(source, ReadsToEnd)]
         done = [source.read_to_end(longest) for source in reading]  # each begins at its first call
         return all(done)
 
@@ -197,10 +191,6 @@ class Feeds:
     def _stop_feeds(self) -> None:
         for feed in self._all:
             feed.stop()
-
-
-def _feeds(inputs: Sequence[AnyInput]) -> list[FeedInput]:
-    return [item for item in inputs if isinstance(item, FeedInput)]
 
 
 def _together(running: _Running) -> SourceStatus:

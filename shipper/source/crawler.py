@@ -15,18 +15,18 @@ from log_shipper.shipper.source.discovery.problems import Problems
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.discovery.survey import Discovery, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
-from log_shipper.shipper.source.identity.copy_detector import CopyDetector
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.possibly_lost import report_truncation
-from log_shipper.shipper.source.identity.resolver import FileResolver, Identity
 from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
 from log_shipper.shipper.source.lifecycle.closing import Closer
+from log_shipper.shipper.source.lifecycle.copy_detector import CopyDetector
 from log_shipper.shipper.source.lifecycle.deletion import Deletions
 from log_shipper.shipper.source.lifecycle.input_swap import InputSwap, Rules
 from log_shipper.shipper.source.lifecycle.intake import Intake
 from log_shipper.shipper.source.lifecycle.last_reading import LastReading
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.lifecycle.plan import Plan, plan
+from log_shipper.shipper.source.lifecycle.resolver import FileResolver, Identity
 from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from log_shipper.shipper.source.lifecycle.touches import Touches
 from log_shipper.shipper.source.lifecycle.unopened import report_unopened
@@ -81,7 +81,7 @@ class Crawler:
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.pipeline.takes_more, hooks)
         self.read = self._reading.read
-        self._copies = CopyDetector(clock, files.is_ending, files.state_of, files.descriptor_of, files.ended_originals)
+        self._copies = CopyDetector(clock, files)
         path_of = files.named.path_of
         self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
         self._touches = Touches(self.open_files, self._survey, self._resolver, context)

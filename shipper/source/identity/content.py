@@ -282,3 +282,12 @@ def trail_from(content: Content, state: FileState) -> Trail:
     if content.compressed or not state.proof:
         return Trail(None)
     return Trail(Prefix.of(content.fd, state.proof, state.position))
+
+
+def begins_as(content: Content, other: Content, size: int) -> bool:
+    """True if the content begins with all of the other one, which has that size, judged by head and tail. Raises
+    OSError."""
+    head = other.fingerprint()
+    if content.fingerprint(head[0]) != head:
+        return False
+    return content.compressed or other.compressed or content.tail_hash(size) == other.tail_hash(size)

@@ -17,8 +17,8 @@ from typing import Protocol
 from log_shipper.shipper.source.discovery.scanner import Inode
 from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec, key_of
 from log_shipper.shipper.source.discovery.survey import Discovery
-from log_shipper.shipper.source.identity.resolver import Identity
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.resolver import Identity
 from log_shipper.shipper.source.reading.batch_reader import BatchReader
 from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.source.reading.harvester import Harvester

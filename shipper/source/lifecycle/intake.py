@@ -7,9 +7,9 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec
 from log_shipper.shipper.source.discovery.survey import Discovery
-from log_shipper.shipper.source.identity.copy_detector import FilesAt
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
-from log_shipper.shipper.source.identity.resolver import Identity
+from log_shipper.shipper.source.lifecycle.copy_detector import FilesAt
+from log_shipper.shipper.source.lifecycle.resolver import Identity
 from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
 
 

@@ -10,9 +10,9 @@ from log_shipper.registry.state import TRUNCATED
 from log_shipper.shipper.source.base import SourceContext, each
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.discovery.survey import Survey
-from log_shipper.shipper.source.identity.resolver import FileResolver
 from log_shipper.shipper.source.identity.touched import is_settled, log_touch
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.resolver import FileResolver
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.sighting import Sighting
 

@@ -8,7 +8,7 @@ times of a .gz may be those of its making, so they prove nothing alone, and of i
 import os
 from itertools import pairwise
 
-from log_shipper.shipper.source.identity.copy_detector import begins_as
+from log_shipper.shipper.source.identity.content import begins_as
 from log_shipper.shipper.source.identity.rotated_names import generation_of, log_of, name_of, numbers_in
 from log_shipper.shipper.source.reading.harvester import Harvester
 

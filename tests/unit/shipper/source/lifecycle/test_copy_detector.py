@@ -2,6 +2,7 @@ import gzip
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
-from log_shipper.shipper.source.identity.copy_detector import (
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.source.lifecycle.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
     GRACE,
@@ -17,8 +20,6 @@ from log_shipper.shipper.source.identity.copy_detector import (
     MOST_SUSPECTS,
     CopyDetector,
 )
-from log_shipper.shipper.source.identity.opened_file import OpenedFile
-from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, proof_of
 
@@ -36,9 +37,13 @@ class Store:
         self.known: dict[FileKey, FileState] = {}
         self.rewritten: list[FileState] = []
         self.descriptors: dict[FileKey, int] = {}
-        self.copies = CopyDetector(
-            room.clock, self.ending.__contains__, self.known.get, self.descriptors.get, self.ended_originals
+        files: Any = SimpleNamespace(
+            is_ending=self.ending.__contains__,
+            state_of=self.known.get,
+            descriptor_of=self.descriptors.get,
+            ended_originals=self.ended_originals,
         )
+        self.copies = CopyDetector(room.clock, files)
 
     def original(self, name: str, content: bytes, position: int = 0) -> FileKey:
         """A file that is there, and of which so much was read."""

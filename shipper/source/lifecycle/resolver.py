@@ -19,12 +19,12 @@ from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.source.identity.birth import born
 from log_shipper.shipper.source.identity.content import content_for, part_of
-from log_shipper.shipper.source.identity.copy_detector import CopyDetector, FilesAt
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
 from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile, is_log_of, path_of
 from log_shipper.shipper.source.identity.rotated_names import possible_originals
 from log_shipper.shipper.source.identity.touched import is_settled
+from log_shipper.shipper.source.lifecycle.copy_detector import CopyDetector, FilesAt
 
 logger = logging.getLogger(__name__)
 

@@ -18,11 +18,12 @@ from log_shipper.registry.state import TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.source.discovery.scanner import Inode, ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
-from log_shipper.shipper.source.identity.content import Content, Plain
+from log_shipper.shipper.source.identity.content import Plain, begins_as
 from log_shipper.shipper.source.identity.opened_file import OpenedFile, opened_plain
 from log_shipper.shipper.source.identity.prefix import Prefix
 from log_shipper.shipper.source.identity.rotated_names import possible_originals
 from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 
 NEVER = float("inf")
 GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own
@@ -56,24 +57,11 @@ class SuspectedCopy:
 
 
 class CopyDetector:
-    """Used by the reading thread only. `is_ending` is true of a deleted file that is still read or in flight;
-    `state_of` returns the state of an existing file, `descriptor_of` its descriptor if it is open; `ended_originals`
-    those files of which the given one may be a copy, and that end, or whose content was replaced, which their
-    harvesters have not noticed yet."""
+    """Used by the reading thread only."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        is_ending: Callable[[FileKey], bool],
-        state_of: Callable[[FileKey], FileState | None],
-        descriptor_of: Callable[[FileKey], int | None],
-        ended_originals: Callable[[OpenedFile], Iterable[FileState]],
-    ) -> None:
+    def __init__(self, clock: Clock, files: OpenFiles) -> None:
         self._clock = clock
-        self._is_ending = is_ending
-        self._state_of = state_of
-        self._descriptor_of = descriptor_of
-        self._ended_originals = ended_originals
+        self._files = files
         self._suspects: dict[FileKey, SuspectedCopy] = {}
 
     @property
@@ -95,7 +83,7 @@ class CopyDetector:
         if known.original_id != original_id:  # what was shipped under an earlier id proves nothing about this one
             known.original_id, known.shipped = original_id, Prefix()
         known.compare_at = NEVER
-        is_ending = self._is_ending(original) or self._is_rewritten(original)
+        is_ending = self._files.is_ending(original) or self._is_rewritten(original)
         if not is_ending and not self._compare(known):
             if not self._is_rewritten(original):
                 return False
@@ -179,11 +167,11 @@ class CopyDetector:
         """Return the original and its file id, empty where it is not known yet: of an original that is a suspected copy
         itself. Raises OSError."""
         known = self._suspects.get(opened.key)
-        if known is not None and (self._is_ending(known.original) or self._is_like_known(opened, known.original)):
-            state = self._state_of(known.original)  # by its key, because it may have been renamed since
+        if known is not None and (self._files.is_ending(known.original) or self._is_like_known(opened, known.original)):
+            state = self._files.state_of(known.original)  # by its key, because it may have been renamed since
             return known.original, state.id if state is not None else known.original_id
         assumed_ended = UnclaimedEntries()
-        for state in self._ended_originals(opened):
+        for state in self._files.ended_originals(opened):
             assumed_ended.add(_settled(state))
         original = assumed_ended.match(opened)
         if original is not None:
@@ -191,12 +179,12 @@ class CopyDetector:
         for path in possible_originals(opened.scanned.path):
             for key in files_at(opened.spec.id, path):
                 if key != opened.key and self._looks_like(opened, path, key):
-                    state = self._state_of(key)
+                    state = self._files.state_of(key)
                     return key, state.id if state is not None else ""
         return None
 
     def _is_like_known(self, opened: OpenedFile, original: FileKey) -> bool:
-        state = self._state_of(original)
+        state = self._files.state_of(original)
         return state is not None and self._looks_like(opened, state.path, original)
 
     def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
@@ -204,7 +192,7 @@ class CopyDetector:
         was rewritten."""
         if opened.content.fingerprint()[0] == 0:
             return True  # cp and gzip create the copy before they fill it
-        state = self._state_of(key)
+        state = self._files.state_of(key)
         was = state is not None and state.fingerprint[0] > 0 and opened.content.matches(state)
         if was and not self._is_as_it_was(key):
             return True
@@ -219,7 +207,7 @@ class CopyDetector:
     def _is_as_it_was(self, key: FileKey) -> bool | None:
         """True if the file still has the bytes that were read of it. None where the file is unknown, or is neither open
         nor at its path: it may just have been renamed."""
-        state = self._state_of(key)
+        state = self._files.state_of(key)
         if state is None:
             return None
         with self._original(state.path, key) as original:
@@ -227,7 +215,7 @@ class CopyDetector:
 
     def _compare(self, suspect: SuspectedCopy) -> bool:
         """Compare the next part with the original. False if they differ."""
-        state = self._state_of(suspect.original)
+        state = self._files.state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
         shipped = suspect.shipped
@@ -247,7 +235,7 @@ class CopyDetector:
     def _original(self, path: str, key: FileKey) -> Iterator[Plain | None]:
         """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else what is at the
         path; None if that is another file."""
-        fd = self._descriptor_of(key)
+        fd = self._files.descriptor_of(key)
         if fd is not None:
             yield Plain(fd)
             return
@@ -264,12 +252,3 @@ def _settled(state: FileState) -> FileState:
 def _inode_of(file: Plain) -> Inode:
     status = os.fstat(file.fd)
     return status.st_dev, status.st_ino
-
-
-def begins_as(content: Content, other: Content, size: int) -> bool:
-    """True if the content begins with all of the other one, which has that size, judged by head and tail. Raises
-    OSError."""
-    head = other.fingerprint()
-    if content.fingerprint(head[0]) != head:
-        return False
-    return content.compressed or other.compressed or content.tail_hash(size) == other.tail_hash(size)

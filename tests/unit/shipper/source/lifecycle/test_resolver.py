@@ -18,9 +18,9 @@ from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.identity.birth import born
 from log_shipper.shipper.source.identity.content import Plain
-from log_shipper.shipper.source.identity.copy_detector import GRACE, CopyDetector
 from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile, is_log_of
-from log_shipper.shipper.source.identity.resolver import FileResolver
+from log_shipper.shipper.source.lifecycle.copy_detector import GRACE, CopyDetector
+from log_shipper.shipper.source.lifecycle.resolver import FileResolver
 from log_shipper.shipper.source.reading.harvester import Harvester
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before
@@ -36,9 +36,7 @@ class Door:
         self.room = room
         self.reported: dict[str, str | None] = {}
         files = room.open_files
-        self.copies = CopyDetector(
-            room.clock, files.is_ending, files.state_of, files.descriptor_of, files.ended_originals
-        )
+        self.copies = CopyDetector(room.clock, files)
         self.resolver = FileResolver(
             room.entries,
             self.copies,

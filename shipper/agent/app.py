@@ -15,7 +15,7 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.store import Store
 from log_shipper.shipper.agent.committed_positions import resume
 from log_shipper.shipper.agent.data_directory import DataDirectory
-from log_shipper.shipper.agent.disk_stage import disk_stage
+from log_shipper.shipper.agent.disk_stage import disk_queue, disk_queue_on_demand
 from log_shipper.shipper.agent.environment import Environment, QueueParts
 from log_shipper.shipper.agent.inputs import InputFactory
 from log_shipper.shipper.agent.loop import Loop
@@ -32,7 +32,6 @@ from log_shipper.shipper.outputs.codecs import fit_for
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.outputs.kinds import dead_letters
 from log_shipper.shipper.pipeline.pipeline import Pipeline
-from log_shipper.shipper.pipeline.processing import Processing
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import ProcessorContext
@@ -93,9 +92,9 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     input_factory = InputFactory(processor_context, registrar, stage)
     containers = environment.discover(config, environment, stack)
     inputs = input_factory.build(config, containers.first)
-    disk = disk_stage(config, environment, QueueParts(queue, registrar, staging if stage else None, stack))
-    processing = Processing(queue, fit_for(config, metrics), None if disk is None else disk.put)
-    pipeline = Pipeline(processing, queue, publisher, output, disk)
+    parts = QueueParts(queue, registrar, staging if stage else None, stack)
+    disk, make_disk = disk_queue(config, environment, parts), disk_queue_on_demand(config, environment, parts)
+    pipeline = Pipeline(queue, publisher, output, fit_for(config, metrics), disk, make_disk)
     context = SourceContext(registrar, clock, metrics, environment.once, pipeline, pulse, containers)
     options = CrawlerOptions(first_start, config.read_interval, config.queue.mem.pending_bytes)
     watcher = partial(watcher_of, wake, stack, environment.threads.inotify)

@@ -2,36 +2,52 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.shipper.queues import DiskQueueConfig
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.agent.environment import QUEUE, Environment, QueueParts
-from log_shipper.shipper.pipeline.pipeline import DiskOnDemand, DiskStage
+from log_shipper.shipper.pipeline.pipeline import MakeDisk
+
+if TYPE_CHECKING:
+    from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
 
 DIRECTORY = "diskqueue"  # below path.data
+MAKE_AGAIN = 5.0  # seconds
 
 
-def disk_stage(config: ShipperConfig, environment: Environment, parts: QueueParts) -> DiskStage | None:
-    """Return the queue on disk; None where there is none. With a section for it everything passes through it. Without
-    one, it is made when something comes that cannot be read again; or if something is left in it, which is delivered
-    also if it is not enabled any more. Raises StartError, Stopped."""
+def disk_queue(config: ShipperConfig, environment: Environment, parts: QueueParts) -> "DiskQueue | None":
+    """Return the queue on disk that there is from the start; None where there is none. With a section for it everything
+    passes through it; and what is left in one is delivered also if it is not enabled any more. Raises StartError,
+    Stopped."""
     section = config.queue.disk
     directory = _directory(section, environment.data, parts.registrar.states)
     is_on = section is not None and section.enabled
-    if is_on or _is_left(directory, parts.registrar.states):
-        from log_shipper.shipper.agent.disk_queues import DiskQueues
-
-        return DiskQueues(config, environment, parts).make(directory, takes_all=is_on)
-    if section is not None:
+    if not is_on and not _is_left(directory, parts.registrar.states):
         return None
+    from log_shipper.shipper.agent.disk_queues import DiskQueues
 
-    def make() -> DiskStage | None:
+    return DiskQueues(config, environment, parts).make(directory, takes_all=is_on)
+
+
+def disk_queue_on_demand(config: ShipperConfig, environment: Environment, parts: QueueParts) -> MakeDisk:
+    """Return what makes a queue on disk where there is no section for one; it returns None where it cannot be made now,
+    which it has logged, and then until it tries again after `MAKE_AGAIN` seconds."""
+    make_at = float("-inf")
+
+    def make() -> "DiskQueue | None":
+        nonlocal make_at
+        now = environment.clock.monotonic()
+        if config.queue.disk is not None or now < make_at:
+            return None
+        make_at = now + MAKE_AGAIN
         from log_shipper.shipper.agent.disk_queues import DiskQueues
 
+        directory = _directory(None, environment.data, parts.registrar.states)
         return DiskQueues(config, environment, parts).make_later(directory)
 
-    return DiskOnDemand(parts.memory, make, environment.clock.monotonic)
+    return make
 
 
 def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:

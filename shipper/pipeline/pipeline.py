@@ -1,134 +1,52 @@
 """The path of a batch from the readers to its acknowledgement: processors, queue, publisher, output."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from log_shipper.shipper.event import Batch, Source
-from log_shipper.shipper.metrics import DiskQueueFigures
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.pipeline.processing import Processing
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 
-NEVER = float("inf")
-MAKE_AGAIN = 5.0
+if TYPE_CHECKING:
+    from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue  # few have one
+
 NONE: frozenset[int] = frozenset()
+MakeDisk = Callable[[], "DiskQueue | None"]
 
 
-class DiskStage(Protocol):
-    """What is between the processors and the queue in memory where there is a queue on disk. Used by the loop's thread
-    only; nothing of it waits for the disk but `close`."""
-
-    def put(self, batch: Batch) -> None:
-        """Take a batch over, and resolve it once it is delivered or on disk."""
-
-    def step(self) -> None:
-        """Give the queue in memory what it has room for, and take in what was written."""
-
-    def takes_more(self, source: Source) -> bool:
-        """True if more of this source may be read."""
-
-    @property
-    def has_room(self) -> bool:
-        """True if another batch may be put."""
-
-    @property
-    def empty(self) -> bool:
-        """True if nothing waits here to be published."""
-
-    @property
-    def is_writing(self) -> bool:
-        """True while something waits to be written, after which the loop is woken."""
-
-    @property
-    def next_step(self) -> float:
-        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
-
-    def figures(self) -> DiskQueueFigures | None:
-        """Return what the monitor shows; None while nothing is kept on disk. Any thread may ask."""
-
-    @property
-    def flooded(self) -> frozenset[int]:
-        """Return the devices of file systems so full that deleted files are to be given up."""
-
-    def close(self, timeout: float) -> None:
-        """Write what is not delivered, for at most so many seconds. Why something cannot be written is logged; its
-        source reports what is lost."""
-
-
-class DiskOnDemand:
-    """A stage that is made when the first batch comes that cannot be read again: most agents read files only. `make`
-    returns None where it cannot be made now, which it has logged; it is asked again after `MAKE_AGAIN` seconds."""
+class Pipeline:
+    """Used by the loop's thread only. `disk`: the queue on disk, None while there is none."""
 
     def __init__(
-        self, memory: MemoryQueue, make: Callable[[], DiskStage | None], monotonic: Callable[[], float]
+        self,
+        queue: MemoryQueue,
+        publisher: Publisher,
+        output: Output,
+        fit: Callable[[Batch], None],
+        disk: "DiskQueue | None",
+        make_disk: MakeDisk,
     ) -> None:
-        self.made: DiskStage | None = None
-        self._memory = memory
-        self._make = make
-        self._monotonic = monotonic
-        self._make_at = float("-inf")
+        """`fit` replaces events that are too large for the output. `make_disk` is asked for the queue on disk whenever
+        something comes that cannot be read again, and there is none: most agents read files only. It returns None where
+        there is to be none, or none can be made now."""
+        self.queue = queue
+        self.publisher = publisher
+        self.output = output
+        self.disk = disk
+        self._make_disk = make_disk
+        self.processing = Processing(queue, fit, self._enqueue)
+        self.put = self.processing.put
 
-    def put(self, batch: Batch) -> None:
-        if batch.source.repeatable:
-            self._memory.put(batch)
-            return
-        now = self._monotonic()
-        if self.made is None and now >= self._make_at:
-            self.made, self._make_at = self._make(), now + MAKE_AGAIN
-        if self.made is None:
-            self._memory.put(batch)
+    def _enqueue(self, batch: Batch) -> None:
+        """Queue a batch that is ready to be sent."""
+        if self.disk is None and not batch.source.repeatable:
+            self.disk = self._make_disk()
+        if self.disk is None:
+            self.queue.put(batch)
         else:
-            self.made.put(batch)
-
-    def step(self) -> None:
-        if self.made is not None:
-            self.made.step()
-
-    def takes_more(self, source: Source) -> bool:
-        return self.made is None or self.made.takes_more(source)
-
-    @property
-    def has_room(self) -> bool:
-        return self._memory.has_room if self.made is None else self.made.has_room
-
-    @property
-    def empty(self) -> bool:
-        return self.made is None or self.made.empty
-
-    @property
-    def is_writing(self) -> bool:
-        return self.made is not None and self.made.is_writing
-
-    @property
-    def next_step(self) -> float:
-        return NEVER if self.made is None else self.made.next_step
-
-    def figures(self) -> DiskQueueFigures | None:
-        return None if self.made is None else self.made.figures()
-
-    @property
-    def flooded(self) -> frozenset[int]:
-        return NONE if self.made is None else self.made.flooded
-
-    def close(self, timeout: float) -> None:
-        if self.made is not None:
-            self.made.close(timeout)
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Used by the loop's thread only. `disk`: None where nothing is kept on disk; else the processors put into it."""
-
-    processing: Processing
-    queue: MemoryQueue
-    publisher: Publisher
-    output: Output
-    disk: DiskStage | None = None
-
-    def put(self, batch: Batch) -> None:
-        self.processing.put(batch)
+            self.disk.put(batch)
 
     def step(self) -> None:
         """Resume batches that wait for results, publish, take in acknowledgements."""

@@ -42,12 +42,13 @@ def read(directory: Path) -> dict[str, FileState]:
     for _ in range(_ATTEMPTS - 1):
         # A writer that begins or ends meanwhile renames files, which looks like damage, but not for long.
         with suppress(RegistryCorrupt, OSError, sqlite3.Error):
-            return _read(directory)
+            return read_once(directory)
         time.sleep(_PAUSE)
-    return _read(directory)
+    return read_once(directory)
 
 
-def _read(directory: Path) -> dict[str, FileState]:
+def read_once(directory: Path) -> dict[str, FileState]:
+    """Like `read`, where no one writes: damage is reported without another look."""
     files, file = DiskFiles(), directory / DATABASE
     log = files.identity(directory / LOG)
     if files.identity(directory / NEW):

@@ -10,7 +10,7 @@ import pytest
 
 from log_shipper.registry.errors import RegistryCorrupt, RegistryError
 from log_shipper.registry.files import DiskFiles
-from log_shipper.registry.load import DATABASE, LOG, read
+from log_shipper.registry.load import DATABASE, LOG, read, read_once
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from tests.crashing_database import filled
@@ -34,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def loaded(place: Path, database: bytes, log: bytes | None = None) -> dict[str, FileState] | RegistryError:
     files = {DATABASE: database} if log is None else {DATABASE: database, LOG: log}
     try:
-        return read(filled(place, files))
+        return read_once(filled(place, files))
     except RegistryError as error:
         return error
 
@@ -66,7 +66,7 @@ def test_a_flipped_byte_in_the_database_is_an_error_or_changes_nothing(files: di
 
 def test_a_page_of_zeros_or_of_another_time_is_an_error(files: dict[str, bytes], tmp_path: Path) -> None:
     data, size = files[DATABASE], 4096
-    with closing(Store.open(filled(tmp_path / "later", files), DiskFiles())) as store:
+    with closing(Store.open(filled(tmp_path / "later", {DATABASE: data}), DiskFiles())) as store:  # as many entries
         store.write([FileState(file_id, "/logs/" + 60 * "x", 1, 2, position=6) for file_id in FLUSHED])
     later = (tmp_path / "later" / DATABASE).read_bytes()
     parts = {start: (data[start : start + size], later[start : start + size]) for start in range(0, len(data), size)}
@@ -81,6 +81,8 @@ def test_a_page_of_zeros_or_of_another_time_is_an_error(files: dict[str, bytes],
 def test_a_database_that_was_cut_is_an_error(files: dict[str, bytes], tmp_path: Path) -> None:
     for size in range(0, len(files[DATABASE]), 311):
         assert isinstance(loaded(tmp_path / "cut", files[DATABASE][:size]), RegistryCorrupt), size
+    with pytest.raises(RegistryCorrupt):
+        read(tmp_path / "cut")  # where someone may write: after some more looks
 
 
 def test_damage_in_the_log_costs_what_was_not_flushed_at_most(files: dict[str, bytes], tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import select
-import weakref
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -17,14 +17,20 @@ class Wake:
         self._poll_without_hints = select.poll()
         self._poll_without_hints.register(self._fd, select.POLLIN)
         self._watched: dict[int, Callable[[], None]] = {}
+        self._is_open = True
+        self._lock = threading.Lock()  # of that
 
     def set(self) -> None:
+        """Called by whoever has ended when this is closed, such as a signal handler."""
         # No flag that it is set already: between the flag and the write, the other thread could clear it.
         os.eventfd_write(self._fd, 1)
 
-    def from_outside(self) -> Callable[[], None]:
-        """Return `set` for a thread that may outlive this object: it must not write to a descriptor that was reused."""
-        return _Waker(os.dup(self._fd))
+    def set_if_open(self) -> None:
+        """As `set`, by a thread that may not have ended when this is closed: then it does nothing, because the
+        descriptor may be another's."""
+        with self._lock:
+            if self._is_open:
+                self.set()
 
     def clear(self) -> None:
         """Called by the loop before it checks what other threads left for it: a `set` before that may be lost."""
@@ -69,15 +75,6 @@ class Wake:
                 self._poll_without_hints.unregister(fd)
 
     def close(self) -> None:
-        os.close(self._fd)
-
-
-class _Waker:
-    """Writes to a descriptor of its own, which is closed with the last reference."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        weakref.finalize(self, os.close, fd).atexit = False  # at exit, threads may still use it
-
-    def __call__(self) -> None:
-        os.eventfd_write(self._fd, 1)
+        with self._lock:
+            self._is_open = False
+            os.close(self._fd)

@@ -163,6 +163,8 @@ class Room:
         return harvester
 
     def close(self) -> None:
+        for harvester in self.open_files.running.values():
+            harvester.close()
         for fd, key in self._fds:
             with suppress(OSError):  # most were closed by their owners
                 status = os.fstat(fd)

@@ -122,7 +122,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
 def _processor_context(agent: Agent, metrics: Metrics, environment: Environment, stack: ExitStack) -> ProcessorContext:
     caches = Caches(environment.clock, environment.data / "cache_processor")
     stack.callback(caches.close)
-    wake = environment.wake.from_outside()
+    wake = environment.wake.set_if_open
     return ProcessorContext(agent, environment.data, metrics, environment.clock, caches, wake)
 
 
@@ -140,7 +140,7 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
 
 def _start_registrar(store: Store, config: ShipperConfig, environment: Environment, stack: ExitStack) -> Registrar:
     stack.callback(store.close)
-    registrar = environment.threads.registrar(store, config.registry.flush, environment.wake.set)
+    registrar = environment.threads.registrar(store, config.registry.flush, environment.wake.set_if_open)
     # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
     registrar.start()

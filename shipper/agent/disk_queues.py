@@ -83,7 +83,7 @@ class DiskQueues:
             Backoff(config.retry_interval, config.max_retry_interval),
             Watermarks((store.directory, self._registry), marks, monotonic),
         )
-        return SegmentWriter(store, options, self._environment.wake.from_outside(), monotonic)
+        return SegmentWriter(store, options, self._environment.wake.set_if_open, monotonic)
 
 
 def _report(loaded: LoadedSegments, directory: Path) -> None:

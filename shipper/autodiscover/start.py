@@ -20,6 +20,6 @@ def start(
             "the files as inputs and set autodiscover.enabled: false"
         )
     wake = environment.wake
-    autodiscover = Autodiscover(config, environment.clock, wake.from_outside(), make, stack)
+    autodiscover = Autodiscover(config, environment.clock, wake.set_if_open, make, stack)
     autodiscover.start(wait=wake.wait, stopping=environment.stopping)
     return autodiscover

@@ -41,9 +41,12 @@ def _duration(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    wake = Wake()
     # Before the configuration is read: a SIGHUP from now on requests a reload.
-    with Signals(wake.set, reloads=not options.once) as signals, closing(Notifier.from_environment()) as notifier:
+    with (
+        closing(Wake()) as wake,
+        Signals(wake.set, reloads=not options.once) as signals,
+        closing(Notifier.from_environment()) as notifier,
+    ):
         config = load_config(options)
         terminal = logs.set_up(config.logging, config.path.logs, to_stderr=options.to_stderr)
         log_findings(config)
@@ -53,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         reading = ConfigSource(
             read=lambda: _load_checked(options),
             is_requested=signals.hung_up,
-            wake=wake.from_outside(),
+            wake=wake.set_if_open,
             report=service.reloading,
         )
         environment = Environment(

@@ -33,14 +33,19 @@ class Group:
     commits: list[KafkaError | None] = field(default_factory=list)
 
     def begin(self, start: int) -> None:
-        def on_assign(consumer: Any, partitions: list[TopicPartition]) -> None:
-            self.assigned += [(partition.topic, partition.partition) for partition in partitions]
-            consumer.assign([TopicPartition(*self.place, start)])
+        assigned, place = self.assigned, self.place  # a callback with a reference to this would be in a cycle with it
 
+        def on_assign(consumer: Any, partitions: list[TopicPartition]) -> None:
+            assigned.extend((partition.topic, partition.partition) for partition in partitions)
+            consumer.assign([TopicPartition(*place, start)])
+
+        self.subscribe(on_assign)
+        self.give()
+
+    def subscribe(self, on_assign: Callable[[Any, list[TopicPartition]], None]) -> None:
         def ignore(consumer: Any, partitions: list[TopicPartition]) -> None: ...
 
         self.consumer.subscribe([self.place[0]], on_assign=on_assign, on_revoke=ignore, on_lost=ignore)
-        self.give()
 
     def poll_until(self, is_wanted: Callable[[Any], bool]) -> Any:
         deadline = time.monotonic() + PATIENCE
@@ -163,12 +168,12 @@ def test_what_is_committed_beside_an_offset_is_found_again_and_replaced(group: G
 def test_what_a_call_raises_within_a_callback_is_raised_by_poll(kafka_broker: Broker) -> None:
     group = real(kafka_broker)
 
+    nowhere = TopicPartition(group.place[0], 7)  # not in the topic
+
     def assigned(consumer: Any, partitions: list[TopicPartition]) -> None:
-        consumer.get_watermark_offsets(TopicPartition(group.place[0], 7), timeout=PATIENCE)  # not in the topic
+        consumer.get_watermark_offsets(nowhere, timeout=PATIENCE)
 
-    def ignore(consumer: Any, partitions: list[TopicPartition]) -> None: ...
-
-    group.consumer.subscribe([group.place[0]], on_assign=raised_by_poll(assigned), on_revoke=ignore, on_lost=ignore)
+    group.subscribe(raised_by_poll(assigned))
     with pytest.raises(KafkaException) as raised:
         group.poll_until(lambda message: False)
     assert raised.value.args[0].code() == KafkaError._UNKNOWN_PARTITION

@@ -229,7 +229,7 @@ class Lab:
         are read to their end."""
         self.read_to_end(meanwhile)
         deadline = time.monotonic() + LONG
-        while not self.running.loop.drained:
+        while not self.running.pipeline.drained:
             self.running.loop.step(reading=False, wait=0.001)
             assert time.monotonic() < deadline, "does not drain"
         self._end()
@@ -306,7 +306,7 @@ class Lab:
 
     def _has_work(self) -> bool:
         running = self.crawler.running.values()
-        return not self.running.loop.drained or any(
+        return not self.running.pipeline.drained or any(
             os.fstat(harvester.fd).st_size != harvester.read_to + harvester.padding or not harvester.settled
             for harvester in running
         )

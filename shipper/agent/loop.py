@@ -50,11 +50,6 @@ class Loop:
             self._wait(wait, reading=reading, has_read=has_read)
 
     @property
-    def drained(self) -> bool:
-        """True if everything that was read is resolved."""
-        return self._pipeline.drained
-
-    @property
     def finished(self) -> bool:
         """True if all that there was to read is read, and everything is resolved."""
         return self._pipeline.drained and self._sources.finished
@@ -93,10 +88,11 @@ class Loop:
         if reading:
             longest = min(longest, self._sources.next_wake(reading=can_read))
         # Not while something is written to disk: that makes room and wakes the loop, which a poll would not notice.
-        if pipeline.in_flight and (not can_read or pipeline.awaits_reports) and not pipeline.is_writing:
-            pipeline.output.poll(min(longest, REPORTS_WAIT))
+        output = pipeline.output
+        if output.in_flight and (not can_read or output.awaits_reports) and not pipeline.is_writing:
+            output.poll(min(longest, REPORTS_WAIT))
         elif longest > 0:
-            if has_read or pipeline.in_flight:
+            if has_read or output.in_flight:
                 self._wake.pause(min(longest, self._interval))
             else:
                 self._wake.wait(longest)

@@ -160,7 +160,7 @@ def _end(app: App, config: ShipperConfig, environment: Environment, why: str) ->
     while not once and not sources.read_to_end(deadline - clock.monotonic()):
         app.loop.step(wait=0.05)
         service.draining()
-    while not app.loop.drained and clock.monotonic() < deadline:
+    while not app.pipeline.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
         service.draining()
     if app.pipeline.disk is not None:

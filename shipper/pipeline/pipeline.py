@@ -74,18 +74,9 @@ class Pipeline:
         return NONE if self.disk is None else self.disk.flooded
 
     @property
-    def awaits_reports(self) -> bool:
-        """True if files are not read until more of what is in flight is delivered, which is expected soon."""
-        return self.output.awaits_reports
-
-    @property
     def is_writing(self) -> bool:
         """True while something waits to be written to the queue on disk; the loop is woken once it is."""
         return self.disk is not None and self.disk.is_writing
-
-    @property
-    def in_flight(self) -> bool:
-        return bool(self.output.in_flight)
 
     @property
     def next_step(self) -> float:

@@ -40,15 +40,17 @@ class Registrar:
         store: Store,
         flush_interval: float = 1.0,
         on_saved: Callable[[], None] = _do_nothing,
+        on_removed: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         retry_interval: float = 1.0,
     ) -> None:
-        """`on_saved` is called on the registrar's thread, after tickets were resolved."""
+        """`on_saved` is called on the registrar's thread, after tickets were resolved; `on_removed` by whoever removes
+        an entry, with its id."""
         self.states = dict(store.states)  # as loaded: the store's own dictionary belongs to the thread
-        self.on_removed: Callable[[str], None] = lambda file_id: None  # called with the id of each removed entry
         self.failure: Exception | None = None  # why the thread has ended; nothing is saved after that
         self._store = store
         self._on_saved = on_saved
+        self._on_removed = on_removed
         self._clock = clock
         self._pending = Pending(flush_interval, retry_interval)
         self._changed = threading.Condition()  # guards _pending
@@ -69,7 +71,8 @@ class Registrar:
     def remove(self, file_id: str) -> None:
         """Let the entry be removed, within the same time as `note`."""
         self._note({file_id: None})
-        self.on_removed(file_id)
+        if self._on_removed is not None:
+            self._on_removed(file_id)
 
     def adopt(self, states: Sequence[FileState]) -> None:
         """Add entries to those that were loaded, before anything uses them."""

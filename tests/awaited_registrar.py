@@ -9,8 +9,14 @@ from log_shipper.registry.store import Store
 
 
 class AwaitedRegistrar(Registrar):
-    def __init__(self, store: Store, flush_interval: float, on_saved: Callable[[], None]) -> None:
-        super().__init__(store, flush_interval, on_saved)
+    def __init__(
+        self,
+        store: Store,
+        flush_interval: float,
+        on_saved: Callable[[], None],
+        on_removed: Callable[[str], None] | None,
+    ) -> None:
+        super().__init__(store, flush_interval, on_saved, on_removed)
         self._awaited: list[SaveTicket] = []
 
     def save(self, states: Sequence[FileState]) -> SaveTicket:

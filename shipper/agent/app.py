@@ -1,6 +1,6 @@
 """The composition root: every part is made and started here in this order, and stopped in reverse.
 
-registrar -> output -> queue and publisher -> crawler
+store -> output -> registrar -> queue on disk -> crawler
 """
 
 import logging
@@ -12,6 +12,7 @@ from pathlib import Path
 from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from log_shipper.shipper.agent.committed_positions import resume
 from log_shipper.shipper.agent.data_directory import DataDirectory
@@ -27,7 +28,7 @@ from log_shipper.shipper.autodiscover.base import Containers
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats.record import Agent
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.base import CommitsPositions
+from log_shipper.shipper.output.base import CommitsPositions, Output
 from log_shipper.shipper.outputs.codecs import fit_for
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.outputs.kinds import dead_letters
@@ -76,16 +77,16 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     data, wake, clock = environment.data, environment.wake, environment.clock
     metrics, pulse = Metrics(), Pulse(clock, environment.service.working)
     agent, first_start, store = _open_data(config, data, clock)
-    registrar = _start_registrar(store, config, environment, stack)
+    stack.callback(store.close)
     environment.opened()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
     publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
     staging = Staging()
+    after_output = stack.enter_context(ExitStack())  # closes what is to be closed after it
     output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
     stack.callback(output.close)
-    if isinstance(output, CommitsPositions):
-        resume(output, registrar, is_new=store.is_new, stopping=environment.stopping)
+    registrar = _start_registrar(store, output, config, environment, after_output)
 
     stage = staging.of if isinstance(output, CommitsPositions) else None
     processor_context = _processor_context(agent, metrics, environment, stack)
@@ -138,11 +139,20 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
     return agent, first_start, store
 
 
-def _start_registrar(store: Store, config: ShipperConfig, environment: Environment, stack: ExitStack) -> Registrar:
-    stack.callback(store.close)
-    registrar = environment.threads.registrar(store, config.registry.flush, environment.wake.set_if_open)
+def _start_registrar(
+    store: Store, output: Output, config: ShipperConfig, environment: Environment, stack: ExitStack
+) -> Registrar:
+    """Return the registrar, with the positions that the output has committed. Raises Stopped, StartError."""
+    committed: list[FileState] = []
+    on_removed = None
+    if isinstance(output, CommitsPositions):
+        committed = resume(output, store.states, is_new=store.is_new, stopping=environment.stopping)
+        on_removed = output.forget
+    wake = environment.wake.set_if_open
+    registrar = environment.threads.registrar(store, config.registry.flush, wake, on_removed)
     # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
+    registrar.adopt(committed)
     registrar.start()
     return registrar
 

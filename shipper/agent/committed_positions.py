@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from log_shipper.registry.entry import decoded
-from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.output.base import CommitsPositions
@@ -18,23 +17,24 @@ class Stopped(Exception):
     """Raised when the agent is to stop before it has started."""
 
 
-def resume(output: CommitsPositions, registrar: Registrar, *, is_new: bool, stopping: Callable[[], bool]) -> None:
-    """Wait for Kafka, and give the registry the positions that were committed. `is_new`: the registry was created just
-    now, so the topic alone knows the files. Raises Stopped, StartError."""
+def resume(
+    output: CommitsPositions, known: Mapping[str, FileState], *, is_new: bool, stopping: Callable[[], bool]
+) -> list[FileState]:
+    """Wait for Kafka, and return the committed positions that the registry, which has the `known` ones, is to take.
+    `is_new`: it was created just now, so the topic alone knows the files. Raises Stopped, StartError."""
     entries = output.start(stopping)
     if entries is None:
         raise Stopped
-    newer = list(_newer(_states(entries), registrar.states, is_new=is_new))
-    registrar.adopt(newer)
-    registrar.on_removed = output.forget
+    newer = _newer(_states(entries), known, is_new=is_new)
     if newer:
         logger.info(
             "%d files resume at the positions that were committed in Kafka; the registry %s",
             len(newer),
             "is new" if is_new else "was behind",
         )
-    elif registrar.states and not entries:
+    elif known and not entries:
         logger.info("no positions were committed in Kafka under this transactional id yet: the registry's count")
+    return newer
 
 
 def _states(entries: Mapping[str, bytes]) -> list[FileState]:

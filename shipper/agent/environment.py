@@ -40,7 +40,7 @@ def discover(config: ShipperConfig, environment: Surroundings, stack: ExitStack)
 class Threads:
     """Makes the parts that depend on threads or the kernel; a test may pass parts that it drives step by step."""
 
-    registrar: Callable[[Store, float, Callable[[], None]], Registrar] = Registrar
+    registrar: Callable[[Store, float, Callable[[], None], Callable[[str], None] | None], Registrar] = Registrar
     inotify: Callable[[Callable[[], None]], Inotify] = Inotify
 
 

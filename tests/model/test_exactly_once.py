@@ -78,13 +78,29 @@ def lab(tmp_path: Path) -> Iterator[ExactlyOnceLab]:
 def test_what_was_committed_before_the_registry_was_written_is_not_sent_again(lab: ExactlyOnceLab) -> None:
     lab.append("a.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: not lab.running.loop.drained)
+    lab.until(lambda: not lab.running.pipeline.drained)
     behind = lab.leave_behind()
     lab.expect_lines("a.log", "one", "two")
     lab.kill_back_to(behind)
     lab.append("a.log", "three\n")
     lab.start()
     lab.expect_once("a.log", "one", "two", "three")
+
+
+def test_the_entry_of_a_file_that_is_removed_leaves_the_topic(lab: ExactlyOnceLab) -> None:
+    lab.append("a.log", "one\n")
+    lab.append("b.log", "one\n")
+    lab.start()
+    lab.until(lambda: len(lab.records) == 2)
+    lab.calm_down()
+    before = set(lab.kafka.positions)
+    lab.release(lab.logs / "a.log")
+    lab.remove("a.log")
+    lab.calm_down()
+    lab.clock.advance(25 * 3600)  # clean_removed
+    lab.calm_down()
+    lab.append("b.log", "two\n")
+    lab.until(lambda: len(before - set(lab.kafka.positions)) == 1)
 
 
 def test_without_a_registry_the_committed_positions_count(lab: ExactlyOnceLab) -> None:
@@ -128,7 +144,7 @@ def test_a_message_that_was_ended_by_time_is_not_sent_again_after_a_kill(lab: Ex
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n  more\n")
     lab.start()
-    lab.until(lambda: not lab.running.loop.drained, seconds=1)
+    lab.until(lambda: not lab.running.pipeline.drained, seconds=1)
     behind = lab.leave_behind()
     lab.expect_lines("a.log", "one\n  more")
     lab.kill_back_to(behind)

@@ -1,8 +1,7 @@
 """What the registry takes from the positions that were committed in Kafka."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -13,18 +12,6 @@ from log_shipper.shipper.errors import StartError
 
 ENTRY = FileState("f1", "/var/log/app.log", 1, 2, position=10, size_seen=10, proof="of 10", cuts=(15, 25))
 FURTHER = replace(ENTRY, position=20, size_seen=20, proof="of 20", cuts=(25,), path="/old/path")
-
-
-@dataclass
-class Registry:
-    """The registrar, as far as it matters."""
-
-    states: dict[str, FileState] = field(default_factory=dict)
-    adopted: list[FileState] = field(default_factory=list)
-    on_removed: Callable[[str], None] = print
-
-    def adopt(self, states: list[FileState]) -> None:
-        self.adopted = states
 
 
 @dataclass
@@ -41,11 +28,8 @@ class Committed:
 
 
 def adopted(*committed: FileState, known: tuple[FileState, ...] = (), is_new: bool = False) -> list[FileState]:
-    registry = Registry({state.id: state for state in known})
     output = Committed({state.id: encoded(state) for state in committed})
-    resume(cast("Any", output), cast("Any", registry), is_new=is_new, stopping=lambda: False)
-    assert registry.on_removed == output.forget
-    return registry.adopted
+    return resume(output, {state.id: state for state in known}, is_new=is_new, stopping=lambda: False)
 
 
 def test_a_position_that_is_further_than_the_registrys_is_taken_with_its_proof() -> None:
@@ -106,9 +90,9 @@ def test_a_topic_without_positions_leaves_those_of_the_registry() -> None:
 def test_an_entry_of_another_release_is_refused(entry: bytes) -> None:
     output = Committed({"f1": entry})
     with pytest.raises(StartError, match=r"cannot read \(its (members are not|format has) .*another release"):
-        resume(cast("Any", output), cast("Any", Registry()), is_new=True, stopping=lambda: False)
+        resume(output, {}, is_new=True, stopping=lambda: False)
 
 
 def test_an_agent_that_is_stopped_before_kafka_answers_does_not_start() -> None:
     with pytest.raises(Stopped):
-        resume(cast("Any", Committed(None)), cast("Any", Registry()), is_new=True, stopping=lambda: True)
+        resume(Committed(None), {}, is_new=True, stopping=lambda: True)

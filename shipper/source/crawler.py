@@ -76,19 +76,18 @@ class Crawler:
         self._survey = Survey(specs.values(), watcher, self.problems, context)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
         files = OpenFiles(self._entries, scheduler, watcher, context, self._survey.file, self._close_file)
-        self.open_files = files
+        self.open_files, self.files = files, files.files
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.pipeline.takes_more, hooks)
         self.read = self._reading.read
         self._copies = CopyDetector(clock, files)
-        path_of = files.named.path_of
-        self._resolver = FileResolver(self._entries, self._copies, self.problems.of_file, path_of, context)
-        self._touches = Touches(self.open_files, self._survey, self._resolver, context)
+        self._resolver = FileResolver(files, self._entries, self._copies, self.problems.of_file, context)
+        self._touches = Touches(self.open_files, self._survey, context)
         discovery = Discovery(self._survey, watcher, self.problems)
         read_by_all = partial(files.is_read_by_all, specs=specs.values())
         self._deletions = Deletions(registrar, clock, metrics, read_by_all)
-        limits = self._open_limits = OpenLimits(files, options.most_open, self._copies.suspects)
+        limits = self._open_limits = OpenLimits(self.files, options.most_open)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
         rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
         for rule in rules:
@@ -146,8 +145,8 @@ class Crawler:
         waiting, bytes_waiting = self._open_limits.waiting
         return Observation(
             running=list(self.running.values()),
-            draining=list(self.open_files.draining.values()),
-            open_of_input=dict(self.open_files.of_input),
+            draining=[draining.harvester for draining in self.files.draining.copy().values()],
+            open_of_input=dict(self.files.running_of),
             waiting=waiting,
             bytes_waiting=bytes_waiting,
             problems=self.problems.unreadable,
@@ -209,13 +208,14 @@ class Crawler:
             self._survey.scan_now(full=True)
             self._open_limits.clear()  # of the inputs that are not read any more, too
             self._after_survey()
-        waits = self._input_swap.blocked or self._copies.suspects or self._open_limits.any_wanted
+        waits = self._input_swap.blocked or self.files.suspects or self._open_limits.any_wanted
         return self._last_reading.step(may_open_more=bool(waits) or self._survey.wants_scan)
 
     def stop(self) -> None:
         self._last_reading.report()
         self._closer.stop()
-        if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
+        draining = (draining.harvester for draining in self.files.draining.values())
+        if any(not harvester.settled for harvester in (*self.running.values(), *draining)):
             logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
         self.open_files.stop()
         self._copies.close()
@@ -244,7 +244,7 @@ class Crawler:
             self._survey.scan_now()  # a copy may have been made just before
             self._after_survey()
         batch = self._last_message(harvester, error)
-        self._resolver.truncated(harvester.key)
+        self.files[harvester.key].is_fresh = True
         self.open_files.end(harvester, TRUNCATED)
         self._survey.request_scan()
         return batch
@@ -293,7 +293,7 @@ class Crawler:
             harvester = self.running.get(key)
             if harvester is not None:
                 self._scheduler.wake(harvester)
-            elif key in self.open_files.closed or key in self._copies.suspects:
+            elif self.files.state(key) is not None:
                 changed.append(key)
         self._survey.look_again(changed)
         return changed
@@ -303,15 +303,12 @@ class Crawler:
         return self._plan({key: known[key] for key in changed if key in known}).open
 
     def _plan(self, candidates: Mapping[FileKey, Candidate]) -> Plan:
-        files = self.open_files
-        blocked = {*self._copies.suspects, *self._input_swap.blocked, *files.draining_keys}
-        return plan(candidates, files.with_name, files.closed, blocked, self._open_limits.waits)
+        return plan(candidates, self.files, self._input_swap.blocked)
 
     def _after_survey(self) -> None:
         candidates = self._survey.candidates
         self.open_files.forget_missing(candidates)
-        self._resolver.forget_missing(candidates)
-        unwatched = [key for key in self.open_files.closed if not self._watcher.is_watched(key)]
+        unwatched = [key for key in self.files.to_open_again if not self._watcher.is_watched(key)]
         self._survey.look_again({*unwatched, *self._touches.closed})
         self._touches.step()
         self.open_files.end_renamed(candidates)
@@ -336,7 +333,13 @@ class Crawler:
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
         if self._context.inputs.knows_all:
-            self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
+            self._entries.lose_missing(
+                candidates,
+                self._survey.present,
+                self.problems.excuses,
+                self.files.identified,
+                once=self._once,
+            )
         self._survey.pause()
         self._open(decided.open)
         for state in each(moved, self._context.pulse.beat):

@@ -33,13 +33,10 @@ def live_and_die(lab: Lab, number: int, files: int) -> None:
 
 def kept_for_files(crawler: Crawler) -> Iterator[int]:
     """Yield how many entries each table has that is kept by file."""
-    entries, resolver, files = crawler._entries, crawler._resolver, crawler.open_files
+    entries, files = crawler._entries, crawler.open_files
     for book in (
-        crawler.running,
-        files.closed,
-        files.draining,
-        files.draining_keys,
-        files.with_name,
+        files.files,
+        files.files.running_of,
         files.idle._leaving,
         files.idle._changed,
         files.idle._idle,
@@ -53,18 +50,13 @@ def kept_for_files(crawler: Crawler) -> Iterator[int]:
         crawler._scheduler._saves,
         crawler._scheduler._deadlines,
         crawler._scheduler._unwatched,
-        crawler._copies.suspects,
         entries.closed_entries,
         entries.unclaimed.states,
         entries.unclaimed._by,
         entries.unclaimed._refused,
         entries._closed,
         entries.possibly_lost._lost,
-        entries.missing_files._identified,
         entries.possibly_lost._tried,
-        resolver._warned_of_gzip,
-        resolver._warned_of_twins,
-        resolver._truncated,
     ):
         yield len(book)
 

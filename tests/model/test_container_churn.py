@@ -56,7 +56,7 @@ def kept(lab: DiscoveringLab) -> dict[str, int]:
         "limits": crawler._open_limits._limits,
         "closing": crawler._closer._rules,
         "deleting": crawler._deletions._rules,
-        "of input": files.of_input,
+        "of input": files.files.running_of,
         "scanners": crawler._survey._scanners,
         "listings": crawler._survey._listings,
         "scan problems": crawler.problems._of_scans,

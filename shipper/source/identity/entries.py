@@ -14,7 +14,7 @@ from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputS
 from log_shipper.shipper.source.identity.content import part_of
 from log_shipper.shipper.source.identity.fingerprint import Name, may_be_named_again, name_by_fingerprint, name_of_entry
 from log_shipper.shipper.source.identity.inheritance import Inheritance
-from log_shipper.shipper.source.identity.missing_files import MissingFiles, is_inode_used_again
+from log_shipper.shipper.source.identity.missing_files import AsIdentified, ending, is_inode_used_again
 from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.identity.possibly_lost import (
     INODE_USED_AGAIN,
@@ -54,7 +54,6 @@ class RegistryEntries:
         self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
-        self.missing_files = MissingFiles()
         self.possibly_lost = PossiblyLost(metrics, self._still_ended, self.change)
         for state in self._inheritance.distributed(states):
             if state.ended is None or may_be_named_again(state):
@@ -283,17 +282,17 @@ class RegistryEntries:
         present: Container[FileKey],
         paths: Mapping[tuple[str, str], FileKey],
         excused: Callable[[str], bool],
+        identified: AsIdentified,
         *,
         once: bool = False,
     ) -> None:
         """After a scan, end the entries whose file no longer exists. `excused` is true of a path that could not be
         inspected, so that nothing is known about it. With `once` nothing is reported: only copies are searched."""
         self.unclaimed.forget_refused(present)
-        self.missing_files.forget(present)
         endings = [
-            (state, ending)
+            (state, how)
             for state in self.closed_entries.values()
-            if state.ended is None and (ending := self.missing_files.ending(state, present, paths)) is not None
+            if state.ended is None and (how := ending(state, present, paths, identified)) is not None
         ]
         for state, (why, words) in endings:
             if excused(state.path):

@@ -107,7 +107,9 @@ class Closer:
         now = self._clock.monotonic()
         if now >= self._next_round:
             self._next_round = now + self._interval
-            unwatched = [h for h in self._open_files.with_name.values() if not self._watcher.is_watched(h.key)]
+            unwatched = [
+                h for h in self._open_files.running.values() if not (h.is_removed or self._watcher.is_watched(h.key))
+            ]
             for harvester in each(unwatched, self._progressed):
                 self._open_files.look_for_removal(harvester)  # no event shows it
             refused, self._refused = self._refused, {}

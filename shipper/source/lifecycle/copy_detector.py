@@ -11,8 +11,7 @@ rewritten, which is about to be noticed; an output that is blocked can prolong b
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import replace
 
 from log_shipper.registry.state import TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
@@ -23,9 +22,9 @@ from log_shipper.shipper.source.identity.opened_file import OpenedFile, opened_p
 from log_shipper.shipper.source.identity.prefix import Prefix
 from log_shipper.shipper.source.identity.rotated_names import possible_originals
 from log_shipper.shipper.source.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.source.lifecycle.files import NEVER, Suspected
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 
-NEVER = float("inf")
 GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own
 # Of a machine that stood still or was suspended meanwhile, the program that copies stood still as well: a look that
 # comes so many seconds late is followed by another one after as many.
@@ -40,50 +39,33 @@ COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
 FilesAt = Callable[[str, str], Iterable[FileKey]]
 
 
-@dataclass(slots=True)
-class SuspectedCopy:
-    """A file that waits because it may be a copy. It had grown to `size` when that was last seen, at `since`.
-    `original_id` is the file id that the original has; an earlier life of that file is not the original. `shipped` is
-    the part of its content that was found equal to the original's."""
-
-    opened: OpenedFile
-    original: FileKey
-    size: int
-    since: float
-    original_id: str = ""
-    shipped: Prefix = field(default_factory=Prefix)
-    compare_at: float = NEVER  # monotonic time at which the next part is to be compared
-    was_late: bool = False  # the look at its end
-
-
 class CopyDetector:
     """Used by the reading thread only."""
 
-    def __init__(self, clock: Clock, files: OpenFiles) -> None:
+    def __init__(self, clock: Clock, open_files: OpenFiles) -> None:
         self._clock = clock
-        self._files = files
-        self._suspects: dict[FileKey, SuspectedCopy] = {}
-
-    @property
-    def suspects(self) -> Mapping[FileKey, SuspectedCopy]:
-        return MappingProxyType(self._suspects)
+        self._open_files = open_files
+        self._files = open_files.files
+        self.suspects = open_files.files.suspects  # its index, which `change` keeps
 
     def must_wait(self, opened: OpenedFile, files_at: FilesAt) -> bool:
         """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
-        known = self._suspects.get(opened.key)
+        known = self.suspects.get(opened.key)
         suspicion = self._suspicion(opened, files_at)
-        if suspicion is None or (known is None and len(self._suspects) >= MOST_SUSPECTS):
+        if suspicion is None or (known is None and len(self.suspects) >= MOST_SUSPECTS):
             return False
         original, original_id = suspicion
         now = self._clock.monotonic()
-        if known is None or known.size != opened.size:
-            compared = (known.original_id, known.shipped) if known is not None else (original_id, Prefix())
-            known = self._suspects[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
+        if known is None:
+            known = Suspected(opened, original, opened.size, now, original_id)
+            self._files.change(opened.key, known)
+        elif known.size != opened.size:
+            known.size, known.since, known.was_late = opened.size, now, False
         known.opened, known.original = opened, original
         if known.original_id != original_id:  # what was shipped under an earlier id proves nothing about this one
             known.original_id, known.shipped = original_id, Prefix()
         known.compare_at = NEVER
-        is_ending = self._files.is_ending(original) or self._is_rewritten(original)
+        is_ending = self._open_files.is_ending(original) or self._is_rewritten(original)
         if not is_ending and not self._compare(known):
             if not self._is_rewritten(original):
                 return False
@@ -97,25 +79,25 @@ class CopyDetector:
     def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
         """Return how many of this file's first `size` bytes a suspected copy has; 0 without one. A compressed one is
         taken to have all: its size does not show it. Raises OSError."""
-        copies = [suspect.opened.content for suspect in self._suspects.values() if suspect.original == key]
+        copies = [suspect.opened.content for suspect in self.suspects.values() if suspect.original == key]
         sizes = [size if copy.compressed else os.fstat(copy.fd).st_size for copy in copies if copy.matches(state)]
         return min(max(sizes, default=0), size)
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """Replace originals whose entry another file took over by that file, and return the suspects concerned: they
         look like the successor now."""
-        inheriting = {key for key, suspect in self._suspects.items() if suspect.original in successors}
+        inheriting = {key for key, suspect in self.suspects.items() if suspect.original in successors}
         for key in inheriting:
-            self._suspects[key].original = successors[self._suspects[key].original]
+            self.suspects[key].original = successors[self.suspects[key].original]
         return inheriting
 
     def original_id_of(self, key: FileKey) -> str:
-        return self._suspects[key].original_id if key in self._suspects else ""
+        return self.suspects[key].original_id if key in self.suspects else ""
 
     def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
         """Return the whole content of a copy that lacks only the last lines of its original, which were read from the
         original: what was compared while the original was whole. None for any other file."""
-        suspect = self._suspects.get(opened.key)
+        suspect = self.suspects.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
         was = unclaimed.states.get(suspect.original_id)
@@ -126,15 +108,15 @@ class CopyDetector:
     @property
     def next_check(self) -> float:
         """Monotonic time at which a suspected copy must be checked again."""
-        if not self._suspects:
+        if not self.suspects:
             return NEVER
-        due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self._suspects.values())
+        due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self.suspects.values())
         return min(due)
 
     def refreshed(self, candidates: Mapping[FileKey, Candidate]) -> list[OpenedFile]:
         """Return the suspected copies with their current size and times, and the paths that the last survey found."""
         current = []
-        for key, suspect in self._suspects.items():
+        for key, suspect in self.suspects.items():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
             scanned = candidates[key].file if key in candidates else opened.scanned
             now = ScannedFile.of(scanned.path, status)
@@ -144,7 +126,7 @@ class CopyDetector:
     def hand_over(self, removed: Container[str], spec_of: Callable[[FileKey, str], InputSpec | None]) -> None:
         """Move the suspects of the `removed` inputs to the inputs that have their files now: `spec_of` returns these,
         from a file and the id of its previous input. A suspect that no input has is closed."""
-        for key, suspect in list(self._suspects.items()):
+        for key, suspect in list(self.suspects.items()):
             if suspect.opened.spec.id not in removed:
                 continue
             spec = spec_of(key, suspect.opened.spec.id)
@@ -156,22 +138,24 @@ class CopyDetector:
 
     def drop(self, key: FileKey) -> None:
         """Forget a suspect, because it is known now what it is; its descriptor stays the caller's."""
-        self._suspects.pop(key, None)
+        if key in self.suspects:
+            self._files.change(key, None)
 
     def close(self) -> None:
-        for suspect in self._suspects.values():
+        for key, suspect in list(self.suspects.items()):
+            self.drop(key)
             os.close(suspect.opened.content.fd)
-        self._suspects.clear()
 
     def _suspicion(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
         """Return the original and its file id, empty where it is not known yet: of an original that is a suspected copy
         itself. Raises OSError."""
-        known = self._suspects.get(opened.key)
-        if known is not None and (self._files.is_ending(known.original) or self._is_like_known(opened, known.original)):
-            state = self._files.state_of(known.original)  # by its key, because it may have been renamed since
+        known = self.suspects.get(opened.key)
+        files = self._open_files
+        if known is not None and (files.is_ending(known.original) or self._is_like_known(opened, known.original)):
+            state = files.state_of(known.original)  # by its key, because it may have been renamed since
             return known.original, state.id if state is not None else known.original_id
         assumed_ended = UnclaimedEntries()
-        for state in self._files.ended_originals(opened):
+        for state in self._open_files.ended_originals(opened):
             assumed_ended.add(_settled(state))
         original = assumed_ended.match(opened)
         if original is not None:
@@ -179,12 +163,12 @@ class CopyDetector:
         for path in possible_originals(opened.scanned.path):
             for key in files_at(opened.spec.id, path):
                 if key != opened.key and self._looks_like(opened, path, key):
-                    state = self._files.state_of(key)
+                    state = self._open_files.state_of(key)
                     return key, state.id if state is not None else ""
         return None
 
     def _is_like_known(self, opened: OpenedFile, original: FileKey) -> bool:
-        state = self._files.state_of(original)
+        state = self._open_files.state_of(original)
         return state is not None and self._looks_like(opened, state.path, original)
 
     def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
@@ -192,7 +176,7 @@ class CopyDetector:
         was rewritten."""
         if opened.content.fingerprint()[0] == 0:
             return True  # cp and gzip create the copy before they fill it
-        state = self._files.state_of(key)
+        state = self._open_files.state_of(key)
         was = state is not None and state.fingerprint[0] > 0 and opened.content.matches(state)
         if was and not self._is_as_it_was(key):
             return True
@@ -207,15 +191,15 @@ class CopyDetector:
     def _is_as_it_was(self, key: FileKey) -> bool | None:
         """True if the file still has the bytes that were read of it. None where the file is unknown, or is neither open
         nor at its path: it may just have been renamed."""
-        state = self._files.state_of(key)
+        state = self._open_files.state_of(key)
         if state is None:
             return None
         with self._original(state.path, key) as original:
             return original.matches(state) if original is not None else None
 
-    def _compare(self, suspect: SuspectedCopy) -> bool:
+    def _compare(self, suspect: Suspected) -> bool:
         """Compare the next part with the original. False if they differ."""
-        state = self._files.state_of(suspect.original)
+        state = self._open_files.state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
         shipped = suspect.shipped
@@ -235,7 +219,7 @@ class CopyDetector:
     def _original(self, path: str, key: FileKey) -> Iterator[Plain | None]:
         """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else what is at the
         path; None if that is another file."""
-        fd = self._files.descriptor_of(key)
+        fd = self._open_files.descriptor_of(key)
         if fd is not None:
             yield Plain(fd)
             return

@@ -78,8 +78,8 @@ class InputSwap:
         self._survey.replace(specs.values())
         files = self._open_files
         leaving = [running for running in files.running.values() if running.source.input_id in removed]
-        draining = [closed for closed in files.draining.values() if closed.source.input_id in removed]
-        if leaving or self._copies.suspects:
+        draining = [closed.harvester for key, closed in files.files.draining.items() if key[0] in removed]
+        if leaving or self._open_files.files.suspects:
             self._survey.scan_now()
         else:
             self._survey.scan_due()
@@ -94,8 +94,7 @@ class InputSwap:
         if not self._leaving:
             return False
         self._release()
-        draining = self._open_files.draining
-        in_flight = {file for file in self._leaving if self._is_running(file) or file.state.id in draining}
+        in_flight = {file for file in self._leaving if self._is_running(file) or self._is_draining(file)}
         ids = {harvester.state.id for harvester in in_flight}
         successors = {harvester.state.continues_in for harvester in in_flight}
         # Also files that share a message with one of them: it can be resumed only when both are opened together.
@@ -125,6 +124,10 @@ class InputSwap:
 
     def _is_running(self, harvester: Harvester) -> bool:
         return self._open_files.running.get(harvester.key) is harvester
+
+    def _is_draining(self, harvester: Harvester) -> bool:
+        draining = self._open_files.files.draining.get(harvester.key)
+        return draining is not None and draining.harvester is harvester
 
 
 def _inode_at(path: str) -> Inode | None:

@@ -72,7 +72,7 @@ class LastReading:
         for harvester in unread:
             self._end_unfinished(harvester)
         # A closed file of which batches are in flight may have new data, and is opened again when they are settled.
-        return not unread and not (self.inputs and (may_open_more or self._open_files.draining))
+        return not unread and not (self.inputs and (may_open_more or self._open_files.files.draining))
 
     def report(self) -> None:
         """Log what could not be read."""

@@ -2,9 +2,8 @@
 
 import logging
 import os
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
@@ -16,6 +15,7 @@ from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.fingerprint import BY_PATH, name_of_entry
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
+from log_shipper.shipper.source.lifecycle.files import Closed, Draining, Files
 from log_shipper.shipper.source.lifecycle.idle_files import IdleFiles
 from log_shipper.shipper.source.lifecycle.named_files import NamedFiles
 from log_shipper.shipper.source.lifecycle.removed_files import RemovedFiles
@@ -24,22 +24,6 @@ from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedFile:
-    """A file that was closed and has not ended: it is opened again when it has new data. `seen` is what it was when it
-    was closed, `surveyed` what the survey had of it: the same object means that the file was not inspected since."""
-
-    seen: ScannedFile
-    surveyed: ScannedFile | None = None
-
-    def has_new_data(self, scanned: ScannedFile) -> bool:
-        """True if the file has changed. Its time of change counts too: another one may have its inode, size and age."""
-        if scanned is self.surveyed:
-            return False
-        seen = self.seen
-        return (scanned.size, scanned.modified, scanned.changed) != (seen.size, seen.modified, seen.changed)
 
 
 class OpenFiles:
@@ -56,12 +40,8 @@ class OpenFiles:
     ) -> None:
         """`candidate_of` returns what the survey has of a file; `on_shut` is called for each file that is not read any
         more."""
-        self.running: dict[FileKey, Harvester] = {}
-        self.with_name: dict[FileKey, Harvester] = {}  # those of them that were not removed
-        self.closed: dict[FileKey, ClosedFile] = {}
-        self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
-        self.draining_keys: Counter[FileKey] = Counter()
-        self.of_input: Counter[str] = Counter()
+        self.files = Files()
+        self.running = self.files.running
         self.idle = IdleFiles()
         self.removed = RemovedFiles(context.clock)
         self.named = NamedFiles()
@@ -76,10 +56,8 @@ class OpenFiles:
         self._on_shut = on_shut
 
     def add(self, harvester: Harvester) -> None:
-        self.running[harvester.key] = self.with_name[harvester.key] = harvester
-        self.closed.pop(harvester.key, None)
+        self.files.change(harvester.key, harvester)
         self.named.add(harvester)
-        self.of_input[harvester.source.input_id] += 1
         self._metrics.harvesters_started += 1
 
     def settled(self, harvester: Harvester) -> None:
@@ -103,7 +81,7 @@ class OpenFiles:
         if opened.size == opened.scanned.size:  # what is stored in memory, over NULs at the end, gives no event
             self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
-        self.closed[key] = ClosedFile(opened.scanned)
+        self.files.change(key, Closed(opened.scanned))
 
     def close(self, harvester: Harvester) -> bool:
         """Stop reading a file that may be opened again. False if it has new data just now, or was touched: then it
@@ -120,9 +98,9 @@ class OpenFiles:
             self._scheduler.wake(harvester)
             return False
         harvester.note_last_look(status)
-        if harvester.at_end or harvester.finished:
-            self._note_closed(harvester, status)
-        self._close_file(harvester)
+        self._close_file(
+            harvester, self._as_closed(harvester, status) if harvester.at_end or harvester.finished else None
+        )
         return True
 
     def wake(self, harvester: Harvester) -> None:
@@ -144,36 +122,36 @@ class OpenFiles:
     def release(self, harvester: Harvester, *, until_new_data: bool) -> None:
         """Close a file that cannot be read further, at whatever offset; it is opened again at the next scan, or with
         new data."""
-        if until_new_data:
-            self._note_closed(harvester, harvester.status())
         if harvester.sighting is not None and not harvester.settled:
             # What is in flight may have been written after the time that the entry has: that is no touch.
             harvester.state = replace(harvester.state, modified=0)
         self._watcher.unwatch_file(harvester.key)
-        self._close_file(harvester)
+        self._close_file(harvester, self._as_closed(harvester, harvester.status()) if until_new_data else None)
 
     def forget_missing(self, present: Container[FileKey]) -> None:
         """After a scan, forget closed files that are not under the paths any more: new data in them is not read."""
-        for key in [key for key in self.closed if key not in present]:
-            del self.closed[key]
+        for key in [key for key in self.files.closed if key not in present]:
+            self.files.change(key, None)
             self._watcher.unwatch_file(key)
+        self.files.forget(present)
 
-    def _note_closed(self, harvester: Harvester, status: os.stat_result) -> None:
+    def _as_closed(self, harvester: Harvester, status: os.stat_result) -> Closed:
         candidate = self._candidate_of(harvester.key)
         surveyed = candidate.file if candidate is not None else None
-        self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), surveyed)
+        return Closed(ScannedFile.of(harvester.state.path, status), surveyed)
 
     def end_renamed(self, candidates: Mapping[FileKey, Candidate]) -> None:
         """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
         start, as new files. What was not read of them is read then, and an entry that stayed would be taken for that of
         the next file at its path."""
-        named = [running for running in self.with_name.values() if running.state.key]
+        named = [running for running in self.running.values() if running.state.key and not running.is_removed]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
             self.end(harvester, REMOVED)
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
-            self.closed.pop(key_of(state), None)
+            if self.files.closed_as(key_of(state)) is not None:
+                self.files.change(key_of(state), None)
             self._entries.orphan(self._entries.ended(state, REMOVED))
 
     def wake_unwatched(self, *, all_of_them: bool) -> None:
@@ -219,7 +197,7 @@ class OpenFiles:
             input_id = harvester.source.input_id
             if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
                 yield input_id
-        yield from (harvester.source.input_id for harvester in self.draining.values())
+        yield from (input_id for input_id, *_ in self.files.draining)
         for key, (spec, scanned, _) in candidates.items():
             if spec.id in input_ids and key not in self.running and not self._is_read(key, scanned):
                 yield spec.id
@@ -233,16 +211,16 @@ class OpenFiles:
         """True if the file is closed, or could be, at the end that a scan saw."""
         if (harvester := self.running.get(key)) is not None:
             return harvester.over and not harvester.has_changed(harvester.status())
-        return key in self.closed and key not in self.draining_keys and not self.closed[key].has_new_data(scanned)
+        closed = self.files.closed.get(key)
+        return closed is not None and not closed.has_new_data(scanned)
 
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
         drained, self._drained = self._drained, []
         for harvester in drained:
-            if harvester.settled and self.draining.pop(harvester.state.id, None) is not None:
-                self.draining_keys[harvester.key] -= 1
-                if not self.draining_keys[harvester.key]:
-                    del self.draining_keys[harvester.key]
+            draining = self.files.draining.get(harvester.key)
+            if draining is not None and draining.harvester is harvester and harvester.settled:
+                self.files.change(harvester.key, draining.then)
                 self._archive(harvester)
         return bool(drained)
 
@@ -284,14 +262,13 @@ class OpenFiles:
         """Check whether the file was removed: its descriptor shows it for sure. Raises OSError."""
         harvester.look_for_removal()
         if harvester.is_removed and self.removed.add(harvester):
-            del self.with_name[harvester.key]
             self.named.add_ending(harvester, harvester.status().st_mtime_ns)
             self.idle.expect(harvester)
 
     def is_ending(self, key: FileKey) -> bool:
         """True if the file was deleted and is still read, or was closed and batches of it are in flight."""
         harvester = self.running.get(key)
-        return (harvester is not None and harvester.is_removed) or key in self.draining_keys
+        return (harvester is not None and harvester.is_removed) or key in self.files.draining
 
     def ended_originals(self, opened: OpenedFile) -> list[FileState]:
         """Return the files that end, or were rewritten, and of which this one may be a copy: with what they end as, and
@@ -315,24 +292,18 @@ class OpenFiles:
     def descriptor_of(self, key: FileKey) -> int | None:
         return self.running[key].fd if key in self.running else None
 
-    def _close_file(self, harvester: Harvester) -> None:
+    def _close_file(self, harvester: Harvester, then: Closed | None = None) -> None:
         self._scheduler.forget(harvester)
-        del self.running[harvester.key]
-        self.with_name.pop(harvester.key, None)
+        self.files.change(harvester.key, then if harvester.settled else Draining(harvester, then))
         self._padded.pop(harvester, None)
         self.idle.forget(harvester)
         self.removed.forget(harvester)
-        self.of_input[input_id := harvester.source.input_id] -= 1
-        if not self.of_input[input_id]:
-            del self.of_input[input_id]  # the ids of inputs that come and go would add up
         harvester.close()
         self._metrics.harvesters_closed += 1
         self._on_shut(harvester)
         if harvester.settled:
             self._archive(harvester)
         else:
-            self.draining[harvester.state.id] = harvester
-            self.draining_keys[harvester.key] += 1
             self.named.add_ending(harvester, harvester.state.modified)
 
     def _archive(self, harvester: Harvester) -> None:

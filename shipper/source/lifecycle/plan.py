@@ -1,11 +1,11 @@
 """Decides what to do after a survey, from what is known and without touching a file; the crawler carries it out."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey
-from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
+from log_shipper.shipper.source.lifecycle.files import Files
 from log_shipper.shipper.source.reading.harvester import Harvester
 
 
@@ -19,24 +19,22 @@ class Plan:
     missing: list[Harvester]
 
 
-def plan(
-    candidates: Mapping[FileKey, Candidate],
-    running: Mapping[FileKey, Harvester],
-    closed: Mapping[FileKey, ClosedFile],
-    blocked: Container[FileKey],
-    waits: Callable[[FileKey], bool],
-) -> Plan:
-    """Return the plan. `running` are the open files that were not removed; `closed` files are opened again when their
-    size or time of change differs; `blocked` ones must not
-    be opened; one that `waits` for a place was planned before."""
+def plan(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> Plan:
+    """Return the plan. Closed files are opened again when they have new data; `blocked` ones must not be opened yet."""
     to_open = []
     renamed = []
+    closed, running = files.closed, files.running
     for key, candidate in candidates.items():
-        file = candidate.file
-        if key in running:
-            if running[key].state.path != file.path:
-                renamed.append((running[key], file))
-        elif (key not in closed or closed[key].has_new_data(file)) and not (key in blocked or waits(key)):
+        if (was := closed.get(key)) is not None:
+            is_wanted = was.has_new_data(candidate.file)
+        elif (harvester := running.get(key)) is not None:
+            is_wanted = False
+            if harvester.state.path != candidate.file.path and not harvester.is_removed:
+                renamed.append((harvester, candidate.file))
+        else:
+            is_wanted = files.state(key) is None
+        if is_wanted and key not in blocked:
             to_open.append(candidate)
     to_open.sort(key=lambda wanted: wanted.file.modified)
-    return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in candidates])
+    missing = [file for key, file in running.items() if key not in candidates and not file.is_removed]
+    return Plan(to_open, renamed, missing)

@@ -7,7 +7,7 @@ have the bytes of an entry whose file is missing; suspected copies, which wait; 
 import errno
 import logging
 import os
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,10 +21,12 @@ from log_shipper.shipper.source.identity.birth import born
 from log_shipper.shipper.source.identity.content import content_for, part_of
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
+from log_shipper.shipper.source.identity.missing_files import Identified
 from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile, is_log_of, path_of
 from log_shipper.shipper.source.identity.rotated_names import possible_originals
 from log_shipper.shipper.source.identity.touched import is_settled
 from log_shipper.shipper.source.lifecycle.copy_detector import CopyDetector, FilesAt
+from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 
 logger = logging.getLogger(__name__)
 
@@ -32,36 +34,24 @@ Step = Callable[[OpenedFile], EntryMatch | None]
 
 
 class FileResolver:
-    """Used by the reading thread only. `report` takes a path and its problem in words, or None when it has none;
-    `path_of` returns the path of the open file that has a fingerprint."""
+    """Used by the reading thread only. `report` takes a path and its problem in words, or None when it has none."""
 
     def __init__(
         self,
+        open_files: OpenFiles,
         entries: RegistryEntries,
         copies: CopyDetector,
         report: Callable[[str, str | None], None],
-        path_of: Callable[[Name], str | None],
         context: SourceContext,
     ) -> None:
+        self._files = open_files.files
+        self._named = open_files.named
         self._entries = entries
         self._copies = copies
         self._report = report
-        self._path_of = path_of
         self._clock = context.clock
         self._once = context.once
         self._progressed = context.pulse.beat
-        self._warned_of_twins: set[FileKey] = set()
-        self._warned_of_gzip: set[FileKey] = set()
-        self._truncated: set[FileKey] = set()  # in place: the new content is not a copy
-
-    def truncated(self, key: FileKey) -> None:
-        """Note that a file was truncated in place: what it has now is a new file, and not a copy of another."""
-        self._truncated.add(key)
-
-    def forget_missing(self, present: Container[FileKey]) -> None:
-        """After a scan, forget what was noted of files that are missing: another file may get their inode."""
-        for keys in (self._warned_of_twins, self._warned_of_gzip, self._truncated):
-            keys.intersection_update([key for key in keys if key in present])
 
     def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
         """Open these files. Those that cannot be opened, or are not the files that were scanned any more, are left
@@ -84,7 +74,7 @@ class FileResolver:
             return False  # reported when the file is read
         if self._once or is_settled(opened.modified, self._clock.time()):
             self._entries.end_touched(opened)
-            self._truncated.add(opened.key)  # else it may wait as a suspected copy
+            self._files[opened.key].is_fresh = True  # else it may wait as a suspected copy
             return False
         os.close(opened.content.fd)
         return True
@@ -93,11 +83,11 @@ class FileResolver:
         """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,
         files that begin alike are one file and only one of them is read, as in Filebeat."""
         path = opened.scanned.path
-        other = self._path_of(opened.name) or first.setdefault(opened.name, path)
+        other = self._named.path_of(opened.name) or first.setdefault(opened.name, path)
         if other != path:
             os.close(opened.content.fd)
-            if opened.key not in self._warned_of_twins:
-                self._warned_of_twins.add(opened.key)
+            if not (file := self._files[opened.key]).warned_of_twin:
+                file.warned_of_twin = True
                 logger.warning(
                     "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
                     "if they are not, raise prospector.scanner.fingerprint.length or offset",
@@ -143,7 +133,7 @@ class FileResolver:
             os.close(fd)
             raise
         if was is None or was.ended is None:
-            self._truncated.add(opened.key)  # else it may still be a copy of another file
+            self._files[opened.key].is_fresh = True  # else it may still be a copy of another file
         return opened
 
     def _check(self, candidate: Candidate) -> None:
@@ -180,7 +170,7 @@ class FileResolver:
                     claims[key] = claim
         self._entries.matched_entries.clear()
         for file in opened:
-            if file.key not in claims and file.key not in self._copies.suspects:
+            if file.key not in claims and file.key not in self._files.suspects:
                 os.close(file.content.fd)
         return [(file, claims[file.key]) for file in opened if file.key in claims]
 
@@ -193,8 +183,9 @@ class FileResolver:
         return self._entries.make(opened, shipped)
 
     def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
-        if files_at is None or opened.key in self._truncated:
-            self._truncated.discard(opened.key)
+        file = self._files[opened.key]
+        if files_at is None or file.is_fresh:
+            file.is_fresh = False
             return False
         try:
             return self._copies.must_wait(opened, files_at)
@@ -253,7 +244,7 @@ class FileResolver:
         birth = born(fd)
         if name != "":
             named = name or name_of_short_file(spec.config.file_identity)
-            self._entries.missing_files.identified(key, named, birth)
+            self._files[key].identified = Identified(named, birth)
         if name is None:
             if status.st_size:  # an empty file has nothing to wait for
                 self._report_short(spec, scanned)
@@ -280,8 +271,8 @@ class FileResolver:
         )
 
     def _warn_of_gzip(self, key: FileKey, path: str) -> None:
-        if key not in self._warned_of_gzip:
-            self._warned_of_gzip.add(key)
+        if not (file := self._files[key]).warned_of_gzip:
+            file.warned_of_gzip = True
             logger.warning(
                 "%s looks like a gzip file and is read as text; set compression: auto, or leave it out by "
                 "prospector.scanner.exclude_files",

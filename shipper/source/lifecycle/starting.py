@@ -5,7 +5,7 @@ No file is read before its id is saved.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sized
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -17,6 +17,7 @@ from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputS
 from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.identity.proving import must_be_proven
 from log_shipper.shipper.source.lifecycle.closing import Closer
+from log_shipper.shipper.source.lifecycle.files import Files, Waiting
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.reading.batch_reader import BatchReader
 from log_shipper.shipper.source.reading.factory import ActiveInputs
@@ -31,14 +32,10 @@ class OpenLimits:
     """Limits how many files are open: by the `harvester_limit` of each input, and by the descriptors that the system
     provides. Other files wait, and are opened as soon as one is closed."""
 
-    def __init__(self, open_files: OpenFiles, most: int, suspects: Sized) -> None:
-        """`suspects`: suspected copies, which are open while they wait."""
+    def __init__(self, files: Files, most: int) -> None:
         self._limits: dict[str, int] = {}  # by input id
-        self._open_files = open_files
+        self._files = files
         self._most = most
-        self._suspects = suspects
-        self._waiting: dict[str, dict[FileKey, Candidate]] = {}  # by input id; never an empty one
-        self._bytes = 0
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
         self._limits |= {spec.id: spec.config.harvester_limit for spec in specs}
@@ -48,57 +45,50 @@ class OpenLimits:
         self._limits = {input_id: limit for input_id, limit in self._limits.items() if input_id in input_ids}
 
     def clear(self) -> None:
-        """Forget the waiting files: a new survey names them."""
-        self._waiting = {}
-        self._bytes = 0
+        """Forget that files wait: a new survey names them."""
+        for key, waiting in [item for of_input in self._files.waiting.values() for item in of_input.items()]:
+            self._files.change(key, waiting.was)
 
     def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
         """Take the waiting files as a survey found them, and return those that it did not find. What is done here for
         each of a hundred thousand is done at each survey."""
-        missing = [file for files in self._waiting.values() for key, file in files.items() if key not in candidates]
-        renewed = {
-            input_id: {key: candidates[key] for key in files if key in candidates}
-            for input_id, files in self._waiting.items()
-        }
-        self._waiting = {input_id: files for input_id, files in renewed.items() if files}
-        self._bytes = sum([waiting.file.size for files in self._waiting.values() for waiting in files.values()])
+        missing = []
+        for of_input in list(self._files.waiting.values()):
+            for key, waiting in list(of_input.items()):
+                if (candidate := candidates.get(key)) is None:
+                    missing.append(waiting.candidate)
+                    self._files.change(key, waiting.was)
+                elif candidate is not waiting.candidate:
+                    self._files.change(key, Waiting(candidate, waiting.was))
         return missing
-
-    def waits(self, key: FileKey) -> bool:
-        return key in self._waiting.get(key[0], ())
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Add these to the waiting files, and return those that may be opened now."""
         for candidate in wanted:
-            files = self._waiting.setdefault(candidate.key[0], {})
-            known = files.get(candidate.key)
-            self._bytes += candidate.file.size - (known.file.size if known is not None else 0)
-            files[candidate.key] = candidate
+            self._files.change(candidate.key, Waiting(candidate, self._files.closed_as(candidate.key)))
         admitted: list[Candidate] = []
-        free = self._most - len(self._open_files.running) - len(self._suspects)
-        for input_id, files in list(self._waiting.items()):
+        free = self._most - len(self._files.running) - len(self._files.suspects)
+        for input_id, of_input in list(self._files.waiting.items()):
             limit = self._limits.get(input_id) or self._most
-            places = max(min(limit - self._open_files.of_input[input_id], free - len(admitted)), 0)
-            for key in list(islice(files, places)):
-                admitted.append(files.pop(key))
-                self._bytes -= admitted[-1].file.size
-            if not files:
-                del self._waiting[input_id]
+            places = max(min(limit - self._files.running_of[input_id], free - len(admitted)), 0)
+            for key, waiting in list(islice(of_input.items(), places)):
+                admitted.append(waiting.candidate)
+                self._files.change(key, waiting.was)
         return admitted
 
     @property
     def wanted(self) -> Mapping[str, int]:
         """How many files of each input wait for a place."""
-        return {input_id: len(files) for input_id, files in self._waiting.items()}
+        return {input_id: len(files) for input_id, files in self._files.waiting.items()}
 
     @property
     def waiting(self) -> tuple[int, int]:
         """The number of waiting files, and their bytes on disk. Any thread may ask."""
-        return sum(map(len, list(self._waiting.values()))), self._bytes
+        return sum(map(len, list(self._files.waiting.values()))), self._files.bytes_waiting
 
     @property
     def any_wanted(self) -> bool:
-        return bool(self._waiting)
+        return bool(self._files.waiting)
 
 
 class Ignoring:

@@ -12,7 +12,6 @@ from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.discovery.survey import Survey
 from log_shipper.shipper.source.identity.touched import is_settled, log_touch
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.source.lifecycle.resolver import FileResolver
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.sighting import Sighting
 
@@ -20,10 +19,10 @@ from log_shipper.shipper.source.reading.sighting import Sighting
 class Touches:
     """Used by the reading thread only."""
 
-    def __init__(self, open_files: OpenFiles, survey: Survey, resolver: FileResolver, context: SourceContext) -> None:
+    def __init__(self, open_files: OpenFiles, survey: Survey, context: SourceContext) -> None:
         self._open_files = open_files
         self._survey = survey
-        self._resolver = resolver
+        self._files = open_files.files
         self._metrics = context.metrics
         self._clock = context.clock
         self._progressed = context.pulse.beat
@@ -31,7 +30,7 @@ class Touches:
     @property
     def closed(self) -> list[FileKey]:
         """The closed files that a survey must look at: the event of a write does not show a touch."""
-        return [key for key in self._open_files.closed if self._is_wanted(key)] if self._survey.resends_touched else []
+        return [key for key in self._files.closed if self._is_wanted(key)] if self._survey.resends_touched else []
 
     def _is_wanted(self, key: FileKey) -> bool:
         candidate = self._survey.file(key)
@@ -41,17 +40,17 @@ class Touches:
         """After a survey, end the open files that were touched."""
         if not self._survey.resends_touched:
             return
-        running = each(self._open_files.with_name.values(), self._progressed)
+        running = each(self._open_files.running.values(), self._progressed)
         for harvester in [harvester for harvester in running if self._is_touched(harvester)]:
             log_touch(harvester.state)
             self._metrics.files_resent += 1
-            self._resolver.truncated(harvester.key)  # else it may wait as a suspected copy
+            self._files[harvester.key].is_fresh = True  # else it may wait as a suspected copy
             harvester.state = replace(harvester.state, key="")  # else its fingerprint would name the ended entry
             self._open_files.end(harvester, TRUNCATED)
 
     def _is_touched(self, harvester: Harvester) -> bool:
         """True if the file was touched, and all that was read of it is acknowledged."""
-        if harvester.sighting is None:
+        if harvester.sighting is None or harvester.is_removed:
             return False
         try:
             return self._shows_touch(harvester, harvester.sighting)

@@ -109,7 +109,7 @@ def test_a_closed_file_with_batches_in_flight_counts_too(lab: Lab) -> None:
     lab.append("a.log", "two\n")
     lab.until(lambda: lab.destination.in_flight)
     lab.truncate("a.log")
-    lab.until(lambda: lab.crawler.open_files.draining, seconds=1)
+    lab.until(lambda: lab.crawler.files.draining, seconds=1)
     taken = snapshot(lab)
     assert [lag.oldest is not None for lag in taken.files] == [True]
     lab.destination.holding = False

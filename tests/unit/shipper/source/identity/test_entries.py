@@ -383,7 +383,7 @@ def test_of_a_new_compressed_file_the_size_of_its_content_is_not_known(make_room
 
 def lose(room: Room, *, present: bool = False, excused: bool = False) -> None:
     keys = {key_of(state) for state in room.entries.closed_entries.values()} if present else set()
-    room.entries.lose_missing(keys, {}, lambda _: excused)
+    room.entries.lose_missing(keys, {}, lambda _: excused, lambda _: None)
 
 
 def test_a_file_that_is_nowhere_is_missing_and_logged_when_something_of_it_was_not_read(
@@ -497,9 +497,9 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
     room.write("app.log", b"one\n")
     path = str(room.path("app.log"))
     know(room, entry_of(room.path("app.log"), 4, key=f"path:{path}"))
-    room.entries.lose_missing({}, {("app", path): ("app", 7, 7)}, lambda _: False)
+    room.entries.lose_missing({}, {("app", path): ("app", 7, 7)}, lambda _: False, lambda _: None)
     assert room.entries.closed_entries["app", f"path:{path}"].ended is None
-    room.entries.lose_missing({}, {}, lambda _: False)
+    room.entries.lose_missing({}, {}, lambda _: False, lambda _: None)
     assert room.entries.closed_entries["app", f"path:{path}"].ended == MISSING
 
 

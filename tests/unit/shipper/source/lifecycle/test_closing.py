@@ -281,7 +281,7 @@ def test_after_interval_closes_a_file_at_any_offset_and_loses_nothing(office: Ma
     harvester = desk.open("app.log")
     assert desk.after(59) == []
     assert desk.after(1) == ["close.reader.after_interval"]
-    assert (desk.room.metrics.bytes_lost, desk.room.open_files.closed) == (0, {})
+    assert (desk.room.metrics.bytes_lost, desk.room.open_files.files.closed) == (0, {})
     assert desk.room.entries.closed_entries[harvester.key].position == 0
 
 

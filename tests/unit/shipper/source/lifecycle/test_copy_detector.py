@@ -20,6 +20,7 @@ from log_shipper.shipper.source.lifecycle.copy_detector import (
     MOST_SUSPECTS,
     CopyDetector,
 )
+from log_shipper.shipper.source.lifecycle.files import Files
 from tests.descriptors import descriptors_before, open_descriptors
 from tests.reading_room import Room, entry_of, proof_of
 
@@ -38,6 +39,7 @@ class Store:
         self.rewritten: list[FileState] = []
         self.descriptors: dict[FileKey, int] = {}
         files: Any = SimpleNamespace(
+            files=Files(),
             is_ending=self.ending.__contains__,
             state_of=self.known.get,
             descriptor_of=self.descriptors.get,

@@ -12,7 +12,7 @@ from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate
 from log_shipper.shipper.source.identity.opened_file import EntryMatch
 from log_shipper.shipper.source.identity.rewrite_detector import SETTLED
-from log_shipper.shipper.source.lifecycle.open_files import ClosedFile
+from log_shipper.shipper.source.lifecycle.files import Closed
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
@@ -34,12 +34,12 @@ def read(room: Room) -> Harvester:
 
 def test_a_file_that_is_opened_is_counted(room: Room, read: Harvester) -> None:
     assert room.open_files.running == {read.key: read}
-    assert (room.open_files.of_input["app"], room.metrics.harvesters_started) == (1, 1)
+    assert (room.open_files.files.running_of["app"], room.metrics.harvesters_started) == (1, 1)
 
 
 def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, read: Harvester) -> None:
     assert room.open_files.close(read)
-    assert (is_open(read.fd), room.open_files.running, room.open_files.of_input["app"]) == (False, {}, 0)
+    assert (is_open(read.fd), room.open_files.running, room.open_files.files.running_of["app"]) == (False, {}, 0)
     assert room.watches.files == {read.key}
     assert room.entries.closed_entries[read.key].position == 4
     assert (room.shut, room.metrics.harvesters_closed) == ([read], 1)
@@ -78,7 +78,7 @@ def test_the_watch_is_set_before_the_last_check(room: Room, read: Harvester) -> 
 
 def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
     room.open_files.close(read)
-    closed = room.open_files.closed[read.key]
+    closed = room.open_files.files.closed[read.key]
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
     assert not closed.has_new_data(scanned)
     assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, 5, scanned.modified))
@@ -88,15 +88,15 @@ def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, re
 def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
     room.open_files.close(read)
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
-    assert room.open_files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
+    assert room.open_files.files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
 
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: Room, read: Harvester) -> None:
     stale = ScannedFile(read.state.path, read.key[1:], 0, 0.0)
     room.candidates[read.key] = Candidate.of(room.spec, stale)
     room.open_files.close(read)
-    assert not room.open_files.closed[read.key].has_new_data(stale)
-    assert room.open_files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))
+    assert not room.open_files.files.closed[read.key].has_new_data(stale)
+    assert room.open_files.files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))
 
 
 def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Harvester) -> None:
@@ -105,13 +105,13 @@ def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Ha
     claim = room.entries.claim(opened)
     assert claim is not None
     room.start(opened, claim)
-    assert not room.open_files.closed
+    assert not room.open_files.files.closed
 
 
 def test_a_file_closed_before_its_end_is_opened_again_at_once(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     assert room.open_files.close(harvester)
-    assert not room.open_files.closed
+    assert not room.open_files.files.closed
     assert room.entries.closed_entries[harvester.key].position == 0
 
 
@@ -154,18 +154,18 @@ def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> Non
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
     room.open_files.close(harvester)
-    assert (harvester.key in room.open_files.draining_keys, room.entries.closed_entries) == (True, {})
+    assert (harvester.key in room.open_files.files.draining, room.entries.closed_entries) == (True, {})
     assert not room.open_files.step()
     acknowledge(batches)
     assert room.open_files.step()
-    assert (room.open_files.draining, room.entries.closed_entries[harvester.key].position) == ({}, 4)
+    assert (room.open_files.files.draining, room.entries.closed_entries[harvester.key].position) == ({}, 4)
     assert not room.open_files.step()
 
 
 def test_the_entry_of_a_file_that_has_ended_is_unclaimed(room: Room, read: Harvester) -> None:
     room.watches.files.add(read.key)
     room.open_files.end(read, "truncated")
-    assert (room.open_files.running, room.open_files.closed, room.entries.closed_entries, room.watches.files) == (
+    assert (room.open_files.running, room.open_files.files.closed, room.entries.closed_entries, room.watches.files) == (
         {},
         {},
         {},
@@ -202,7 +202,7 @@ def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -
     harvester = room.read("app.log", b"one\n")
     room.watches.files.add(harvester.key)
     room.open_files.release(harvester, until_new_data=False)
-    assert (room.open_files.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
+    assert (room.open_files.files.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
     assert room.entries.closed_entries[harvester.key] == harvester.state
 
 
@@ -210,9 +210,9 @@ def test_or_only_when_it_has_new_data(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     scanned = survey(room, harvester)
     room.open_files.release(harvester, until_new_data=True)
-    assert not room.open_files.closed[harvester.key].has_new_data(scanned)
+    assert not room.open_files.files.closed[harvester.key].has_new_data(scanned)
     room.append("app.log", b"two\n")
-    assert room.open_files.closed[harvester.key].has_new_data(survey(room, harvester))
+    assert room.open_files.files.closed[harvester.key].has_new_data(survey(room, harvester))
 
 
 def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> None:
@@ -447,14 +447,14 @@ def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> Non
         {opened.key},
     )
     assert room.entries.closed_entries[opened.key] == state
-    assert not room.open_files.closed[opened.key].has_new_data(opened.scanned)
+    assert not room.open_files.files.closed[opened.key].has_new_data(opened.scanned)
 
 
 def test_a_file_that_was_not_inspected_since_has_no_new_data() -> None:
     scanned = ScannedFile("/l/a.log", (1, 2), 10, 5.0)
     longer = replace(scanned, size=20)
-    assert not ClosedFile(longer, scanned).has_new_data(scanned)
-    assert ClosedFile(longer).has_new_data(scanned)
+    assert not Closed(longer, scanned).has_new_data(scanned)
+    assert Closed(longer).has_new_data(scanned)
 
 
 def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_its_watch(
@@ -463,6 +463,6 @@ def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_it
     """Or short-lived files would add up, and an archive would keep a watch for each file that was moved there."""
     room.open_files.close(read)
     room.open_files.forget_missing({read.key})
-    assert (set(room.open_files.closed), room.watches.files) == ({read.key}, {read.key})
+    assert (set(room.open_files.files.closed), room.watches.files) == ({read.key}, {read.key})
     room.open_files.forget_missing(set())
-    assert (room.open_files.closed, room.watches.files) == ({}, set())
+    assert (room.open_files.files.closed, room.watches.files) == ({}, set())

@@ -38,10 +38,10 @@ class Door:
         files = room.open_files
         self.copies = CopyDetector(room.clock, files)
         self.resolver = FileResolver(
+            files,
             room.entries,
             self.copies,
             lambda path, problem: self.reported.update({path: problem}),
-            files.named.path_of,
             room.context(),
         )
 
@@ -368,9 +368,10 @@ def test_in_the_first_round_nothing_is_suspected(door: Door) -> None:
 def test_a_file_that_was_truncated_in_place_is_once_not_suspected(door: Door) -> None:
     running(door, "app.log", b"one\n")
     truncated_in_place = door.meet("app.log.1", b"")
-    door.resolver.truncated(truncated_in_place.key)
+    file = door.room.open_files.files[truncated_in_place.key]
+    file.is_fresh = True
     assert door.identify(truncated_in_place)["app.log.1"].is_new
-    assert door.resolver._truncated == set()
+    assert not file.is_fresh
     assert door.identify(door.room.open("app.log.1")) == {}
 
 
@@ -450,9 +451,9 @@ def test_what_was_logged_about_a_file_is_forgotten_with_it(room: Room, caplog: p
     door = Door(room)
     content = gzip.compress(b"one\n")
     opened = door.meet("a.log.gz", content)
-    door.resolver.truncated(opened.key)
+    door.room.open_files.files[opened.key].is_fresh = True
     for present, count in (({opened.key}, 1), (set(), 2)):
-        door.resolver.forget_missing(present)
+        door.room.open_files.files.forget(present)
         door.meet("a.log.gz", content)
         assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == count
-    assert not door.resolver._truncated
+    assert not door.room.open_files.files[opened.key].is_fresh

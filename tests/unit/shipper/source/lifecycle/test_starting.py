@@ -1,7 +1,6 @@
 import gzip
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from log_shipper.shipper.source.discovery.spec import Candidate, InputSpec
 from log_shipper.shipper.source.identity.fingerprint import digest
 from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.source.lifecycle.closing import Closer
-from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.files import Files, Suspected
 from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadHooks
 from log_shipper.shipper.source.reading.harvester import Harvester
@@ -32,9 +31,8 @@ class Hall:
     """Places over a fleet that counts what was let in."""
 
     def __init__(self, most: int = 100, **limits: int) -> None:
-        self.open_files: Any = SimpleNamespace(running={}, of_input=Counter())
-        self.suspects: list[str] = []
-        self.places = OpenLimits(cast("OpenFiles", self.open_files), most, self.suspects)
+        self.files = Files()
+        self.places = OpenLimits(self.files, most)
         self.places.learn(
             InputSpec(InputConfig(id=input_id, paths=("/l",), harvester_limit=limit))
             for input_id, limit in limits.items()
@@ -43,15 +41,13 @@ class Hall:
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
         admitted = self.places.admit([self.wanted(*line.split()) for line in wanted])
-        for source, scanned, _ in admitted:
-            self.open_files.running[source.id, *scanned.inode] = source.id
-            self.open_files.of_input[source.id] += 1
+        for _, _, key in admitted:
+            self.files.change(key, Harvester.__new__(Harvester))
         return [f"{source.id} {scanned.path}" for source, scanned, _ in admitted]
 
     def close_one(self, input_id: str) -> None:
-        key = next(key for key, of in self.open_files.running.items() if of == input_id)
-        del self.open_files.running[key]
-        self.open_files.of_input[input_id] -= 1
+        self.files.change(next(key for key in self.files.running if key[0] == input_id), None)
+        self.files.check()
 
     def wanted(self, input_id: str, name: str) -> Candidate:
         scanned = ScannedFile(name, (1, hash(name)), 1, 0.0)
@@ -101,9 +97,10 @@ def test_all_inputs_share_what_the_system_gives() -> None:
 
 def test_files_that_are_open_and_wait_to_be_known_take_places_too() -> None:
     hall = Hall(most=3, app=0)
-    hall.suspects.append("app.log.1")
+    copy = hall.wanted("app", "app.log.1").key
+    hall.files.change(copy, Suspected(cast("OpenedFile", None), copy, 0, 0.0))
     assert hall.admit("app a", "app b", "app c") == ["app a", "app b"]
-    hall.suspects.clear()
+    hall.files.change(copy, None)
     assert hall.admit() == ["app c"]
 
 
@@ -112,10 +109,8 @@ def test_a_survey_keeps_the_waiting_files_that_it_found_as_they_are_now() -> Non
     first, renamed, removed = (hall.wanted("app", name) for name in ("a", "b", "removed"))
     hall.places.admit([first, renamed, removed])
     found = renamed._replace(file=replace(renamed.file, path="c", size=7))
-    hall.open_files.of_input["app"] -= 1
     assert hall.places.renew({found.key: found}) == [removed]
-    assert hall.places.waits(found.key)
-    assert not hall.places.waits(removed.key)
+    assert (list(hall.files.waiting["app"]), hall.files.state(removed.key)) == ([found.key], None)
     assert hall.places.waiting == (1, 7)
     assert hall.places.admit([]) == [found]
     assert not hall.places.any_wanted
@@ -177,8 +172,10 @@ class Start:
 
     def resting(self) -> list[str]:
         """Files that are not open, and to which a write would be noticed."""
-        assert set(self.room.open_files.closed) == self.room.watches.files
-        return [os.path.basename(self.room.entries.closed_entries[key].path) for key in self.room.open_files.closed]
+        assert set(self.room.open_files.files.closed) == self.room.watches.files
+        return [
+            os.path.basename(self.room.entries.closed_entries[key].path) for key in self.room.open_files.files.closed
+        ]
 
 
 @pytest.fixture

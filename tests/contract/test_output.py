@@ -8,11 +8,14 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
+from demo.broker import Broker
 from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import SystemClock
@@ -127,23 +130,35 @@ def fake_transactions(tmp_path: Path) -> Destination:
     )
 
 
-def real_transactions(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
+def closed_by(stack: ExitStack, make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that makes producers, which the stack closes: each refers to its output, and is in a cycle."""
+
+    def made(on_error: Callable[[KafkaError], None]) -> Any:
+        producer = make(on_error)
+        stack.callback(producer.close)
+        return producer
+
+    return made
+
+
+def real_transactions(broker: Broker, stack: ExitStack) -> Destination:
     topic = f"contract-{uuid.uuid4().hex}"
-    create_topic(topic, PARTITIONS)
-    configured = latest(KafkaOutputConfig(hosts=(bootstrap,), topic=topic))
+    broker.create_topic(topic, PARTITIONS)
+    configured = latest(KafkaOutputConfig(hosts=(broker.bootstrap,), topic=topic))
     store = PositionsTopic(f"{topic}-positions", topic, clients(configured))
-    make = producers(lambda: transactional(configured(), topic))
+    make = closed_by(stack, producers(lambda: transactional(configured(), topic)))
     return Destination(
-        lambda deliveries: transactional_output(make, store, topic, deliveries), lambda: read_topic(bootstrap, topic)
+        lambda deliveries: transactional_output(make, store, topic, deliveries),
+        lambda: read_topic(broker.bootstrap, topic),
     )
 
 
-def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
+def real_kafka(broker: Broker, stack: ExitStack) -> Destination:
     topic = f"contract-{uuid.uuid4().hex}"
-    create_topic(topic, PARTITIONS)
-    config = KafkaOutputConfig(hosts=(bootstrap,), topic=topic)
+    broker.create_topic(topic, PARTITIONS)
+    make = closed_by(stack, make_producer(KafkaOutputConfig(hosts=(broker.bootstrap,), topic=topic)))
     return Destination(
-        lambda deliveries: kafka_output(make_producer(config), topic, deliveries), lambda: read_topic(bootstrap, topic)
+        lambda deliveries: kafka_output(make, topic, deliveries), lambda: read_topic(broker.bootstrap, topic)
     )
 
 
@@ -199,14 +214,15 @@ REAL = {
 
 @pytest.fixture(params=[*FAKE, *[pytest.param(name, marks=pytest.mark.kafka) for name in REAL]])
 def destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Destination]:
+    stack = ExitStack()
     if request.param in REAL:
         make, name = REAL[request.param]
-        broker = request.getfixturevalue(name)
-        made = make(broker.bootstrap, broker.create_topic)
+        made = make(request.getfixturevalue(name), stack)
     else:
         made = FAKE[request.param](tmp_path)
-    yield made
-    made.output.close()
+    with stack:
+        yield made
+        made.output.close()
 
 
 def test_what_was_published_arrives_and_is_reported(destination: Destination) -> None:

@@ -53,6 +53,7 @@ class Cluster:
         self._port = str(port)
         self._running = ExitStack()
         self._submitted: subprocess.Popen[bytes] | None = None
+        self._executors: list[psutil.Process] = []
         for place, script in (("driver", OF_THE_DRIVER), ("worker", OF_A_WORKER)):
             self._write_python(directory / place, script)
         self.events = directory / "events"
@@ -116,7 +117,9 @@ class Cluster:
 
     def kill_writer(self, table: Path) -> bool:
         """kill -9 of an executor whose Python has a file of the table open; False while none has."""
-        for executor in self._executors():
+        if len(self._executors) < WORKERS or not all(executor.is_running() for executor in self._executors):
+            self._executors = self._find_executors()  # not each time: a file is open for a fraction of a second
+        for executor in self._executors:
             with suppress(psutil.NoSuchProcess):  # a Python that has just ended
                 files = [file.path for child in executor.children(recursive=True) for file in child.open_files()]
                 if any(Path(file).is_relative_to(table) for file in files):
@@ -128,7 +131,7 @@ class Cluster:
         """Return how many tasks ended with their executor, from the driver's event log."""
         return sum(task["Task End Reason"]["Reason"] == "ExecutorLostFailure" for task in self._ended_tasks())
 
-    def _executors(self) -> list[psutil.Process]:
+    def _find_executors(self) -> list[psutil.Process]:
         processes = psutil.process_iter(["cmdline", "cwd"])
         own = [process for process in processes if str(process.info["cwd"]).startswith(str(self._directory))]
         return [process for process in own if EXECUTOR in process.info["cmdline"]]

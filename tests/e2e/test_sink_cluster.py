@@ -11,7 +11,7 @@ from tests.e2e.sinking import PARTITIONS, PATIENCE, SinkLab
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow("a cluster: five JVMs on two cores")]
 
-LINES = 120_000  # enough that each batch has a share for each core
+LINES = 240_000  # enough that each batch has a share for each core, which takes a while to write
 BATCHES = 3
 ONE_BATCH = f"max_offsets_per_trigger={LINES // BATCHES}"
 

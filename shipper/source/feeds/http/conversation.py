@@ -89,7 +89,7 @@ class Conversation(asyncio.Protocol):
         """Answer a request of which everything is delivered or on disk."""
         if self._delivery is delivery:
             self._delivery = None
-            self._answer(self._endpoint.success())
+            self._answer(self._endpoint.judge.success)
             self._advance()
 
     def tick(self, now: float) -> None:
@@ -211,10 +211,10 @@ class Conversation(asyncio.Protocol):
         self._is_head = head.method == "HEAD"
         connection = head.headers.get("connection", "").lower()
         self._closes = self._closes or not head.minor_version or "close" in connection
-        self._body = endpoint.body_of(head)
+        self._body = endpoint.judge.body_of(head)
         self._state, self._deadline = State.BODY, endpoint.now() + endpoint.patience.request
         self._body.take(self._received)  # of a request that is here as a whole, the next one can follow a refusal
-        judged = endpoint.accept(head)
+        judged = endpoint.judge.accept(head)
         if isinstance(judged, Answer):
             if not self._body.is_complete:
                 raise RefusedRequest(400, f"{head.method} is not answered with a body")
@@ -231,7 +231,7 @@ class Conversation(asyncio.Protocol):
         body = self._body
         has_more = body.take(self._received)
         size = len(body.content)
-        self._endpoint.hold(size - self._counted)
+        self._endpoint.in_flight.hold(size - self._counted)
         self._counted = size
         if not body.is_complete:
             return has_more
@@ -243,7 +243,7 @@ class Conversation(asyncio.Protocol):
             self._state, self._deadline = State.READING, self._endpoint.now() + self._endpoint.patience.request
             self._endpoint.read_aside(accepted, content, counted, self._was_read)
             return False
-        received = self._endpoint.events(accepted, content)
+        received = self._endpoint.judge.events(accepted, content)
         self._release()
         return self._hand_over(accepted, received)
 
@@ -262,7 +262,7 @@ class Conversation(asyncio.Protocol):
     def _hand_over(self, accepted: Accepted, received: Received) -> bool:
         """Return whether the request is answered already. Raises RefusedRequest."""
         if not received.messages.texts:
-            self._answer(self._endpoint.success())
+            self._answer(self._endpoint.judge.success)
             return True
         self._delivery = self._endpoint.deliver(received, self)
         self._state, self._deadline = State.WAITING, self._endpoint.now() + accepted.wait
@@ -271,7 +271,7 @@ class Conversation(asyncio.Protocol):
     def _release(self) -> None:
         counted, self._counted = self._counted, 0
         if counted:
-            self._endpoint.hold(-counted)
+            self._endpoint.in_flight.hold(-counted)
 
     def _answer(self, answer: Answer) -> None:
         self._endpoint.answered(answer.status)

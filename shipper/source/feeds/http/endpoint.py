@@ -9,10 +9,9 @@ from operator import itemgetter
 from typing import Protocol
 
 from log_shipper.runtime.logs.throttle import Throttle
-from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
-from log_shipper.shipper.source.feeds.http.framing import ChunkedBody, SizedBody
+from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
-from log_shipper.shipper.source.feeds.http.judging import Accepted, Answer, Judge, Received
+from log_shipper.shipper.source.feeds.http.judging import Accepted, Judge, Received
 from log_shipper.shipper.source.feeds.http.limits import Limits
 
 logger = logging.getLogger(__name__)
@@ -50,8 +49,8 @@ class Connected(Protocol):
 
 
 class HttpEndpoint:
-    """`name` is what listens, in messages: "http 127.0.0.1:8000/". Everything is the server's thread's alone, except
-    what is done `aside`."""
+    """`name` is what listens, in messages: "http 127.0.0.1:8000/"; `in_flight` is what `judge` has let in. All of it
+    is the server's thread's alone, except what is done `aside`."""
 
     def __init__(self, name: str, judge: Judge, handover: Handover, limits: Limits, soon: Soon, aside: Aside) -> None:
         self.patience = limits.patience
@@ -61,8 +60,8 @@ class HttpEndpoint:
         self.now: Callable[[], float] = time.monotonic
         self._name = name
         self._most = limits.connections
-        self._judge = judge
-        self._in_flight = judge.in_flight
+        self.judge = judge
+        self.in_flight = judge.in_flight
         self._handover = handover
         self.soon = soon
         self._aside = aside
@@ -86,7 +85,7 @@ class HttpEndpoint:
         try:
             while self._settled:
                 delivery = self._settled.popleft()
-                self._in_flight.hold(-delivery.cost)
+                self.in_flight.hold(-delivery.cost)
                 self._asked.pop(delivery).settled(delivery)
         finally:  # whatever happens to one answer, the others are given
             if self._settled:
@@ -108,22 +107,6 @@ class HttpEndpoint:
         self.conversations.discard(conversation)
         self.counts.connections = len(self.conversations)
 
-    def accept(self, head: Head) -> Accepted | Answer:
-        """Judge the head of a request. Raises RefusedRequest."""
-        return self._judge.accept(head)
-
-    def body_of(self, head: Head) -> SizedBody | ChunkedBody:
-        """Return the body that is to come. Raises RefusedRequest."""
-        return self._judge.body_of(head)
-
-    def hold(self, size: int) -> None:
-        """Note that so many bytes more are in memory, fewer if negative. Raises RefusedRequest if they are too many."""
-        self._in_flight.hold(size)
-
-    def events(self, accepted: Accepted, body: bytes) -> Received:
-        """Return the events of a request. Raises RefusedRequest."""
-        return self._judge.events(accepted, body)
-
     @staticmethod
     def takes_long(accepted: Accepted, body: bytes) -> bool:
         """True if the others should not wait while the events of a request are made."""
@@ -137,20 +120,20 @@ class HttpEndpoint:
 
         def read() -> Callable[[], None]:
             try:
-                received: Received | RefusedRequest = self._judge.events(accepted, body)
+                received: Received | RefusedRequest = self.judge.events(accepted, body)
             except RefusedRequest as refused:
                 received = refused
             return lambda: finish(received)
 
         def finish(received: Received | RefusedRequest) -> None:
-            self.hold(-counted)
+            self.in_flight.hold(-counted)
             done(accepted, received)
 
         self._aside(read)
 
     def deliver(self, received: Received, conversation: Connected) -> Delivery:
         """Hand over; `Connected.settled` is called when all is delivered. Raises RefusedRequest."""
-        self._in_flight.hold(received.cost)
+        self.in_flight.hold(received.cost)
         received.messages.move(self._offset)
         delivery = Delivery(received.messages, received.cost, self.settled)
         self._offset = received.messages.end
@@ -161,11 +144,8 @@ class HttpEndpoint:
     def drop(self, delivery: Delivery) -> None:
         """Drop a request that was not taken yet; nothing happens to one that was."""
         if delivery.claim():
-            self._in_flight.hold(-delivery.cost)
+            self.in_flight.hold(-delivery.cost)
             del self._asked[delivery]
-
-    def success(self) -> Answer:
-        return self._judge.success
 
     def answered(self, status: int) -> None:
         self.counts.answers[status] += 1

@@ -96,12 +96,8 @@ class Judge:
         self._patience = patience
         self._access = Access(config)
         self._types = {name.lower() for name in config.content_type if name}
-        self._success = Answer(config.response_code, config.response_body.encode(), {})
+        self.success = Answer(config.response_code, config.response_body.encode(), {})
         self._included = {name.lower(): _canonical(name) for name in config.include_headers}
-
-    @property
-    def success(self) -> Answer:
-        return self._success
 
     def accept(self, head: Head) -> Accepted | Answer:
         """Raises RefusedRequest."""

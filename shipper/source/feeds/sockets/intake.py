@@ -1,11 +1,11 @@
 """Takes apart what was received: the messages of each connection, and datagrams."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from log_shipper.shipper.source.feeds.sockets.connection import Connection
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
 from log_shipper.shipper.source.feeds.sockets.framing import Frames
-from log_shipper.shipper.source.feeds.sockets.messages import Run, Senders
+from log_shipper.shipper.source.feeds.sockets.messages import Senders
 from log_shipper.shipper.source.feeds.sockets.received import Piece
 
 
@@ -38,10 +38,6 @@ class Intake:
                 self._end(piece.connection, is_ours=piece.is_ours)
             else:
                 self._add(piece.connection, piece.data)
-
-    def runs(self, start: int) -> Iterator[Run]:
-        """Yield what was taken, from this offset on."""
-        return self._senders.runs(start)
 
     def _add(self, connection: Connection, data: bytes) -> None:
         framing = connection.framing

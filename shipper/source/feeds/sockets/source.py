@@ -160,7 +160,7 @@ class SocketSource:
     def _prepare(self) -> None:
         """Make batches of what was taken."""
         now, monotonic = self._clock.time(), self._clock.monotonic()
-        for source, run in self._intake.runs(self._offset):
+        for source, run in self._senders.runs(self._offset):
             self._offset = run.end
             if self._trims:
                 run.texts = [text.rstrip("\n\0") for text in run.texts]

@@ -15,7 +15,7 @@ from log_shipper.shipper.reader.base import RawFile, Reader
 from log_shipper.shipper.reader.container import ContainerReader, longest_line
 from log_shipper.shipper.reader.limit import LimitReader
 from log_shipper.shipper.reader.ndjson import NdjsonReader
-from log_shipper.shipper.reader.select import NotEmptyReader, SelectReader
+from log_shipper.shipper.reader.select import SelectReader
 from log_shipper.shipper.reader.syslog import SyslogReader
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def build(
     shared: Doc | None = None,
     metrics: Metrics | None = None,
 ) -> Reader:
-    """Return the chain for one file: raw bytes -> lines -> parsers in the configured order -> limit -> no empty
+    """Return the chain for one file: raw bytes -> lines -> parsers in the configured order -> limit, which drops empty
     messages -> include_lines, then exclude_lines.
 
     `max_bytes` is the longest message that is kept whole, in bytes; `shared` the members that all records of the file
@@ -67,8 +67,7 @@ def parse(
     shared: Doc | None = None,
     metrics: Metrics | None = None,
 ) -> Reader:
-    """Nest the parsers, the limit and what drops empty messages on a reader of lines, or of messages. The arguments are
-    those of `build`."""
+    """Nest the parsers and the limit on a reader of lines, or of messages. The arguments are those of `build`."""
     shared, metrics = shared or {}, metrics or Metrics()
 
     def parser(reader: Reader, parser: ParserConfig) -> Reader:
@@ -86,4 +85,4 @@ def parse(
 
     for parser_config in config.parsers:
         reader = parser(reader, parser_config)
-    return NotEmptyReader(LimitReader(reader, max_bytes))
+    return LimitReader(reader, max_bytes)

@@ -1,4 +1,4 @@
-"""Cuts messages that are longer than the limit, and flags them."""
+"""Ends the chain: cuts messages that are longer than the limit, flags them, and drops empty ones."""
 
 from log_shipper.shipper.event import TRUNCATED, Messages, add_flag
 from log_shipper.shipper.formats.text import cut_text
@@ -6,7 +6,8 @@ from log_shipper.shipper.reader.base import Reader
 
 
 class LimitReader:
-    """Cuts each text to at most `max_bytes` bytes of UTF-8, at a character's boundary; raw lengths stay whole."""
+    """Cuts each text to at most `max_bytes` bytes of UTF-8, at a character's boundary; raw lengths stay whole. Empty
+    messages are dropped here, because inside a joined one an empty line counts."""
 
     def __init__(self, reader: Reader, max_bytes: int) -> None:
         self._reader = reader
@@ -23,9 +24,12 @@ class LimitReader:
         return self._limit(self._reader.finish())
 
     def _limit(self, messages: Messages | None) -> Messages | None:
-        # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
-        if messages is not None and messages.texts and max(messages.lengths) * 3 > self._max_bytes:
-            cut_texts(messages, self._max_bytes)
+        if messages is not None and messages.texts:
+            # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
+            if max(messages.lengths) * 3 > self._max_bytes:
+                cut_texts(messages, self._max_bytes)
+            if "" in messages.texts:
+                _drop_empty(messages)
         return messages
 
 
@@ -38,3 +42,10 @@ def cut_texts(messages: Messages, max_bytes: int) -> None:
         if cut is not text:
             messages.texts[index] = cut
             messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
+
+
+def _drop_empty(messages: Messages) -> None:
+    docs = messages.docs
+    kept = [index for index, text in enumerate(messages.texts) if text or (docs and docs[index])]
+    if len(kept) < len(messages.texts):
+        messages.select(kept)

@@ -48,30 +48,6 @@ class SelectReader:
         return messages
 
 
-class NotEmptyReader:
-    """Drops empty messages; at the end of the chain, because inside a joined message an empty line counts."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    @property
-    def pending_since(self) -> float | None:
-        return self._reader.pending_since
-
-    def next(self) -> Messages | None:
-        return _without_empty(self._reader.next())
-
-    def finish(self) -> Messages | None:
-        return _without_empty(self._reader.finish())
-
-
-def _without_empty(messages: Messages | None) -> Messages | None:
-    if messages is not None and "" in messages.texts and _events(messages) < len(messages.texts):
-        docs = messages.docs
-        messages.select([index for index, text in enumerate(messages.texts) if text or (docs and docs[index])])
-    return messages
-
-
 def _events(messages: Messages) -> int:
     """Return the number of messages that are not empty."""
     if messages.docs is None:

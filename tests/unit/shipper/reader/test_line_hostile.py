@@ -81,7 +81,8 @@ def test_100_mb_without_an_end_take_the_memory_of_a_few_reads(
     assert peak < 8 * MIB
     assert {run.end for run in runs[:-1]} == {0}
     length = len(read) * 99 + len(last)
-    assert runs[-1] == Messages(0, length, [text], [0], [length], {0: (TRUNCATED,)})
+    kept = ([text], [0], [length], {0: (TRUNCATED,)}) if text else ()  # a line of nothing is dropped
+    assert runs[-1] == Messages(0, length, *kept)
 
 
 @pytest.mark.parametrize(

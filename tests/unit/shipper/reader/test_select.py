@@ -4,7 +4,7 @@ import pytest
 
 from log_shipper.shipper.event import MULTILINE, Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.reader.select import NotEmptyReader, SelectReader
+from log_shipper.shipper.reader.select import SelectReader
 from tests.builders import messages
 from tests.given_runs import GivenRuns
 
@@ -55,22 +55,13 @@ def test_an_event_without_a_message_is_asked_about_the_empty_text() -> None:
     assert select(run, include=("a",)) == (Messages(0, 2, docs=[]), 1)
 
 
-def test_empty_messages_go_but_not_those_that_have_members() -> None:
-    run = messages(["", "a", "", ""])
-    run.docs = [{}, {}, {"b": 1}, {}]
-    kept = NotEmptyReader(GivenRuns(run)).next()
-    assert kept is not None
-    assert (kept.texts, kept.docs, kept.offsets, kept.end) == (["a", ""], [{}, {"b": 1}], [1, 3], 5)
-
-
-@pytest.mark.parametrize("reader", [SelectReader(GivenRuns(), ("a",), (), Metrics()), NotEmptyReader(GivenRuns())])
-def test_nothing_read_is_nothing_left(reader: SelectReader | NotEmptyReader) -> None:
-    assert reader.next() is None
-    assert reader.finish() is None
+def test_nothing_read_is_nothing_left() -> None:
+    reader = SelectReader(GivenRuns(), ("a",), (), Metrics())
+    assert (reader.next(), reader.finish()) == (None, None)
 
 
 def test_a_message_that_ends_by_time_is_asked_too() -> None:
-    reader = NotEmptyReader(SelectReader(GivenRuns(ending=messages(["a", "b", ""])), ("[ab]|^$",), ("a",), Metrics()))
+    reader = SelectReader(GivenRuns(ending=messages(["a", "b", "c"])), ("[ab]",), ("a",), Metrics())
     ended = reader.finish()
     assert ended is not None
-    assert (ended.texts, ended.end) == (["b"], 5)
+    assert (ended.texts, ended.end) == (["b"], 6)

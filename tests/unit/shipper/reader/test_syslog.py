@@ -9,8 +9,8 @@ from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.syslog import SyslogReader
 from tests.builders import input_config, messages
 from tests.fakes import ManualClock
+from tests.given_runs import GivenRuns
 from tests.short_reads import LogOnDisk
-from tests.unit.shipper.reader.test_limit import OneRun
 
 LINE = "<13>Oct 11 22:14:15 web-1 su[1024]: this is the message"
 SYSLOG: dict[str, Any] = {
@@ -26,7 +26,7 @@ SHARED = {"log": {"file": {"path": "/var/log/messages"}}}
 
 def read(run: Messages, config: SyslogConfig | None = None) -> Messages:
     config = config or SyslogConfig(timezone="UTC")
-    read = SyslogReader(OneRun(run), config, SHARED, ManualClock()).next()
+    read = SyslogReader(GivenRuns(run), config, SHARED, ManualClock()).next()
     assert read is not None
     return read
 
@@ -84,4 +84,6 @@ def test_a_message_without_text_is_an_event_all_the_same(log: LogOnDisk) -> None
 
 
 def test_what_is_pending_below_is_passed_on() -> None:
-    assert SyslogReader(OneRun(messages([])), SyslogConfig(), SHARED, ManualClock()).pending_since == 7.0
+    waiting = GivenRuns()
+    waiting.pending_since = 7.0
+    assert SyslogReader(waiting, SyslogConfig(), SHARED, ManualClock()).pending_since == 7.0

@@ -228,6 +228,7 @@ class Disk:
             life.inodes_now.clear()  # what has to arrive is the new life's, under either id
             twin = self.lives.start(path.name, bytes(life.content), path.stat().st_ino)
             twin.twin, twin.follows = life, life.follows
+            twin.truncated_in_place = life.truncated_in_place and not life.handed
 
     def delete(self, name: str, generation: int) -> None:
         self._path(name, generation).unlink(missing_ok=True)

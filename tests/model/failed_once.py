@@ -424,4 +424,21 @@ FAILED_ONCE = [
         ],
         "cri",
     ),
+    Program(
+        "rewritten, touched and removed between two looks",
+        LINES | {"gzip": False},
+        [
+            *[("write_much", "b.log", 20), ("run", (0.005, 0.005)), ("rewrite", "b.log", 0, "longer", (7,))],
+            *[("touch", "b.log", 0), ("delete", "b.log", 0)],
+        ],
+    ),
+    Program(
+        "a message is joined over a copy that was renamed before it was seen",
+        MULTILINE | {"gzip": False},
+        [
+            *[("write", "a.log", (1,)), ("run", (0.1,)), ("rotate_dated", "a.log", "sub")],
+            *[("write", "a.log", (3, 1)), ("copytruncate", "a.log"), ("write", "a.log", (3,))],
+            *[("move_outside", "a.log", 1), ("move_back", 0)],
+        ],
+    ),
 ]

@@ -17,6 +17,7 @@ from log_shipper.config.shipper.model import (
 )
 from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.config.shipper.parsers import ContainerConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 LOG = """\
@@ -176,68 +177,49 @@ def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
     assert problem == "shipper.yml:3: shipper.inputs[1].id: 'a' is the id of 2 inputs; each input needs its own"
 
 
+def owners(option: str) -> str:
+    return ", ".join(INPUT_KINDS.owners(option))
+
+
 @pytest.mark.parametrize(
-    ("text", "where", "message"),
+    ("text", "problem"),
     [
-        ("{type: log}", "paths", "missing"),
-        ("{type: log, paths: [x], id: ' '}", "id", "is empty"),
-        ("{type: log, paths: [x], scan_frequency: 0}", "scan_frequency", "must be at least 0.001"),
-        ("{type: log, paths: [x], scan_freq: 0}", "scan_freq", "unknown option; did you mean 'scan_frequency'?"),
-        (
-            "{type: log, paths: [x], json.keys_under_rot: 1}",
-            "json.keys_under_rot",
-            "unknown option; did you mean 'keys_under_root'?",
-        ),
-        (
-            "{type: log, paths: [x], close.on_state_change.inactive: 1s}",
-            "close.on_state_change.inactive",
-            "belongs to type: filestream; here its name is close_inactive",
-        ),
-        (
-            "{type: log, paths: [x], prospector: {scanner: {check_interval: 1s}}}",
-            "prospector.scanner.check_interval",
-            "belongs to type: filestream; here its name is scan_frequency",
-        ),
+        *rows("""
+        {type: log} -> paths: missing
+        {type: log, paths: [x], id: ' '} -> id: is empty
+        {type: log, paths: [x], scan_frequency: 0} -> scan_frequency: must be at least 0.001
+        {type: log, paths: [x], scan_freq: 0} -> scan_freq: unknown option; did you mean 'scan_frequency'?
+        {type: log, paths: [x], json.keys_under_rot: 1}
+            -> json.keys_under_rot: unknown option; did you mean 'keys_under_root'?
+        {type: log, paths: [x], close.on_state_change.inactive: 1s}
+            -> close.on_state_change.inactive: belongs to type: filestream; here its name is close_inactive
+        {type: log, paths: [x], prospector: {scanner: {check_interval: 1s}}}
+            -> prospector.scanner.check_interval: belongs to type: filestream; here its name is scan_frequency
+        {type: log, paths: [x], delete.enabled: true} -> delete.enabled: belongs to type: filestream
+        {type: log, paths: [x], stream: stdout} -> stream: belongs to type: container
+        {type: log, paths: [x], clean_inactive: 1m}
+            -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
+        {type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s} -> clean_inactive: must be
+            more than ignore_older + scan_frequency (1m + 11s), or files would be forgotten that are still read
+        {type: container, paths: [x], stream: stdin} -> stream: 'stdin' must be one of: all, stdout, stderr
+        {type: container, paths: [x], format: json-file} -> format: 'json-file' must be one of: auto, docker, cri
+        {type: container, paths: [x], clean_inactive: 1m}
+            -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
+        {type: stdin, paths: [x]} -> paths: belongs to type: filestream, log, container, journald
+        {type: stdin, close_eof: true} -> close_eof: belongs to type: log, container
+        """),
         (
             "{type: log, paths: [x], parsers: []}",
-            "parsers",
-            f"belongs to type: {', '.join(INPUT_KINDS.owners('parsers'))}; here its name is multiline",
+            f"parsers: belongs to type: {owners('parsers')}; here its name is multiline",
         ),
-        ("{type: log, paths: [x], delete.enabled: true}", "delete.enabled", "belongs to type: filestream"),
-        ("{type: log, paths: [x], stream: stdout}", "stream", "belongs to type: container"),
-        (
-            "{type: log, paths: [x], clean_inactive: 1m}",
-            "clean_inactive",
-            "needs ignore_older: a file that is forgotten but not ignored is read again",
-        ),
-        (
-            "{type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s}",
-            "clean_inactive",
-            "must be more than ignore_older + scan_frequency (1m + 11s), or files would be forgotten that are still "
-            "read",
-        ),
-        (
-            "{type: container, paths: [x], stream: stdin}",
-            "stream",
-            "'stdin' must be one of: all, stdout, stderr",
-        ),
-        ("{type: container, paths: [x], format: json-file}", "format", "'json-file' must be one of: auto, docker, cri"),
-        (
-            "{type: container, paths: [x], clean_inactive: 1m}",
-            "clean_inactive",
-            "needs ignore_older: a file that is forgotten but not ignored is read again",
-        ),
-        ("{type: stdin, paths: [x]}", "paths", "belongs to type: filestream, log, container, journald"),
-        ("{type: stdin, close_eof: true}", "close_eof", "belongs to type: log, container"),
         (
             "{type: stdin, message_max_bytes: 1}",
-            "message_max_bytes",
-            f"belongs to type: {', '.join(INPUT_KINDS.owners('message_max_bytes'))}; here its name is max_bytes",
+            f"message_max_bytes: belongs to type: {owners('message_max_bytes')}; here its name is max_bytes",
         ),
     ],
 )
-def test_a_mistake_is_named_by_the_names_of_its_type(lab: Lab, text: str, where: str, message: str) -> None:
-    assert problems(lab, text) == [f"shipper.yml:2: shipper.inputs[0].{where}: {message}"]
+def test_a_mistake_is_named_by_the_names_of_its_type(lab: Lab, text: str, problem: str) -> None:
+    assert problems(lab, text) == [f"shipper.yml:2: shipper.inputs[0].{problem}"]
 
 
 def test_how_filebeat_paces_its_reading_is_noted(lab: Lab) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from log_shipper.config.shipper.model import FileIdentityConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 FINGERPRINT = "prospector.scanner.fingerprint"
@@ -45,42 +46,30 @@ def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "where", "message"),
+    ("line", "problem"),
     [
-        (
-            "file_identity: {native: ~, path: ~}",
-            "file_identity.path",
-            "file_identity.native is given too; a file is identified by one of them",
-        ),
-        ("file_identity.inode_markr: ~", "file_identity.inode_markr", "unknown option; did you mean 'inode_marker'?"),
-        (
-            "file_identity.fingerprint.growing: maybe",
-            "file_identity.fingerprint.growing",
-            "'maybe' must be true or false",
-        ),
-        ("file_identity.native.x: 1", "file_identity.native.x", "unknown option; known here: none"),
-        (
-            "file_identity.inode_marker: ~",
-            "file_identity.inode_marker.path",
-            "missing; name the marker file, as in 'path: /logs/.shipper-marker'",
-        ),
-        ("file_identity.inode_marker.path: ''", "file_identity.inode_marker.path", "is empty"),
-        (
-            "file_identity: native",
-            "file_identity",
-            "must be a section of options (key: value), as in 'file_identity.native: ~'",
-        ),
+        *rows("""
+        file_identity: {native: ~, path: ~}
+            -> file_identity.path: file_identity.native is given too; a file is identified by one of them
+        file_identity.inode_markr: ~ -> file_identity.inode_markr: unknown option; did you mean 'inode_marker'?
+        file_identity.fingerprint.growing: maybe -> file_identity.fingerprint.growing: 'maybe' must be true or false
+        file_identity.native.x: 1 -> file_identity.native.x: unknown option; known here: none
+        file_identity.inode_marker: ~
+            -> file_identity.inode_marker.path: missing; name the marker file, as in 'path: /logs/.shipper-marker'
+        file_identity.inode_marker.path: '' -> file_identity.inode_marker.path: is empty
+        file_identity: native
+            -> file_identity: must be a section of options (key: value), as in 'file_identity.native: ~'
+        """),
         (
             "file_identity.fingerprint: ~\n    prospector.scanner.fingerprint.enabled: false",
-            f"{FINGERPRINT}.enabled",
-            "must be true; file_identity.fingerprint needs it",
+            f"{FINGERPRINT}.enabled: must be true; file_identity.fingerprint needs it",
         ),
     ],
 )
-def test_a_mistake_in_it_is_named(lab: Lab, line: str, where: str, message: str) -> None:
+def test_a_mistake_in_it_is_named(lab: Lab, line: str, problem: str) -> None:
     problems = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     at = 4 + line.count("\n")
-    assert problems == [f"shipper.yml:{at}: shipper.inputs[0].{where}: {message}"]
+    assert problems == [f"shipper.yml:{at}: shipper.inputs[0].{problem}"]
 
 
 def test_fingerprints_may_be_off_where_nothing_needs_them(identity: Callable[[str], FileIdentityConfig]) -> None:

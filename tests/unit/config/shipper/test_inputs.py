@@ -11,114 +11,69 @@ from log_shipper.config.shipper.model import (
     ScannerConfig,
     StateChangeConfig,
 )
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
-
-PATTERN = "parsers[0].multiline.pattern"
 
 
 @pytest.mark.parametrize(
-    ("line", "where", "message"),
-    [
-        ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
-        (
-            "type: netflow",
-            "type",
-            "'netflow' is not supported; the shipper reads files and standard input: "
-            "write it to a file first, or leave this input to Filebeat",
-        ),
-        ("type: filestrem", "type", "'filestrem' is unknown; did you mean 'filestream'?"),
-        ("type: ${NO}", "type", "variable NO is not set; write ${NO:value} to give it a default"),
-        ("type: [log]", "type", "must be a single value, not a list"),
-        ("encoding: klingon", "encoding", "'klingon' is not a known encoding"),
-        ("message_max_bytes: 0", "message_max_bytes", "must be at least 1"),
-        (
-            "message_max_bytes: big",
-            "message_max_bytes",
-            "'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB",
-        ),
-        (
-            "json.keys_under_root: true",
-            "json",
-            "belongs to type: log, container, stdin; here its name is '- ndjson:' below parsers",
-        ),
-        (
-            "multiline.pattern: x",
-            "multiline",
-            "belongs to type: log, container, stdin; here its name is '- multiline:' below parsers",
-        ),
-        (
-            "scan_frequency: 1s",
-            "scan_frequency",
-            "belongs to type: log, container; here its name is prospector.scanner.check_interval",
-        ),
-        (
-            "recursive_glob: {enabled: false}",
-            "recursive_glob.enabled",
-            "belongs to type: log, container; here its name is prospector.scanner.recursive_glob",
-        ),
-        ("tail_files: true", "tail_files", "belongs to type: log, container"),
-        ("stream: stdout", "stream", "belongs to type: container"),
-        (
-            "prospector.scanner.exclude_files: ['[']",
-            "prospector.scanner.exclude_files[0]",
-            "'[' is not a regular expression as RE2 has it: missing ]: [",
-        ),
-        ("prospector.scanner.fingerprint.length: 63", "prospector.scanner.fingerprint.length", "must be at least 64"),
-        ("close.on_state_change.check_interval: 0", "close.on_state_change.check_interval", "must be at least 0.001"),
-        (
-            "close.reader.after_interval: -1",
-            "close.reader.after_interval",
-            "'-1' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)",
-        ),
-        (
-            "ignore_inactive: always",
-            "ignore_inactive",
-            "'always' must be one of: since_first_start, since_last_start",
-        ),
-        ("compression: zstd", "compression", "'zstd' must be one of: none, gzip, auto"),
-        ("harvester_limit: -1", "harvester_limit", "must be at least 0"),
-        (
-            "clean_inactive: 1h",
-            "clean_inactive",
-            "needs ignore_older: a file that is forgotten but not ignored is read again",
-        ),
-        ("parsers: [{}]", "parsers[0]", "each item is one parser, as in '- multiline: {...}'; here are 0: none"),
-        ("parsers: [multiline: {}]", PATTERN, "missing; type: pattern needs it"),
-        (
-            "parsers: [multiline: {pattern: '('}]",
-            PATTERN,
-            "'(' is not a regular expression as RE2 has it: missing ): (",
-        ),
-        (
-            "parsers: [multiline: {pattern: x, match: below}]",
-            "parsers[0].multiline.match",
-            "'below' must be one of: after, before",
-        ),
-        (
-            "parsers: [multiline: {pattern: x, max_lines: -1}]",
-            "parsers[0].multiline.max_lines",
-            "must be at least 0",
-        ),
-        ("parsers: [ndjsn: ]", "parsers[0].ndjsn", "unknown parser; did you mean 'ndjson'?"),
-    ],
+    ("line", "problem"),
+    rows("""
+        pathz: [x] -> pathz: unknown option; did you mean 'paths'?
+        type: netflow -> type: 'netflow' is not supported; the shipper reads files and standard input: write it to a
+            file first, or leave this input to Filebeat
+        type: filestrem -> type: 'filestrem' is unknown; did you mean 'filestream'?
+        type: ${NO} -> type: variable NO is not set; write ${NO:value} to give it a default
+        type: [log] -> type: must be a single value, not a list
+        encoding: klingon -> encoding: 'klingon' is not a known encoding
+        message_max_bytes: 0 -> message_max_bytes: must be at least 1
+        message_max_bytes: big -> message_max_bytes: 'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB
+        json.keys_under_root: true
+            -> json: belongs to type: log, container, stdin; here its name is '- ndjson:' below parsers
+        multiline.pattern: x
+            -> multiline: belongs to type: log, container, stdin; here its name is '- multiline:' below parsers
+        scan_frequency: 1s
+            -> scan_frequency: belongs to type: log, container; here its name is prospector.scanner.check_interval
+        recursive_glob: {enabled: false} -> recursive_glob.enabled: belongs to type: log, container; here its name is
+            prospector.scanner.recursive_glob
+        tail_files: true -> tail_files: belongs to type: log, container
+        stream: stdout -> stream: belongs to type: container
+        prospector.scanner.exclude_files: ['[']
+            -> prospector.scanner.exclude_files[0]: '[' is not a regular expression as RE2 has it: missing ]: [
+        prospector.scanner.fingerprint.length: 63 -> prospector.scanner.fingerprint.length: must be at least 64
+        close.on_state_change.check_interval: 0 -> close.on_state_change.check_interval: must be at least 0.001
+        close.reader.after_interval: -1
+            -> close.reader.after_interval: '-1' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)
+        ignore_inactive: always -> ignore_inactive: 'always' must be one of: since_first_start, since_last_start
+        compression: zstd -> compression: 'zstd' must be one of: none, gzip, auto
+        harvester_limit: -1 -> harvester_limit: must be at least 0
+        clean_inactive: 1h -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
+        parsers: [{}] -> parsers[0]: each item is one parser, as in '- multiline: {...}'; here are 0: none
+        parsers: [multiline: {}] -> parsers[0].multiline.pattern: missing; type: pattern needs it
+        parsers: [multiline: {pattern: '('}]
+            -> parsers[0].multiline.pattern: '(' is not a regular expression as RE2 has it: missing ): (
+        parsers: [multiline: {pattern: x, match: below}]
+            -> parsers[0].multiline.match: 'below' must be one of: after, before
+        parsers: [multiline: {pattern: x, max_lines: -1}] -> parsers[0].multiline.max_lines: must be at least 0
+        parsers: [ndjsn: ] -> parsers[0].ndjsn: unknown parser; did you mean 'ndjson'?
+    """),
 )
-def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message: str) -> None:
+def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, problem: str) -> None:
     text = lab.whole.replace("output.", f"    {line}\noutput.")
-    assert lab.problems(text) == [f"shipper.yml:4: shipper.inputs[0].{where}: {message}"]
+    assert lab.problems(text) == [f"shipper.yml:4: shipper.inputs[0].{problem}"]
 
 
 @pytest.mark.parametrize(
     ("inputs", "problem"),
     [
-        (
-            "- paths: [x]",
-            "2: shipper.inputs[0].id: missing; every filestream input needs its own id, as in 'id: nginx'",
-        ),
-        ("- id: a", "2: shipper.inputs[0].paths: missing"),
-        ("- {id: a, paths: []}", "2: shipper.inputs[0].paths: must not be empty"),
-        ("- {id: a, paths: [x, ' ']}", "2: shipper.inputs[0].paths[1]: is empty"),
-        ("- {id: ' ', paths: [x]}", "2: shipper.inputs[0].id: is empty"),
-        ("- just text", "2: shipper.inputs[0]: must be a section of options (key: value)"),
+        *rows("""
+        - paths: [x] -> 2: shipper.inputs[0].id: missing; every filestream input needs its own id, as in 'id: nginx'
+        - id: a -> 2: shipper.inputs[0].paths: missing
+        - {id: a, paths: []} -> 2: shipper.inputs[0].paths: must not be empty
+        - {id: a, paths: [x, ' ']} -> 2: shipper.inputs[0].paths[1]: is empty
+        - {id: ' ', paths: [x]} -> 2: shipper.inputs[0].id: is empty
+        - just text -> 2: shipper.inputs[0]: must be a section of options (key: value)
+        - {id: a, paths: [x], enabled: no} -> 1: shipper.inputs: no input is enabled; enable at least one
+        """),
         ("  id: a\n  paths: [x]", "1: shipper.inputs: must be a list (- item)"),
         (
             "",
@@ -126,7 +81,6 @@ def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message
             "paths: [/var/log/app.log]}'",
         ),
         ("  []", "1: shipper.inputs: no input is enabled; enable at least one"),
-        ("- {id: a, paths: [x], enabled: no}", "1: shipper.inputs: no input is enabled; enable at least one"),
     ],
 )
 def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) -> None:

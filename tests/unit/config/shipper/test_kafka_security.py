@@ -4,6 +4,7 @@ import pytest
 
 from log_shipper.config.kafka.security import KerberosConfig, OauthbearerConfig
 from log_shipper.config.text.secrets import Secret
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
@@ -27,7 +28,16 @@ def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("line", "where", "message"),
     [
-        ("sasl.mechanism: OAUTHBEARER", "sasl.oauthbearer", "missing; mechanism OAUTHBEARER needs it"),
+        *rows("""
+        sasl.mechanism: OAUTHBEARER -> sasl.oauthbearer -> missing; mechanism OAUTHBEARER needs it
+        sasl: {mechanism: AWS_MSK_IAM, aws_msk_iam: {profile: a}}
+            -> sasl.aws_msk_iam.region -> missing; name the region of the cluster, as in eu-central-1
+        sasl.mechanism: gssapi -> sasl.mechanism -> GSSAPI is enabled by the section kerberos
+        kerberos: {username: u, keytab: k, enable_krb5_fast: true} -> kerberos.enable_krb5_fast -> remove it
+        kerberos: {auth_type: password, username: u, password: p} -> kerberos.auth_type -> use 'auth_type: keytab'
+        kerberos: {keytab: k} -> kerberos.username -> missing; Kerberos needs the name of the principal
+        kerberos: {username: u} -> kerberos.keytab -> missing; Kerberos needs the file with the principal's keys
+        """),
         (f"sasl.oauthbearer: {{{OAUTH}}}", "sasl.oauthbearer", "of no use with mechanism PLAIN; set 'sasl.mechanism:"),
         (
             f"sasl: {{mechanism: OAUTHBEARER, oauthbearer: {{{OAUTH.replace('https://', '')}}}}}",
@@ -44,16 +54,6 @@ def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
             "sasl.oauthbearer.extensions.ab",
             "must not contain a comma",
         ),
-        (
-            "sasl: {mechanism: AWS_MSK_IAM, aws_msk_iam: {profile: a}}",
-            "sasl.aws_msk_iam.region",
-            "missing; name the region of the cluster, as in eu-central-1",
-        ),
-        ("sasl.mechanism: gssapi", "sasl.mechanism", "GSSAPI is enabled by the section kerberos"),
-        ("kerberos: {username: u, keytab: k, enable_krb5_fast: true}", "kerberos.enable_krb5_fast", "remove it"),
-        ("kerberos: {auth_type: password, username: u, password: p}", "kerberos.auth_type", "use 'auth_type: keytab'"),
-        ("kerberos: {keytab: k}", "kerberos.username", "missing; Kerberos needs the name of the principal"),
-        ("kerberos: {username: u}", "kerberos.keytab", "missing; Kerberos needs the file with the principal's keys"),
     ],
 )
 def test_a_mistake_is_named(lab: Lab, line: str, where: str, message: str) -> None:

@@ -14,6 +14,7 @@ from log_shipper.config.shipper.model import (
     SslConfig,
 )
 from log_shipper.config.text.secrets import Secret
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 FILEBEAT = """\
@@ -197,43 +198,27 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "where", "message"),
-    [
-        (
-            "filebeat.autodiscover.providers: [{type: nomad}]",
-            "filebeat.autodiscover.providers[0].type",
-            "'nomad' is not supported; write an input whose paths are the logs of its allocations",
-        ),
-        (
-            "filebeat.registry_flush: 1s",
-            "filebeat.registry_flush",
-            "an old name; today it is filebeat.registry.flush",
-        ),
-        ("filebeat.config.inputs.pat: x", "filebeat.config.inputs.pat", "unknown option; did you mean 'path'?"),
-        (
-            "queue.spool.file.size: 1GB",
-            "queue.spool",
-            "not supported; an experiment that Filebeat has removed; queue.disk is what came after it",
-        ),
-        ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
-        ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),
-        ("logging.levl: info", "logging.levl", "unknown option; did you mean 'level'?"),
-        ("logging.level: loud", "logging.level", "'loud' must be one of: debug, info, warning, error, critical"),
-        ("path.data: ''", "path.data", "is empty"),
-        (
-            "shipper.registry.file_permissions: 0999",
-            "shipper.registry.file_permissions",
-            "'0999' must be an octal mode, as in 0600",
-        ),
-        (
-            "filebeat.registry.flush: often",
-            "filebeat.registry.flush",
-            "'often' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)",
-        ),
-    ],
+    ("line", "problem"),
+    rows("""
+        filebeat.autodiscover.providers: [{type: nomad}] -> filebeat.autodiscover.providers[0].type: 'nomad' is not
+            supported; write an input whose paths are the logs of its allocations
+        filebeat.registry_flush: 1s -> filebeat.registry_flush: an old name; today it is filebeat.registry.flush
+        filebeat.config.inputs.pat: x -> filebeat.config.inputs.pat: unknown option; did you mean 'path'?
+        queue.spool.file.size: 1GB
+            -> queue.spool: not supported; an experiment that Filebeat has removed; queue.disk is what came after it
+        queue.mem.events: 0 -> queue.mem.events: must be at least 1
+        queue.mem.bytes: 0 -> queue.mem.bytes: must be at least 1
+        logging.levl: info -> logging.levl: unknown option; did you mean 'level'?
+        logging.level: loud -> logging.level: 'loud' must be one of: debug, info, warning, error, critical
+        path.data: '' -> path.data: is empty
+        shipper.registry.file_permissions: 0999
+            -> shipper.registry.file_permissions: '0999' must be an octal mode, as in 0600
+        filebeat.registry.flush: often
+            -> filebeat.registry.flush: 'often' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)
+    """),
 )
-def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, where: str, message: str) -> None:
-    assert lab.problems_with(line + "\n") == [f"shipper.yml:5: {where}: {message}"]
+def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, problem: str) -> None:
+    assert lab.problems_with(line + "\n") == [f"shipper.yml:5: {problem}"]
 
 
 def test_an_empty_file_is_reported_all_that_it_lacks(lab: Lab) -> None:

@@ -5,6 +5,7 @@ import pytest
 from log_shipper.config.shipper.inputs import InputConfig
 from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.shipper.processors.adding import AddFieldsConfig, AddTagsConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 OUTPUT = "output.console: {}\n"
@@ -62,19 +63,15 @@ def test_events_have_the_constants_of_their_module_and_its_messages_several_line
 
 @pytest.mark.parametrize(
     ("module", "place", "message"),
-    [
-        ("{module: zeek}", "[0]", "module zeek is enabled and not supported, so that its files would not be read"),
-        ("{module: zeek, dns.enabled: true}", "[0].dns", "module zeek is enabled and not supported"),
-        (
-            "{module: nginx, other: {enabled: true}}",
-            "[0].other",
-            "the fileset other of module nginx is enabled",
-        ),
-        ("{module: haproxy}", "[0].log", "reads from the network without var.input: file"),
-        ("{module: system, syslog: {var.use_journald: true}}", "[0].syslog", "write an input of type: journald"),
-        ("{module: system, syslog: {var: {use_journald: true}}}", "[0].syslog", "write an input of type: journald"),
-        ("{module: nginx, access: {input.tail_files: maybe}}", "[0].access.tail_files", "must be true or false"),
-    ],
+    rows("""
+        {module: zeek} -> [0] -> module zeek is enabled and not supported, so that its files would not be read
+        {module: zeek, dns.enabled: true} -> [0].dns -> module zeek is enabled and not supported
+        {module: nginx, other: {enabled: true}} -> [0].other -> the fileset other of module nginx is enabled
+        {module: haproxy} -> [0].log -> reads from the network without var.input: file
+        {module: system, syslog: {var.use_journald: true}} -> [0].syslog -> write an input of type: journald
+        {module: system, syslog: {var: {use_journald: true}}} -> [0].syslog -> write an input of type: journald
+        {module: nginx, access: {input.tail_files: maybe}} -> [0].access.tail_files -> must be true or false
+    """),
 )
 def test_what_is_not_read_is_a_mistake(lab: Lab, module: str, place: str, message: str) -> None:
     (problem,) = lab.problems(f"{MAIN}filebeat.modules:\n- {module}\n")

@@ -6,6 +6,7 @@ from log_shipper.config.shipper.codec import CodecConfig, FormatCodec, JsonCodec
 from log_shipper.config.shipper.conditions import ConditionConfig
 from log_shipper.config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig
 from log_shipper.config.text.secrets import Secret
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
@@ -104,74 +105,46 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "where", "message"),
-    [
-        ("compresion: lz4", "compresion", "unknown option; did you mean 'compression'?"),
-        ("compression: zip", "compression", "'zip' must be one of: none, gzip, snappy, lz4, zstd"),
-        ("compression_level: 13", "compression_level", "must be at most 12"),
-        (
-            "topics: [{topic: a b}]",
-            "topics[0].topic",
-            "'a b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
-        ),
-        (
-            "topics: [{topic: '%{a}'}]",
-            "topics[0].topic",
-            "'%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'",
-        ),
-        (
-            "topics: [{topic: '%{[a]}', default: a/b}]",
-            "topics[0].default",
-            "'a/b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
-        ),
-        (
-            "topics: [{topic: '%{[a]}', mappings: {x: a/b}}]",
-            "topics[0].mappings.x",
-            "'a/b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
-        ),
-        ("topics: [{default: a}]", "topics[0].topic", "missing"),
-        ("max_message_bytes: 10", "max_message_bytes", "must be at least 1000"),
-        (
-            "sasl.mechanism: MD5",
-            "sasl.mechanism",
-            "'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM",
-        ),
-        ("ssl.certificate: c.pem", "ssl.key", "missing; a certificate needs its private key"),
-        ("ssl.key: k.pem", "ssl.certificate", "missing; a private key needs its certificate"),
-        (
-            "ssl.verification_mode: some",
-            "ssl.verification_mode",
-            "'some' must be one of: full, strict, certificate, none",
-        ),
-        ("key: '%{[a]'", "key", "'%{[a]' has no closing brace; write '%{[fields.service]}'"),
-        ("codec.format: {}", "codec.format.string", "missing"),
-        ("codec.format.string: ''", "codec.format.string", "must not be empty"),
-        (
-            "codec.format.string: '%{a}'",
-            "codec.format.string",
-            "'%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'",
-        ),
-        (
-            "codec: {json.pretty: true, format.string: '%{[message]}'}",
-            "codec.format",
-            "codec.json is given too; give one of the two",
-        ),
-        ("partition: {random: {}, hash: {}}", "partition.hash", "partition.random is given too; give exactly one"),
-        ("partition.round_robin.group_events: 0", "partition.round_robin.group_events", "must be at least 1"),
-        ("timestamp: read", "timestamp", "'read' must be one of: event, sent"),
-        ("headers: [{key: '', value: x}]", "headers[0].key", "is empty"),
-        ("headers: [{key: a}]", "headers[0].value", "missing"),
-        (
-            "headers: [{key: log.offset, value: x}]",
-            "headers[0].key",
-            "the shipper itself sets the header log.offset of records without JSON; give it another name",
-        ),
-        ("backoff: {init: 2m}", "backoff.max", "must be at least backoff.init (120s)"),
-        ("librdkafka.x: []", "librdkafka.x", "must be a single value, not a list"),
-    ],
+    ("line", "problem"),
+    rows("""
+        compresion: lz4 -> compresion: unknown option; did you mean 'compression'?
+        compression: zip -> compression: 'zip' must be one of: none, gzip, snappy, lz4, zstd
+        compression_level: 13 -> compression_level: must be at most 12
+        topics: [{topic: a b}] -> topics[0].topic: 'a b' is not a valid topic name: use up to 249 letters, digits, dots,
+            underscores and dashes
+        topics: [{topic: '%{a}'}]
+            -> topics[0].topic: '%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'
+        topics: [{topic: '%{[a]}', default: a/b}] -> topics[0].default: 'a/b' is not a valid topic name: use up to 249
+            letters, digits, dots, underscores and dashes
+        topics: [{topic: '%{[a]}', mappings: {x: a/b}}] -> topics[0].mappings.x: 'a/b' is not a valid topic name: use up
+            to 249 letters, digits, dots, underscores and dashes
+        topics: [{default: a}] -> topics[0].topic: missing
+        max_message_bytes: 10 -> max_message_bytes: must be at least 1000
+        sasl.mechanism: MD5
+            -> sasl.mechanism: 'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM
+        ssl.certificate: c.pem -> ssl.key: missing; a certificate needs its private key
+        ssl.key: k.pem -> ssl.certificate: missing; a private key needs its certificate
+        ssl.verification_mode: some -> ssl.verification_mode: 'some' must be one of: full, strict, certificate, none
+        key: '%{[a]' -> key: '%{[a]' has no closing brace; write '%{[fields.service]}'
+        codec.format: {} -> codec.format.string: missing
+        codec.format.string: '' -> codec.format.string: must not be empty
+        codec.format.string: '%{a}'
+            -> codec.format.string: '%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'
+        codec: {json.pretty: true, format.string: '%{[message]}'}
+            -> codec.format: codec.json is given too; give one of the two
+        partition: {random: {}, hash: {}} -> partition.hash: partition.random is given too; give exactly one
+        partition.round_robin.group_events: 0 -> partition.round_robin.group_events: must be at least 1
+        timestamp: read -> timestamp: 'read' must be one of: event, sent
+        headers: [{key: '', value: x}] -> headers[0].key: is empty
+        headers: [{key: a}] -> headers[0].value: missing
+        headers: [{key: log.offset, value: x}] -> headers[0].key: the shipper itself sets the header log.offset of
+            records without JSON; give it another name
+        backoff: {init: 2m} -> backoff.max: must be at least backoff.init (120s)
+        librdkafka.x: [] -> librdkafka.x: must be a single value, not a list
+    """),
 )
-def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, where: str, message: str) -> None:
-    assert lab.problems(f"{KAFKA}  {line}\n") == [f"shipper.yml:5: output.kafka.{where}: {message}"]
+def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, problem: str) -> None:
+    assert lab.problems(f"{KAFKA}  {line}\n") == [f"shipper.yml:5: output.kafka.{problem}"]
 
 
 def test_a_hash_without_fields_is_the_partition_of_the_key(lab: Lab) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from log_shipper.config.kafka.tls import CertificateReload, RestartOnChange
 from log_shipper.config.shipper.model import SslConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
@@ -51,30 +52,25 @@ def test_a_fingerprint_may_have_the_colons_that_openssl_prints(lab: Lab) -> None
 @pytest.mark.parametrize(
     ("options", "where", "message"),
     [
-        ("cipher_suites: [X]", "cipher_suites[0]", "'X' is not a cipher suite that is known here"),
-        ("cipher_suites: [RSA-RC4-128-SHA]", "cipher_suites[0]", "is broken, and OpenSSL does not have it any more"),
-        ("supported_protocols: [SSLv3]", "supported_protocols[0]", "'SSLv3' must be one of: TLSv1.0, TLSv1.1"),
-        ("supported_protocols: [TLSv1.2]", "supported_protocols", "the client cannot leave out TLSv1.3: add it"),
-        (
-            "supported_protocols: [TLSv1.1]",
-            "supported_protocols",
-            "does not connect with TLSv1.1 any more: add TLSv1.2",
-        ),
-        (
-            "supported_protocols: [TLSv1.3], cipher_suites: [RSA-AES-128-CBC-SHA]",
-            "cipher_suites",
-            "those of TLS 1.2 are of no use without TLSv1.2",
-        ),
-        ("curve_types: [P-1]", "curve_types[0]", "'P-1' must be one of: P-256, P-384, P-521, X25519"),
-        ("ca_sha256: [abc]", "ca_sha256[0]", "'abc' must be the SHA-256 of an authority's public key, in base64"),
-        ("ca_trusted_fingerprint: abc", "ca_trusted_fingerprint", "64 hexadecimal digits"),
+        *rows("""
+        cipher_suites: [X] -> cipher_suites[0] -> 'X' is not a cipher suite that is known here
+        cipher_suites: [RSA-RC4-128-SHA] -> cipher_suites[0] -> is broken, and OpenSSL does not have it any more
+        supported_protocols: [SSLv3] -> supported_protocols[0] -> 'SSLv3' must be one of: TLSv1.0, TLSv1.1
+        supported_protocols: [TLSv1.2] -> supported_protocols -> the client cannot leave out TLSv1.3: add it
+        supported_protocols: [TLSv1.1] -> supported_protocols -> does not connect with TLSv1.1 any more: add TLSv1.2
+        supported_protocols: [TLSv1.3], cipher_suites: [RSA-AES-128-CBC-SHA]
+            -> cipher_suites -> those of TLS 1.2 are of no use without TLSv1.2
+        curve_types: [P-1] -> curve_types[0] -> 'P-1' must be one of: P-256, P-384, P-521, X25519
+        ca_sha256: [abc] -> ca_sha256[0] -> 'abc' must be the SHA-256 of an authority's public key, in base64
+        ca_trusted_fingerprint: abc -> ca_trusted_fingerprint -> 64 hexadecimal digits
+        key_passphrase: a, key_passphrase_path: b -> key_passphrase_path -> given beside key_passphrase; keep one
+        certificate_reload.reload_interval: 0 -> certificate_reload.reload_interval -> must be at least 0.1
+        """),
         (
             f"ca_trusted_fingerprint: {FINGERPRINT}, verification_mode: none",
             "ca_trusted_fingerprint",
             "nothing is verified with 'verification_mode: none'",
         ),
-        ("key_passphrase: a, key_passphrase_path: b", "key_passphrase_path", "given beside key_passphrase; keep one"),
-        ("certificate_reload.reload_interval: 0", "certificate_reload.reload_interval", "must be at least 0.1"),
     ],
 )
 def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Protocol
 import pytest
 
 from log_shipper.config.sink.model import SinkConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 SMALL = """\
@@ -69,32 +70,20 @@ def test_the_group_to_resume_from_is_the_sinks_own_or_another(sink: LoadSink) ->
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        (
-            "start: timestamp",
-            "4: start: 'timestamp' needs start_timestamp, as in 'start_timestamp: 2026-11-21T09:30:00Z'",
-        ),
-        ("start: offsets", "4: start: 'offsets' needs start_offsets, as in 'start_offsets: {logs: {0: 17, 1: 23}}'"),
-        ("stop: timestamp", "4: stop: 'timestamp' needs stop_timestamp, as in 'stop_timestamp: 2026-11-21T09:30:00Z'"),
-        ("stop: offsets", "4: stop: 'offsets' needs stop_offsets, as in 'stop_offsets: {logs: {0: 17, 1: 23}}'"),
-        (
-            "start_timestamp: 2026-11-21",
-            "4: start_timestamp: is used only with 'start: timestamp'; here it is 'start: earliest'",
-        ),
-        (
-            "start: latest\nstart_offsets: {logs: {0: 1}}",
-            "5: start_offsets: is used only with 'start: offsets'; here it is 'start: latest'",
-        ),
-        ("start_group: x", "4: start_group: is used only with 'start: committed'; here it is 'start: earliest'"),
-        (
-            "stop_offsets: {logs: {0: 1}}",
-            "4: stop_offsets: is used only with 'stop: offsets'; here it is 'stop: never'",
-        ),
-        (
-            "start: committed\nkafka.group_id: ''",
-            "4: start: 'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty",
-        ),
-    ],
+    rows(r"""
+        start: timestamp -> 4: start: 'timestamp' needs start_timestamp, as in 'start_timestamp: 2026-11-21T09:30:00Z'
+        start: offsets -> 4: start: 'offsets' needs start_offsets, as in 'start_offsets: {logs: {0: 17, 1: 23}}'
+        stop: timestamp -> 4: stop: 'timestamp' needs stop_timestamp, as in 'stop_timestamp: 2026-11-21T09:30:00Z'
+        stop: offsets -> 4: stop: 'offsets' needs stop_offsets, as in 'stop_offsets: {logs: {0: 17, 1: 23}}'
+        start_timestamp: 2026-11-21
+            -> 4: start_timestamp: is used only with 'start: timestamp'; here it is 'start: earliest'
+        start: latest\nstart_offsets: {logs: {0: 1}}
+            -> 5: start_offsets: is used only with 'start: offsets'; here it is 'start: latest'
+        start_group: x -> 4: start_group: is used only with 'start: committed'; here it is 'start: earliest'
+        stop_offsets: {logs: {0: 1}} -> 4: stop_offsets: is used only with 'stop: offsets'; here it is 'stop: never'
+        start: committed\nkafka.group_id: ''
+            -> 4: start: 'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty
+    """),
 )
 def test_each_choice_has_its_companion_and_no_other(lab: Lab, text: str, problem: str) -> None:
     assert lab.problems(SMALL + text, SinkConfig) == [f"shipper.yml:{problem}"]

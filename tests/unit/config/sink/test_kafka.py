@@ -7,6 +7,7 @@ import pytest
 
 from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.sink.model import SinkConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 REST = "kafka.hosts: [a:1]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
@@ -89,43 +90,40 @@ SETS = (
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (
-            "topics: ['logs-*']",
-            "topics: 'logs-*' is not the name of a topic; to match several topics, use kafka.topics_pattern",
-        ),
-        (
-            "topics: ['a b']",
-            "topics: 'a b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
-        ),
-        ("topics: [a, b, a]", "topics: 'a' is given twice"),
-        (
-            "topics_pattern: '*'",
-            "topics_pattern: '*' is not a regular expression: nothing to repeat at position 0; '.*' stands for any "
-            "text",
-        ),
-        (
-            "topics_pattern: '(a'",
-            "topics_pattern: '(a' is not a regular expression: missing ), unterminated subpattern at position 0",
-        ),
-        ("topics_pattern: ''", "topics_pattern: is empty"),
-        ("partitions: {a: []}", "partitions.a: names no partition"),
-        ("partitions: {a: [0, 0]}", "partitions.a: names a partition twice"),
-        ("partitions: {a: [-1]}", "partitions.a: must be partition numbers, from 0"),
-        ("partitions: {a: [x]}", "partitions.a: 'x' must be a whole number"),
-        ("partitions: {a: [[0]]}", "partitions.a: must be a whole number, not a list"),
-        (
-            "partitions: {a: ['${NOT}']}",
-            "partitions.a: variable NOT is not set; write ${NOT:value} to give it a default",
-        ),
-        (
-            "partitions: {a: {0: 1}}",
-            "partitions.a.0: must be a topic with a list of partitions, as in 'logs: [0, 1]'",
-        ),
-        ("partitions: [0]", "partitions: must be a section of options (key: value)"),
-        ("partitions: {a: [0], a: [1]}", "partitions.a: given twice, first on line 4; keep one"),
-        ("topics: a\n\n\nkafka.username: me", "password: missing; username needs it"),
-        ("topics: a\n\n\nkafka.password: x", "username: missing; password needs it"),
-        ("topics: a\nkafka.metadata_max_age: 0", "metadata_max_age: must be at least 1"),
+        *rows(r"""
+        topics: ['logs-*']
+            -> topics: 'logs-*' is not the name of a topic; to match several topics, use kafka.topics_pattern
+        topics: ['a b']
+            -> topics: 'a b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes
+        topics: [a, b, a] -> topics: 'a' is given twice
+        topics_pattern: '*' -> topics_pattern: '*' is not a regular expression: nothing to repeat at position 0; '.*'
+            stands for any text
+        topics_pattern: '(a'
+            -> topics_pattern: '(a' is not a regular expression: missing ), unterminated subpattern at position 0
+        topics_pattern: '' -> topics_pattern: is empty
+        partitions: {a: []} -> partitions.a: names no partition
+        partitions: {a: [0, 0]} -> partitions.a: names a partition twice
+        partitions: {a: [-1]} -> partitions.a: must be partition numbers, from 0
+        partitions: {a: [x]} -> partitions.a: 'x' must be a whole number
+        partitions: {a: [[0]]} -> partitions.a: must be a whole number, not a list
+        partitions: {a: ['${NOT}']} -> partitions.a: variable NOT is not set; write ${NOT:value} to give it a default
+        partitions: {a: {0: 1}} -> partitions.a.0: must be a topic with a list of partitions, as in 'logs: [0, 1]'
+        partitions: [0] -> partitions: must be a section of options (key: value)
+        partitions: {a: [0], a: [1]} -> partitions.a: given twice, first on line 4; keep one
+        topics: a\n\n\nkafka.username: me -> password: missing; username needs it
+        topics: a\n\n\nkafka.password: x -> username: missing; password needs it
+        topics: a\nkafka.metadata_max_age: 0 -> metadata_max_age: must be at least 1
+        topics: a\nkafka.librdkafka.group.id: mine -> librdkafka.group.id: set kafka.group_id instead
+        topics: a\nkafka.librdkafka: {auto.offset.reset: latest} -> librdkafka.auto.offset.reset: would lose or repeat
+            records; the checkpoint decides what is read: remove it
+        topics: a\nkafka.librdkafka: {isolation.level: read}
+            -> librdkafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted
+        topics: a\nkafka.options: {kafka.isolation.level: read}
+            -> options.kafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted
+        topics: a\nkafka.options.startingOffsets: latest -> options.startingOffsets: is set by start
+        topics: a\nkafka.options: {subscribePattern: x}
+            -> options.subscribePattern: is set by kafka.topics, topics_pattern or partitions
+        """),
         (
             "topics_pattern: '(?<eu>a)'",
             "topics_pattern: '(?<eu>a)' is not a regular expression: unknown extension ?<e at position 1; it is one of "
@@ -138,31 +136,6 @@ SETS = (
         ),
         ("topics_pattern: '[a-z&&[^b]]'", f"topics_pattern: '[a-z&&[^b]]' {SETS}"),
         ("topics_pattern: '[[a]b]'", f"topics_pattern: '[[a]b]' {SETS}"),
-        (
-            "topics: a\nkafka.librdkafka.group.id: mine",
-            "librdkafka.group.id: set kafka.group_id instead",
-        ),
-        (
-            "topics: a\nkafka.librdkafka: {auto.offset.reset: latest}",
-            "librdkafka.auto.offset.reset: would lose or repeat records; the checkpoint decides what is read: remove "
-            "it",
-        ),
-        (
-            "topics: a\nkafka.librdkafka: {isolation.level: read}",
-            "librdkafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted",
-        ),
-        (
-            "topics: a\nkafka.options: {kafka.isolation.level: read}",
-            "options.kafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted",
-        ),
-        (
-            "topics: a\nkafka.options.startingOffsets: latest",
-            "options.startingOffsets: is set by start",
-        ),
-        (
-            "topics: a\nkafka.options: {subscribePattern: x}",
-            "options.subscribePattern: is set by kafka.topics, topics_pattern or partitions",
-        ),
     ],
 )
 def test_a_mistake_is_named(problems: Callable[[str], list[str]], line: str, problem: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.secrets import Secret
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 SMALL = """\
@@ -89,37 +90,23 @@ def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("line", "problem"),
-    [
-        (
-            "start: middle",
-            "start: 'middle' must be one of: earliest, latest, timestamp, offsets, committed, table",
-        ),
-        ("stop: available_now", "stop: 'available_now' must be one of: never, available-now, offsets, timestamp"),
-        ("lost_offsets: skip", "lost_offsets: 'skip' must be one of: fail, continue"),
-        ("max_offsets_per_trigger: 0", "max_offsets_per_trigger: must be at least 1"),
-        ("trigger.intervall: 1s", "trigger.intervall: unknown option; did you mean 'interval'?"),
-        ("trigger: 1s", "trigger: must be a section of options (key: value), as in 'trigger: {interval: 5s}'"),
-        ("topics: [x]", "topics: unknown option; did you mean 'kafka.topics'?"),
-        (
-            "min_offsets_per_trigger: 2000000",
-            "min_offsets_per_trigger: is more than max_offsets_per_trigger (1000000)",
-        ),
-        (
-            "max_trigger_delay: 1m",
-            "max_trigger_delay: needs min_offsets_per_trigger: without it a batch waits for nothing",
-        ),
-        ("dedupe: false", "dedupe: must be a section of options (key: value), as in 'dedupe: {enabled: false}'"),
-        (
-            "dedupe.forget_after: 10m",
-            "dedupe.forget_after: must be at least 1h: a shipper that was away for a while sends lines again",
-        ),
-        (
-            "dedupe.forget_after: 2 weeks",
-            "dedupe.forget_after: '2 weeks' is not a duration; write 14d, 36h, 90m or 30s",
-        ),
-        ("http.port: 70000", "http.port: must be at most 65535"),
-        ("http: true", "http: must be a section of options (key: value), as in 'http: {enabled: true}'"),
-    ],
+    rows("""
+        start: middle -> start: 'middle' must be one of: earliest, latest, timestamp, offsets, committed, table
+        stop: available_now -> stop: 'available_now' must be one of: never, available-now, offsets, timestamp
+        lost_offsets: skip -> lost_offsets: 'skip' must be one of: fail, continue
+        max_offsets_per_trigger: 0 -> max_offsets_per_trigger: must be at least 1
+        trigger.intervall: 1s -> trigger.intervall: unknown option; did you mean 'interval'?
+        trigger: 1s -> trigger: must be a section of options (key: value), as in 'trigger: {interval: 5s}'
+        topics: [x] -> topics: unknown option; did you mean 'kafka.topics'?
+        min_offsets_per_trigger: 2000000 -> min_offsets_per_trigger: is more than max_offsets_per_trigger (1000000)
+        max_trigger_delay: 1m -> max_trigger_delay: needs min_offsets_per_trigger: without it a batch waits for nothing
+        dedupe: false -> dedupe: must be a section of options (key: value), as in 'dedupe: {enabled: false}'
+        dedupe.forget_after: 10m
+            -> dedupe.forget_after: must be at least 1h: a shipper that was away for a while sends lines again
+        dedupe.forget_after: 2 weeks -> dedupe.forget_after: '2 weeks' is not a duration; write 14d, 36h, 90m or 30s
+        http.port: 70000 -> http.port: must be at most 65535
+        http: true -> http: must be a section of options (key: value), as in 'http: {enabled: true}'
+    """),
 )
 def test_a_mistake_is_named(lab: Lab, line: str, problem: str) -> None:
     assert lab.problems(f"{SMALL}{line}\n", SinkConfig) == [f"shipper.yml:5: {problem}"]

@@ -6,6 +6,7 @@ import pytest
 
 from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.sink.paths import normal
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 
@@ -66,49 +67,30 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Pr
 
 @pytest.mark.parametrize(
     ("more", "problem"),
-    [
-        ("dead_letter.path: /data/logs", "dead_letter.path: '/data/logs' is the table too (table.path)"),
-        (
-            "dead_letter.path: file:///data//logs/",
-            "dead_letter.path: 'file:///data//logs/' is the table too (table.path)",
-        ),
-        (
-            "dead_letter.path: /data/logs/bad",
-            "dead_letter.path: '/data/logs/bad' is in the directory of the table (table.path)",
-        ),
-        (
-            "dead_letter.path: /data\nstate.path: /s",
-            "dead_letter.path: '/data' contains the table (table.path: '/data/logs')",
-        ),
-        (
-            "state.path: /data/logs_dead_letter/",
-            "state.path: '/data/logs_dead_letter/' is the dead-letter table too (dead_letter.path)",
-        ),
-        ("state.path: /cp/x", "checkpoint.path: '/cp/x' is the table of marks too (state.path)"),
-        ("views: [{name: marks, sql: x}]", "views[0].path: '/data/logs_marks' is the table of marks too (state.path)"),
-        ("views: [{name: v, sql: x, path: /cp/x}]", "views[0].path: '/cp/x' is the checkpoint too (checkpoint.path)"),
-        (
-            "views: [{name: v, sql: x, path: /cp/x_views}]",
-            "views[0].path: '/cp/x_views' is the views' checkpoints too (checkpoint.path)",
-        ),
-        (
-            "views: [{name: v, sql: x, path: /v}, {name: w, sql: x, path: /v/w}]",
-            "views[1].path: '/v/w' is in the directory of the view 'v' (views[0].path)",
-        ),
-        (
-            "state.path: /data/%{[topic]}",
-            "state.path: '/data/%{[topic]}': only table.path may contain %{...}; there is one of these for all tables",
-        ),
-        ("dead_letter.path: ''", "dead_letter.path: is empty"),
-        (
-            "state.path: '/data/a%20b'",
-            "state.path: '/data/a%20b' contains '%20', which the libraries read differently: choose another name",
-        ),
-        (
-            "state.path: '/data/a\\b'",
-            "state.path: '/data/a\\\\b' contains '\\\\', which the libraries read differently: choose another name",
-        ),
-    ],
+    rows(r"""
+        dead_letter.path: /data/logs -> dead_letter.path: '/data/logs' is the table too (table.path)
+        dead_letter.path: file:///data//logs/ -> dead_letter.path: 'file:///data//logs/' is the table too (table.path)
+        dead_letter.path: /data/logs/bad
+            -> dead_letter.path: '/data/logs/bad' is in the directory of the table (table.path)
+        dead_letter.path: /data\nstate.path: /s
+            -> dead_letter.path: '/data' contains the table (table.path: '/data/logs')
+        state.path: /data/logs_dead_letter/
+            -> state.path: '/data/logs_dead_letter/' is the dead-letter table too (dead_letter.path)
+        state.path: /cp/x -> checkpoint.path: '/cp/x' is the table of marks too (state.path)
+        views: [{name: marks, sql: x}] -> views[0].path: '/data/logs_marks' is the table of marks too (state.path)
+        views: [{name: v, sql: x, path: /cp/x}] -> views[0].path: '/cp/x' is the checkpoint too (checkpoint.path)
+        views: [{name: v, sql: x, path: /cp/x_views}]
+            -> views[0].path: '/cp/x_views' is the views' checkpoints too (checkpoint.path)
+        views: [{name: v, sql: x, path: /v}, {name: w, sql: x, path: /v/w}]
+            -> views[1].path: '/v/w' is in the directory of the view 'v' (views[0].path)
+        state.path: /data/%{[topic]}
+            -> state.path: '/data/%{[topic]}': only table.path may contain %{...}; there is one of these for all tables
+        dead_letter.path: '' -> dead_letter.path: is empty
+        state.path: '/data/a%20b'
+            -> state.path: '/data/a%20b' contains '%20', which the libraries read differently: choose another name
+        state.path: '/data/a\b'
+            -> state.path: '/data/a\\b' contains '\\', which the libraries read differently: choose another name
+    """),
 )
 def test_what_collides_is_reported(problems: Problems, more: str, problem: str) -> None:
     (reported,) = problems("/data/logs", more)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from log_shipper.config.sink.model import SinkConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 SMALL = """\
@@ -66,70 +67,44 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        ("table.partition_by: host", "table.partition_by: 'host' must be one of: date, none"),
-        (
-            "table: {partition_by: none, cluster_by: [host]}",
-            "table.cluster_by: not supported; liquid clustering needs table features (clustering, domainMetadata), and "
-            "the sink's tables have none, so that every reader opens them; use 'partition_by: date', whose days "
-            "maintain compacts, and have rows that are sorted in another way in a table of your own",
-        ),
-        ("table.max_tables: 0", "table.max_tables: must be at least 1"),
-        ("table.path2: x", "table.path2: unknown option; did you mean 'path'?"),
-        ("columns: [{name: Host, path: a}]", "columns[0].name: 'Host' is a column of every table; choose another name"),
-        (
-            "columns: [{name: a, path: a}, {name: A, path: b}]",
-            "columns[1].name: 'A' is the name of columns[0] too",
-        ),
-        (
-            "columns: [{name: _a, path: a}]",
-            "columns[0].name: '_a' is not a valid name: use letters, digits and underscores, beginning with a letter",
-        ),
-        (
-            "columns: [{name: a, path: $.a}]",
-            "columns[0].path: '$.a' is not a field of a record: write names joined by dots, as in "
-            "http.response.status_code",
-        ),
-        (
-            "columns: [{name: a, path: a, type: integer}]",
-            "columns[0].type: 'integer' must be one of: string, boolean, int, bigint, double, timestamp, date, "
-            "array<string>",
-        ),
-        ("columns: [{name: a}]", "columns[0].path: missing"),
-        (
-            "columns: [a]",
-            "columns[0]: must be a section of options (key: value), as in "
-            "'- {name: status, path: http.response.status_code, type: int}'",
-        ),
-        ("views: [{name: a}]", "views[0].sql: missing"),
-        ("views: [{name: a, sql: ' '}]", "views[0].sql: is empty"),
-        (
-            "views: [{name: a-b, sql: x}]",
-            "views[0].name: 'a-b' is not a valid name: use letters, digits and underscores, beginning with a letter",
-        ),
-        (
-            "views: [{name: lines, sql: x}]",
-            "views[0].name: 'lines' is what a view's sql calls the rows; choose another name",
-        ),
-        ("views: [{name: a, sql: x}, {name: A, sql: x}]", "views[1].name: 'A' is the name of views[0] too"),
-        ("views: [{name: a, sql: x, mode: update}]", "views[0].mode: 'update' must be one of: append, complete"),
-        ("views: [{name: a, sql: x, source: /y}]", "views[0].source: '/y' is not a table of table.path ('/data/logs')"),
-        ("views: [{name: a, sql: x, partition_by: [h, H]}]", "views[0].partition_by[1]: 'H' is given twice"),
-        (
-            "maintenance.vacuum: off",
-            "maintenance.vacuum: must be a section of options (key: value), as in 'vacuum: {mode: off}'",
-        ),
-        (
-            "maintenance.vacuum.retain: 10m",
-            "maintenance.vacuum.retain: must be at least 1h, or files of a batch in progress would be deleted",
-        ),
-        (
-            "maintenance.retention.lines: 23h",
-            "maintenance.retention.lines: must be at least 1d: rows are deleted by whole dates",
-        ),
-        ("maintenance.optimize.min_files: 1", "maintenance.optimize.min_files: must be at least 2"),
-        ("maintenance.optimise.enabled: false", "maintenance.optimise: unknown option; did you mean 'optimize'?"),
-    ],
+    rows("""
+        table.partition_by: host -> table.partition_by: 'host' must be one of: date, none
+        table: {partition_by: none, cluster_by: [host]}
+            -> table.cluster_by: not supported; liquid clustering needs table features (clustering, domainMetadata), and
+            the sink's tables have none, so that every reader opens them; use 'partition_by: date', whose days maintain
+            compacts, and have rows that are sorted in another way in a table of your own
+        table.max_tables: 0 -> table.max_tables: must be at least 1
+        table.path2: x -> table.path2: unknown option; did you mean 'path'?
+        columns: [{name: Host, path: a}] -> columns[0].name: 'Host' is a column of every table; choose another name
+        columns: [{name: a, path: a}, {name: A, path: b}] -> columns[1].name: 'A' is the name of columns[0] too
+        columns: [{name: _a, path: a}]
+            -> columns[0].name: '_a' is not a valid name: use letters, digits and underscores, beginning with a letter
+        columns: [{name: a, path: $.a}] -> columns[0].path: '$.a' is not a field of a record: write names joined by
+            dots, as in http.response.status_code
+        columns: [{name: a, path: a, type: integer}] -> columns[0].type: 'integer' must be one of: string, boolean, int,
+            bigint, double, timestamp, date, array<string>
+        columns: [{name: a}] -> columns[0].path: missing
+        columns: [a] -> columns[0]: must be a section of options (key: value), as in '- {name: status, path:
+            http.response.status_code, type: int}'
+        views: [{name: a}] -> views[0].sql: missing
+        views: [{name: a, sql: ' '}] -> views[0].sql: is empty
+        views: [{name: a-b, sql: x}]
+            -> views[0].name: 'a-b' is not a valid name: use letters, digits and underscores, beginning with a letter
+        views: [{name: lines, sql: x}]
+            -> views[0].name: 'lines' is what a view's sql calls the rows; choose another name
+        views: [{name: a, sql: x}, {name: A, sql: x}] -> views[1].name: 'A' is the name of views[0] too
+        views: [{name: a, sql: x, mode: update}] -> views[0].mode: 'update' must be one of: append, complete
+        views: [{name: a, sql: x, source: /y}] -> views[0].source: '/y' is not a table of table.path ('/data/logs')
+        views: [{name: a, sql: x, partition_by: [h, H]}] -> views[0].partition_by[1]: 'H' is given twice
+        maintenance.vacuum: off
+            -> maintenance.vacuum: must be a section of options (key: value), as in 'vacuum: {mode: off}'
+        maintenance.vacuum.retain: 10m
+            -> maintenance.vacuum.retain: must be at least 1h, or files of a batch in progress would be deleted
+        maintenance.retention.lines: 23h
+            -> maintenance.retention.lines: must be at least 1d: rows are deleted by whole dates
+        maintenance.optimize.min_files: 1 -> maintenance.optimize.min_files: must be at least 2
+        maintenance.optimise.enabled: false -> maintenance.optimise: unknown option; did you mean 'optimize'?
+    """),
 )
 def test_a_mistake_is_named(lab: Lab, text: str, problem: str) -> None:
     (reported,) = lab.problems(SMALL + text, SinkConfig)

@@ -3,6 +3,7 @@
 import pytest
 
 from log_shipper.config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
+from tests.tables import rows
 from tests.unit.config.conftest import Lab
 
 
@@ -59,27 +60,19 @@ def test_the_older_form_of_matches_is_a_list(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [
-        ("since: 24h, seek: since", "since: '24h' must be a duration before now, as in -24h"),
-        ("seek: since", "since: missing; seek: since needs it, as in since: -24h"),
-        ("facilities: [24]", "facilities[0]: 24 is not the code of a facility, which are 0 to 23"),
-        (
-            "include_matches.match: [nginx]",
-            "include_matches.match[0]: 'nginx' must be FIELD=value, as in _SYSTEMD_UNIT=nginx.service, or +, which "
-            "means or",
-        ),
-        (
-            "include_matches.and: [{match: [A=1]}, {match: [A=2]}]",
-            "include_matches.and: demands two values of one field, which journalctl takes for either of them; use 'or'",
-        ),
-        (
-            "kernel: true, units: [nginx.service]",
-            "kernel: messages of the kernel belong to no unit, so with units none would be read; read them by another "
-            "input, with kernel: true alone",
-        ),
-        ("chroot: host", "chroot: 'host' must be an absolute path"),
-        ("chroot: /host, journalctl_path: bin/j", "journalctl_path: must be an absolute path below chroot"),
-    ],
+    rows("""
+        since: 24h, seek: since -> since: '24h' must be a duration before now, as in -24h
+        seek: since -> since: missing; seek: since needs it, as in since: -24h
+        facilities: [24] -> facilities[0]: 24 is not the code of a facility, which are 0 to 23
+        include_matches.match: [nginx] -> include_matches.match[0]: 'nginx' must be FIELD=value, as in
+            _SYSTEMD_UNIT=nginx.service, or +, which means or
+        include_matches.and: [{match: [A=1]}, {match: [A=2]}]
+            -> include_matches.and: demands two values of one field, which journalctl takes for either of them; use 'or'
+        kernel: true, units: [nginx.service] -> kernel: messages of the kernel belong to no unit, so with units none
+            would be read; read them by another input, with kernel: true alone
+        chroot: host -> chroot: 'host' must be an absolute path
+        chroot: /host, journalctl_path: bin/j -> journalctl_path: must be an absolute path below chroot
+    """),
 )
 def test_a_mistake_is_named(lab: Lab, options: str, problem: str) -> None:
     assert [problem_found.partition("inputs[0].")[2] for problem_found in problems(lab, options)] == [problem]

@@ -256,7 +256,8 @@ class Crawler:
         copied = self._copies.copied_to(harvester.state, harvester.key, size)
         unread = range(harvester.offset, size)
         batch = None if copied > harvester.offset else harvester.end_message()
-        self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied)
+        removed = harvester.status().st_nlink == 0
+        self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
         return batch
 
     def _is_another(self, harvester: Harvester) -> None:

@@ -118,6 +118,18 @@ def test_what_came_after_a_truncation_is_no_part_of_what_that_took(lab: Lab) -> 
     assert lab.running.metrics.bytes_lost == len("lost\n")
 
 
+def test_what_was_written_to_a_truncated_file_is_counted_if_it_is_removed_before_the_next_look(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.ship("a.log", "one", "two")
+    (lab.logs / "a.log").write_text("new\n")
+    lab.remove("a.log")
+    lab.scan()
+    assert lab.messages == ["one", "two"]
+    assert lab.running.metrics.bytes_lost == len("new\n")
+    assert "it has 4 bytes now, which may be lost, because it was removed" in caplog.text
+
+
 @pytest.mark.parametrize("is_running", [True, False])
 def test_a_file_of_which_all_was_shipped_is_truncated_without_a_warning(
     lab: Lab, caplog: pytest.LogCaptureFixture, *, is_running: bool

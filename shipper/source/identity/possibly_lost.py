@@ -73,33 +73,25 @@ class PossiblyLost:
                 )
 
 
-def report_truncation(state: FileState, size: int, unread: range, copied: int) -> int:
+def report_truncation(state: FileState, size: int, unread: range, copied: int, *, is_removed: bool) -> int:
     """Log that an open file was truncated: it has `size` bytes now, and `unread` were not read before. A copy has those
-    before the offset `copied`. Return how many are lost."""
+    before the offset `copied`. Return how many are lost: of a file that was removed, what it has now, too."""
+    lost, new = unread.stop - max(copied, unread.start), size if is_removed else 0
     if not unread:
-        logger.info(
-            "%s (file id %s) was truncated or rewritten, and all of it had been read: it has %d bytes now, and is read "
-            "from its start as a new file",
-            state.path,
-            state.id,
-            size,
-            extra=EACH,
-        )
-        return 0
-    in_copy = copied > unread.start
-    lost = unread.stop - max(copied, unread.start)
-    fate = "are read from the copy that was made of it" if in_copy else "may be lost"
+        fate = "all of it had been read"
+    elif copied > unread.start:
+        fate = f"{len(unread)} bytes from offset {unread.start} on are read from the copy that was made of it"
+        fate += f", except the last {lost}, which the copy does not have: they may be lost" if lost else ""
+    else:
+        fate = f"up to {len(unread)} bytes from offset {unread.start} on may be lost"
     logger.log(
-        logging.WARNING if lost else logging.INFO,
-        "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s%s; "
-        "it is read again from its start as a new file",
+        logging.WARNING if lost or new else logging.INFO,
+        "%s (file id %s) was truncated or rewritten: %s; it has %d bytes now, %s",
         state.path,
         state.id,
-        size,
-        len(unread),
-        unread.start,
         fate,
-        f", except the last {lost}, which the copy does not have: they may be lost" if in_copy and lost else "",
+        size,
+        "which may be lost, because it was removed" if new else "and is read from its start as a new file",
         extra=EACH,
     )
-    return lost
+    return lost + new

@@ -249,7 +249,7 @@ OF_INPUTS_AND_THE_REST = [
     "output.kafka.sasl: {mechanism: OAUTHBEARER, oauthbearer: {client_id: a, client_secret: b, "
     f"token_endpoint_url: 'http://me:{MARKER}@127.0.0.1:9/'}}}}",
 ]
-MORE_COMMANDS = (*COMMANDS, ("test", "output"), ("test", "pipeline"), ("run", "--once", "--once-timeout", "1s"))
+MORE_COMMANDS = (*COMMANDS, ("test", "output"), ("test", "pipeline"), ("run", "--once", "--once-timeout", "100ms"))
 
 
 @pytest.mark.parametrize("command", MORE_COMMANDS, ids=" ".join)

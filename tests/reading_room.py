@@ -25,6 +25,7 @@ from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFi
 from log_shipper.shipper.source.identity.prefix import Prefix
 from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Next, To
 from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.scheduler import Scheduler
@@ -161,6 +162,22 @@ class Room:
         harvester = self.inputs.open(opened, claim.state, self.open_files.settled, once=once, was=claim.was)
         self.open_files.add(harvester)
         return harvester
+
+    def close_file(self, harvester: Harvester) -> bool:
+        """Close a file as an option would; False if it has new data."""
+        self.open_files.watch(harvester)
+        if harvester.at_end and not harvester.content.compressed and harvester.has_changed(harvester.status()):
+            self.open_files.wake(harvester)
+            return False
+        to = To.CLOSED if harvester.at_end or harvester.finished else To.NONE
+        self.open_files.leave(harvester, Next(to, (Effect.KEEP,)))
+        return True
+
+    def end(self, harvester: Harvester, ended: str) -> None:
+        self.open_files.leave(harvester, Next(To.NONE, (Effect.END,), ended=ended))
+
+    def release(self, harvester: Harvester, *, until_new_data: bool = False) -> None:
+        self.open_files.leave(harvester, Next(To.CLOSED if until_new_data else To.NONE))
 
     def close(self) -> None:
         for harvester in self.open_files.running.values():

@@ -1,17 +1,16 @@
-"""Finds the files of the inputs, opens, reads and closes them: `plan` and `Closer` decide, this carries it out."""
+"""Finds the files of the inputs, opens, reads and closes them, as the table in lifecycle/transitions.py has it."""
 
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from log_shipper.registry.state import TRUNCATED
-from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.base import SourceContext, SourceStatus, each
 from log_shipper.shipper.source.discovery.problems import Problems
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.discovery.survey import Discovery, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
@@ -25,10 +24,10 @@ from log_shipper.shipper.source.lifecycle.input_swap import InputSwap, Rules
 from log_shipper.shipper.source.lifecycle.intake import Intake
 from log_shipper.shipper.source.lifecycle.last_reading import LastReading
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.source.lifecycle.plan import Plan, plan
 from log_shipper.shipper.source.lifecycle.resolver import FileResolver, Identity
 from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from log_shipper.shipper.source.lifecycle.touches import Touches
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Failed, Next, Plan, after, plan
 from log_shipper.shipper.source.lifecycle.unopened import report_unopened
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
@@ -85,8 +84,7 @@ class Crawler:
         self._resolver = FileResolver(files, self._entries, self._copies, self.problems.of_file, context)
         self._touches = Touches(self.open_files, self._survey, context)
         discovery = Discovery(self._survey, watcher, self.problems)
-        read_by_all = partial(files.is_read_by_all, specs=specs.values())
-        self._deletions = Deletions(registrar, clock, metrics, read_by_all)
+        self._deletions = Deletions(registrar, clock, metrics, self._is_read_by_all)
         limits = self._open_limits = OpenLimits(self.files, options.most_open)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
         rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
@@ -188,7 +186,7 @@ class Crawler:
         )
 
     def unread(self, input_ids: Collection[str]) -> set[str]:
-        return set(self.open_files.unread(input_ids, self._survey.candidates))
+        return set(self.files.unread(input_ids, self._survey.candidates))
 
     def shared(self) -> set[str]:
         """Return the ids of inputs whose files another input reads, too."""
@@ -222,22 +220,19 @@ class Crawler:
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
         """Return the message that was pending, if nothing else will give it."""
-        match error:
-            case Truncated():
-                return self._truncated(harvester, error)
-            case CompressionError():  # its compressed data end here; all before was read
-                self.problems.of_file(harvester.state.path, str(error))
-                self.open_files.release(harvester, until_new_data=True)
-            case _:
-                self._refused(harvester, error)
+        decided = after(Failed(error))
+        if isinstance(error, Truncated):
+            if Effect.END in decided.effects:
+                return self._truncated(harvester, error, decided)
+            self._is_another(harvester, decided)
+        else:
+            self._report(harvester, error)
+            self.open_files.leave(harvester, decided)
         return None
 
-    def _truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
+    def _truncated(self, harvester: Harvester, error: Truncated, decided: Next) -> Batch | None:
         """End the file: its new content is a new file, read from its start. Return the message that was pending, as far
         as it was read, unless a copy of the file has the remainder."""
-        if isinstance(error, Disproved):
-            self._is_another(harvester)
-            return None
         self._metrics.files_truncated += 1
         if self._survey.wants_scan and not self._once:
             self._scheduler.wake(harvester)  # so that it is checked as an original that was rewritten
@@ -245,7 +240,7 @@ class Crawler:
             self._after_survey()
         batch = self._last_message(harvester, error)
         self.files[harvester.key].is_fresh = True
-        self.open_files.end(harvester, TRUNCATED)
+        self.open_files.leave(harvester, decided)
         self._survey.request_scan()
         return batch
 
@@ -260,29 +255,35 @@ class Crawler:
         self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
         return batch
 
-    def _is_another(self, harvester: Harvester) -> None:
+    def _is_another(self, harvester: Harvester, decided: Next) -> None:
         """Identify the file again: it was proven not to have the bytes that its entry remembers."""
         spec, unproven = self._inputs.specs.get(harvester.source.input_id), harvester.unproven
         try:
             path, fd = harvester.state.path, harvester.fd
             opened = self._resolver.reopen(path, fd, spec, unproven) if spec is not None else None
         except OSError as error:
-            self._refused(harvester, error)
-            return
-        self.open_files.release(harvester, until_new_data=False)
+            self._report(harvester, error)
+            opened = None
+        self.open_files.leave(harvester, decided)
         if opened is not None and unproven is not None:  # else no input wants it any more
             self._intake.take_again(opened, unproven)
 
-    def _refused(self, harvester: Harvester, error: OSError) -> None:
-        """Close a file that could not be read: the next scan tries again. With `once` there is none, and the file stays
+    def _report(self, harvester: Harvester, error: CompressionError | OSError) -> None:
+        """Show why a file could not be read. The next scan tries again; with `once` there is none, and the file stays
         unfinished."""
-        self.problems.of_read(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
-        self.open_files.release(harvester, until_new_data=False)
+        path = harvester.state.path
+        if isinstance(error, CompressionError):
+            self.problems.of_file(path, str(error))
+        else:
+            self.problems.of_read(path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
 
     def reached_end(self, harvester: Harvester) -> None:
         """Note that the file was read to its current end."""
         self.problems.of_read(harvester.state.path, None)
         self.open_files.reached_end(harvester)
+
+    def _is_read_by_all(self, input_id: str, scanned: ScannedFile) -> bool:
+        return self.files.is_read_by_all(input_id, scanned, self._inputs.specs, self._survey.candidates)
 
     def _close_file(self, harvester: Harvester) -> None:
         self._reading.wake(self._reading.rotation_links.closed(harvester))

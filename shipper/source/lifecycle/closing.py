@@ -1,4 +1,5 @@
-"""Decides which open files are closed, and why. It works on the open descriptors, so it needs no scan.
+"""Looks at open files that may be closed, and closes those that `after` (transitions.py) decides to close. It works on
+the open descriptors, so it needs no scan.
 
 Closing loses nothing that could still be read: a file is closed when its end was read and acknowledged. Only a deleted
 file may be given up earlier, because its open descriptor keeps its space on disk: by `close.reader.after_interval` and
@@ -7,16 +8,18 @@ file may be given up earlier, because its open descriptor keeps its space on dis
 
 import heapq
 import logging
+import os
 from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
 from itertools import count
 
 from log_shipper.config.shipper.model import CloseConfig
-from log_shipper.registry.state import REMOVED
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.source.base import SourceContext, each
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Event, Looked, Next, To, after
 from log_shipper.shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
@@ -24,35 +27,6 @@ logger = logging.getLogger(__name__)
 NEVER = float("inf")
 SOON = 0.02  # seconds between two checks of files that are about to be closed
 SPARE_TIMES = 1000  # of closed files that may be in the heap, and a fourth more
-
-
-def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: bool) -> str | None:
-    """Return the option by which the file is to be closed now, or None. A pure function. `wanted`: another file waits
-    for its place."""
-    change = rules.on_state_change
-    if harvester.finished and harvester.settled:
-        return "--once"
-    # At its end, nothing else would end the pending message before the file grows again.
-    ends_message = harvester.at_end and harvester.message_deadline is not None
-    if harvester.settled and is_over_time(harvester, rules, now) and not ends_message:
-        return "close.reader.after_interval"
-    if not harvester.over:
-        return None
-    if harvester.is_complete:
-        return "compression"
-    if harvester.is_removed and change.removed:
-        return "close.on_state_change.removed"
-    if harvester.has_left_path and change.renamed:
-        return "close.on_state_change.renamed"
-    if rules.reader.on_eof:
-        return "close.reader.on_eof"
-    if 0 < change.inactive <= now - harvester.activity.read_at:
-        return "close.on_state_change.inactive"
-    return "harvester_limit" if wanted else None
-
-
-def is_over_time(harvester: Harvester, rules: CloseConfig, now: float) -> bool:
-    return 0 < rules.reader.after_interval <= now - harvester.opened_at
 
 
 class Closer:
@@ -151,7 +125,7 @@ class Closer:
             return
         rules = self._rules_of(harvester)
         due = harvester.activity.read_at + rules.on_state_change.inactive
-        if is_over_time(harvester, rules, now):
+        if 0 < rules.reader.after_interval <= now - harvester.opened_at:
             self._idle.expect(harvester)
         elif due > now:
             self._schedule(harvester, due)
@@ -163,42 +137,63 @@ class Closer:
         place."""
         if self._open_files.running.get(harvester.key) is not harvester:
             return False
-        rules = self._rules_of(harvester)
-        why = why_close(harvester, rules, now, wanted=wanted)
-        if why is not None:
-            if self._close(harvester, why):
+        seen = self._look(harvester, now, wanted=wanted)
+        decided = after(seen)
+        if decided.to is not To.READING:
+            status = self._look_at_file(harvester)
+            decided = after(self._look_closely(harvester, seen, status))
+            if decided.to is not To.READING:
+                self._close(harvester, decided, status)
                 return False
+        if Effect.WAKE in decided.effects:
+            self._open_files.wake(harvester)
+        if decided.why:
             self._refused[harvester] = None
-        if harvester.is_removed and is_over_time(harvester, rules, now):
-            self._give_up(harvester, "close.reader.after_interval")
-            return False
         return True
 
-    def _close(self, harvester: Harvester, why: str) -> bool:
-        if harvester.is_removed:
-            return self._close_removed(harvester, why)
-        if not self._open_files.close(harvester):
-            return False
-        logger.debug("%s: closed (%s)", harvester.state.path, why)
-        self._on_closed(harvester, why)
-        return True
+    def _look(self, harvester: Harvester, now: float, *, wanted: bool) -> Looked:
+        deadline = harvester.message_deadline
+        return Looked(
+            rules=self._rules_of(harvester),
+            idle_for=now - harvester.activity.read_at,
+            open_for=now - harvester.opened_at,
+            at_end=harvester.at_end,
+            is_over=harvester.over,
+            is_ending=harvester.at_end and deadline is not None,
+            is_settled=harvester.settled,
+            is_finished=harvester.finished,
+            is_complete=harvester.is_complete,
+            is_compressed=harvester.content.compressed,
+            has_left_path=harvester.has_left_path,
+            is_removed=harvester.is_removed,
+            wanted=wanted,
+        )
 
-    def _close_removed(self, harvester: Harvester, why: str) -> bool:
-        size = harvester.status().st_size - harvester.padding
-        if harvester.content.compressed:
-            if not harvester.is_complete:
-                self._give_up(harvester, why)
-                return True
-        else:
-            if size > harvester.read_to and why == "close.reader.after_interval":
-                self._give_up(harvester, why)
-                return True
-            if harvester.has_changed(harvester.status()):
-                self._open_files.wake(harvester)  # its writer still has it open, or truncated it before it was deleted
-                return False
-            self._warn_of_incomplete(harvester, size - harvester.state.position)
-        self._open_files.end(harvester, REMOVED)
-        return True
+    def _look_at_file(self, harvester: Harvester) -> os.stat_result:
+        """Look at a file that is to be closed. It is watched first, so that no later write is missed."""
+        if not harvester.is_removed:
+            self._open_files.watch(harvester)
+        return harvester.status()
+
+    def _look_closely(self, harvester: Harvester, seen: Looked, status: os.stat_result) -> Looked:
+        may_grow = not seen.is_compressed and (seen.at_end or seen.is_removed)
+        return replace(
+            seen,
+            is_touched=harvester.sighting is not None and harvester.sighting.shows_touch(status),
+            has_grown=may_grow and harvester.has_changed(status),
+            has_rest=status.st_size - harvester.padding > harvester.read_to,
+        )
+
+    def _close(self, harvester: Harvester, decided: Next, status: os.stat_result) -> None:
+        if Effect.COUNT in decided.effects:
+            self._give_up(harvester, decided)
+            return
+        if Effect.COUNT_LINE in decided.effects:
+            self._warn_of_incomplete(harvester, status.st_size - harvester.padding - harvester.state.position)
+        self._open_files.leave(harvester, decided, status)
+        if decided.ended is None:
+            logger.debug("%s: closed (%s)", harvester.state.path, decided.why)
+            self._on_closed(harvester, decided.why)
 
     def _warn_of_incomplete(self, harvester: Harvester, lost: int) -> None:
         if lost > 0:
@@ -217,21 +212,21 @@ class Closer:
         """Give up deleted files: all of those on a file system that is full, and those beyond the budget of an input,
         where they take more space than before."""
         for harvester in self._removed.on_devices(flooded) if (flooded := self._pipeline.flooded) else ():
-            self._give_up(harvester, "queue.disk.watermark.flood")
+            self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
         for input_id in grown:
             self._keep_budget(input_id)
 
     def _keep_budget(self, input_id: str) -> None:
         budget = self._rules[input_id].removed.max_bytes
         for harvester in self._removed.beyond(input_id, budget) if budget else ():
-            self._give_up(harvester, "close.removed.max_bytes")
+            self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="close.removed.max_bytes"))
 
     def stop(self) -> None:
         """Count and log what is lost of deleted files because the agent is stopped: only their open descriptors reached
         it. What was sent and is not acknowledged may have been delivered."""
         for harvester in [removed for removed in self._removed if removed.is_proven]:
             position, size = harvester.state.position, max(harvester.content.size, harvester.offset)
-            self._open_files.end(harvester, REMOVED)
+            self._open_files.leave(harvester, after(Event.STOPPED_REMOVED))
             self._open_files.note_reported(harvester)
             if size > position:
                 self._metrics.bytes_lost += size - position
@@ -246,7 +241,7 @@ class Closer:
                     extra=EACH,
                 )
 
-    def _give_up(self, harvester: Harvester, option: str) -> None:
+    def _give_up(self, harvester: Harvester, decided: Next) -> None:
         size = harvester.content.size
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
@@ -255,13 +250,13 @@ class Closer:
             "space on disk is free now",
             harvester.state.path,
             harvester.state.id,
-            option,
+            decided.why,
             lost,
             harvester.offset,
             size,
             extra=EACH,
         )
-        self._open_files.end(harvester, REMOVED)
+        self._open_files.leave(harvester, decided)
 
     def _rules_of(self, harvester: Harvester) -> CloseConfig:
         return self._rules[harvester.source.input_id]

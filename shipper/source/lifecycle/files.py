@@ -3,8 +3,9 @@
 What is not a field of a file or of its state is an index of them, which `Files.change` alone keeps.
 """
 
+import os
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -25,6 +26,11 @@ class Closed:
 
     seen: ScannedFile
     surveyed: ScannedFile | None = None
+
+    @classmethod
+    def of(cls, path: str, status: os.stat_result, candidate: Candidate | None) -> "Closed":
+        """`candidate`: what the survey has of the file."""
+        return cls(ScannedFile.of(path, status), candidate.file if candidate is not None else None)
 
     def has_new_data(self, scanned: ScannedFile) -> bool:
         """True if the file has changed. Its time of change counts too: another one may have its inode, size and age."""
@@ -183,6 +189,31 @@ class Files:
                 del self._files[key]
             else:
                 self._files[key] = File(key, state)
+
+    def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
+        """Yield the ids of these inputs of which a file has something to read, or something is in flight."""
+        for harvester in self.running.values():
+            input_id = harvester.source.input_id
+            if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
+                yield input_id
+        yield from (input_id for input_id, *_ in self.draining)
+        for key, (spec, scanned, _) in candidates.items():
+            if spec.id in input_ids and key not in self.running and not self._is_read(key, scanned):
+                yield spec.id
+
+    def is_read_by_all(
+        self, input_id: str, scanned: ScannedFile, inputs: Iterable[str], candidates: Container[FileKey]
+    ) -> bool:
+        """True if of these inputs none but one has to read the file, or has something of it in flight."""
+        keys = [(other, *scanned.inode) for other in inputs if other != input_id]
+        return all(self._is_read(key, scanned) for key in keys if key in candidates)
+
+    def _is_read(self, key: FileKey, scanned: ScannedFile) -> bool:
+        """True if the file is closed, or could be, at the end that a scan saw."""
+        if (harvester := self.running.get(key)) is not None:
+            return harvester.over and not harvester.has_changed(harvester.status())
+        closed = self.closed.get(key)
+        return closed is not None and not closed.has_new_data(scanned)
 
     def check(self) -> None:
         """Assert that the indexes are those of the files."""

@@ -19,6 +19,7 @@ from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec, key_of
 from log_shipper.shipper.source.discovery.survey import Discovery
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.lifecycle.resolver import Identity
+from log_shipper.shipper.source.lifecycle.transitions import Event, after
 from log_shipper.shipper.source.reading.batch_reader import BatchReader
 from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.source.reading.harvester import Harvester
@@ -110,7 +111,7 @@ class InputSwap:
     def _release(self) -> None:
         for harvester in [leaving for leaving in self._leaving if self._is_running(leaving)]:
             if self._reading.may_release(harvester):
-                self._open_files.release(harvester, until_new_data=False)
+                self._open_files.leave(harvester, after(Event.WITHDRAWN))
 
     def _spec_of(self, key: FileKey, input_id: str) -> InputSpec | None:
         candidate = self._survey.file(key)

@@ -2,15 +2,14 @@
 
 import logging
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import partial
 
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.source.base import SourceContext, each
-from log_shipper.shipper.source.discovery.scanner import ScannedFile
-from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec, key_of
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.entries import RegistryEntries
 from log_shipper.shipper.source.identity.fingerprint import BY_PATH, name_of_entry
@@ -19,6 +18,7 @@ from log_shipper.shipper.source.lifecycle.files import Closed, Draining, Files
 from log_shipper.shipper.source.lifecycle.idle_files import IdleFiles
 from log_shipper.shipper.source.lifecycle.named_files import NamedFiles
 from log_shipper.shipper.source.lifecycle.removed_files import RemovedFiles
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Event, Next, Settled, To, after
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.scheduler import Scheduler
@@ -83,50 +83,39 @@ class OpenFiles:
         os.close(opened.content.fd)
         self.files.change(key, Closed(opened.scanned))
 
-    def close(self, harvester: Harvester) -> bool:
-        """Stop reading a file that may be opened again. False if it has new data just now, or was touched: then it
-        stays open."""
+    def watch(self, harvester: Harvester) -> None:
+        """Watch an open file for what is written to it once it is closed: the watch outlives the descriptor."""
         if harvester.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
-            self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
-        status = harvester.status()
-        if harvester.sighting is not None and harvester.sighting.shows_touch(status):
-            return False  # the next survey ends it (touches.py)
-        may_grow = harvester.at_end and not harvester.content.compressed
-        if may_grow and harvester.has_changed(status):
-            self._scheduler.wake(harvester)
-            return False
-        harvester.note_last_look(status)
-        self._close_file(
-            harvester, self._as_closed(harvester, status) if harvester.at_end or harvester.finished else None
-        )
-        return True
+            self._watcher.watch_file(harvester.key, harvester.fd)
 
     def wake(self, harvester: Harvester) -> None:
         self._scheduler.wake(harvester)
 
-    def end(self, harvester: Harvester, ended: str) -> None:
-        """Stop reading a file that was deleted or truncated. Batches of it that are in flight still move its
-        position."""
-        self._watcher.unwatch_file(harvester.key)
-        harvester.end(partial(self._entries.ended, why=ended))
-        self._close_file(harvester)
+    def leave(self, harvester: Harvester, decided: Next, status: os.stat_result | None = None) -> None:
+        """Stop reading a file, as was decided. Batches of it that are in flight still move its position. `status`: with
+        which it had not grown; what is written later is new data. Raises OSError."""
+        if decided.ended is not None:
+            self._watcher.unwatch_file(harvester.key)
+            harvester.end(partial(self._entries.ended, why=decided.ended))
+        elif Effect.KEEP in decided.effects:
+            harvester.note_last_look(status or harvester.status())
+        else:
+            self._watcher.unwatch_file(harvester.key)
+            if harvester.sighting is not None and not harvester.settled:
+                # What is in flight may have been written after the time that the entry has: that is no touch.
+                harvester.state = replace(harvester.state, modified=0)
+        closed = None
+        if decided.to is To.CLOSED:
+            closed = Closed.of(harvester.state.path, status or harvester.status(), self._candidate_of(harvester.key))
+        self._close_file(harvester, closed)
 
     def note_reported(self, harvester: Harvester) -> None:
         """Note that what is not acknowledged of an ended file was reported as lost: the next start does not report it
         once more."""
         harvester.size = harvester.state.position
         harvester.state = self._entries.ended(replace(harvester.state, size_seen=harvester.size), REMOVED)
-
-    def release(self, harvester: Harvester, *, until_new_data: bool) -> None:
-        """Close a file that cannot be read further, at whatever offset; it is opened again at the next scan, or with
-        new data."""
-        if harvester.sighting is not None and not harvester.settled:
-            # What is in flight may have been written after the time that the entry has: that is no touch.
-            harvester.state = replace(harvester.state, modified=0)
-        self._watcher.unwatch_file(harvester.key)
-        self._close_file(harvester, self._as_closed(harvester, harvester.status()) if until_new_data else None)
 
     def forget_missing(self, present: Container[FileKey]) -> None:
         """After a scan, forget closed files that are not under the paths any more: new data in them is not read."""
@@ -135,18 +124,13 @@ class OpenFiles:
             self._watcher.unwatch_file(key)
         self.files.forget(present)
 
-    def _as_closed(self, harvester: Harvester, status: os.stat_result) -> Closed:
-        candidate = self._candidate_of(harvester.key)
-        surveyed = candidate.file if candidate is not None else None
-        return Closed(ScannedFile.of(harvester.state.path, status), surveyed)
-
     def end_renamed(self, candidates: Mapping[FileKey, Candidate]) -> None:
         """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
         start, as new files. What was not read of them is read then, and an entry that stayed would be taken for that of
         the next file at its path."""
         named = [running for running in self.running.values() if running.state.key and not running.is_removed]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
-            self.end(harvester, REMOVED)
+            self.leave(harvester, after(Event.RENAMED_BY_PATH))
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
@@ -191,29 +175,6 @@ class OpenFiles:
                 extra=EACH,
             )
 
-    def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
-        """Yield the ids of these inputs of which a file has something to read, or something is in flight."""
-        for harvester in self.running.values():
-            input_id = harvester.source.input_id
-            if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
-                yield input_id
-        yield from (input_id for input_id, *_ in self.files.draining)
-        for key, (spec, scanned, _) in candidates.items():
-            if spec.id in input_ids and key not in self.running and not self._is_read(key, scanned):
-                yield spec.id
-
-    def is_read_by_all(self, input_id: str, scanned: ScannedFile, specs: Iterable[InputSpec]) -> bool:
-        """True if of these inputs none but one has to read the file, or has something of it in flight."""
-        keys = [(spec.id, *scanned.inode) for spec in specs if spec.id != input_id]
-        return all(self._is_read(key, scanned) for key in keys if self._candidate_of(key) is not None)
-
-    def _is_read(self, key: FileKey, scanned: ScannedFile) -> bool:
-        """True if the file is closed, or could be, at the end that a scan saw."""
-        if (harvester := self.running.get(key)) is not None:
-            return harvester.over and not harvester.has_changed(harvester.status())
-        closed = self.files.closed.get(key)
-        return closed is not None and not closed.has_new_data(scanned)
-
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
         drained, self._drained = self._drained, []
@@ -230,8 +191,7 @@ class OpenFiles:
 
     def stop(self) -> None:
         for harvester in each(list(self.running.values()), self._progressed):
-            harvester.note_last_look(harvester.status())
-            self._close_file(harvester)
+            self.leave(harvester, after(Event.STOPPED))
 
     def was_truncated(self, harvester: Harvester) -> bool:
         """True if the file does not have the bytes any more that were read last, which its next read shows."""
@@ -292,7 +252,7 @@ class OpenFiles:
     def descriptor_of(self, key: FileKey) -> int | None:
         return self.running[key].fd if key in self.running else None
 
-    def _close_file(self, harvester: Harvester, then: Closed | None = None) -> None:
+    def _close_file(self, harvester: Harvester, then: Closed | None) -> None:
         self._scheduler.forget(harvester)
         self.files.change(harvester.key, then if harvester.settled else Draining(harvester, then))
         self._padded.pop(harvester, None)
@@ -308,12 +268,14 @@ class OpenFiles:
 
     def _archive(self, harvester: Harvester) -> None:
         self.named.forget(harvester)
-        if harvester.unproven is not None:
-            self._entries.put_back(harvester.unproven)
-        elif harvester.state.ended is None:
-            self._entries.keep(harvester.state)
+        unproven, state = harvester.unproven, harvester.state
+        (effect,) = after(Settled(is_proven=unproven is None, has_ended=state.ended is not None)).effects
+        if effect is Effect.PUT_BACK and unproven is not None:
+            self._entries.put_back(unproven)
+        elif effect is Effect.OFFER:
+            self._entries.orphan(state)
         else:
-            self._entries.orphan(harvester.state)
+            self._entries.keep(state)
 
 
 def _has_moved(state: FileState, candidates: Mapping[FileKey, Candidate]) -> bool:

@@ -19,6 +19,7 @@ from log_shipper.shipper.source.identity.proving import must_be_proven
 from log_shipper.shipper.source.lifecycle.closing import Closer
 from log_shipper.shipper.source.lifecycle.files import Files, Waiting
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Next, Opened, To, after
 from log_shipper.shipper.source.reading.batch_reader import BatchReader
 from log_shipper.shipper.source.reading.factory import ActiveInputs
 from log_shipper.shipper.source.reading.harvester import Harvester
@@ -147,13 +148,14 @@ class HarvesterStarter:
         refused: list[Refused] = []
         for opened, claim in each(claims, self._progressed):
             try:
-                harvester = self._start(opened, claim, first=opened.spec.id in fresh_inputs)
+                state, decided = self._decide(opened, claim, first=opened.spec.id in fresh_inputs)
+                if decided.to is To.CLOSED:
+                    self._rest(opened, claim, state, decided)
+                else:
+                    started = self._start(opened, claim, state)
+                    (fresh if Effect.SAVE in decided.effects else known).append(started)
             except OSError as error:
                 refused.append((opened, claim, error))
-                continue
-            if harvester is not None:
-                must_save = claim.is_new or (self._once and harvester.is_proven)
-                (fresh if must_save else known).append(harvester)
         if any(self._rotation_links.resumes(harvester) for harvester in known):
             running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
             self._rotation_links.resume(known, running)
@@ -168,33 +170,43 @@ class HarvesterStarter:
                 self._reading.await_save(saved, harvester)
         return refused
 
-    def _start(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> Harvester | None:
-        """Return the file's harvester; None if there is nothing to read now. Raises OSError."""
-        state = claim.state
-        skipped = self._ignoring.skips(opened.spec, opened.scanned)
-        if claim.is_new and (skipped or (first and opened.spec.config.tail_files)):
+    def _decide(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> tuple[FileState, Next]:
+        """Return the state from which the file is read, and whether it is read at all now. Raises OSError."""
+        state, was = claim.state, claim.was
+        is_skipped = self._ignoring.skips(opened.spec, opened.scanned)
+        if claim.is_new and (is_skipped or (first and opened.spec.config.tail_files)):
             state = _at_its_end(opened, state)
-        # A file that is to be deleted is opened even if it is read, because the Closer plans the deletion.
-        was = claim.was
-        proven = was is None or not was.proof or not must_be_proven(opened.content, was)
-        rests = proven and _is_read(opened, state) and not opened.spec.config.delete.enabled
-        if not self._once and skipped and not proven and was is not None:
-            self._open_files.register_skipped(opened, was)
-            return None
-        if not self._once and (skipped or rests):
+        is_proven = was is None or not must_be_proven(opened.content, was)
+        seen = Opened(
+            is_new=claim.is_new,
+            is_skipped=is_skipped,
+            # A file that is to be deleted is opened even if it is read, because the Closer plans the deletion.
+            is_read=_is_read(opened, state) and not opened.spec.config.delete.enabled,
+            is_proven=is_proven,
+            is_trusted=is_proven or was is None or not was.proof,
+            once=self._once,
+        )
+        return state, after(seen)
+
+    def _rest(self, opened: OpenedFile, claim: EntryMatch, state: FileState, decided: Next) -> None:
+        """Close a file that has nothing to be read now."""
+        if Effect.PUT_BACK in decided.effects and claim.was is not None:
+            self._open_files.register_skipped(opened, claim.was)
+        else:
             state = replace(state, changed=opened.scanned.changed)
             self._registrar.note(state)
             self._open_files.register_idle(opened, state)
-            return None
+
+    def _start(self, opened: OpenedFile, claim: EntryMatch, state: FileState) -> Harvester:
+        """Return the file's harvester. Raises OSError."""
+        was = claim.was
         if self._once and opened.size > state.position and not opened.content.compressed:
             # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
             state = replace(state, cuts=(*state.cuts, opened.size))
         harvester = self._inputs.open(opened, state, self._open_files.settled, once=self._once, was=was)
         self._open_files.add(harvester)
         self._closer.opened(harvester)
-        if (
-            not self._once
-        ):  # a suspected copy may have been deleted while it waited: no event or survey shows that again
+        if not self._once:  # a suspected copy may have been deleted while it waited, which no survey shows again
             self._open_files.look_for_removal(harvester)
         # What followed a file that was missing, and is back, was opened meanwhile.
         is_back = was is not None and was.ended == MISSING and was.inode == state.inode

@@ -6,12 +6,12 @@ change moved, and its entry ends then (touched.py).
 
 from dataclasses import replace
 
-from log_shipper.registry.state import TRUNCATED
 from log_shipper.shipper.source.base import SourceContext, each
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.discovery.survey import Survey
 from log_shipper.shipper.source.identity.touched import is_settled, log_touch
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.source.lifecycle.transitions import Event, after
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.sighting import Sighting
 
@@ -46,7 +46,7 @@ class Touches:
             self._metrics.files_resent += 1
             self._files[harvester.key].is_fresh = True  # else it may wait as a suspected copy
             harvester.state = replace(harvester.state, key="")  # else its fingerprint would name the ended entry
-            self._open_files.end(harvester, TRUNCATED)
+            self._open_files.leave(harvester, after(Event.TOUCHED))
 
     def _is_touched(self, harvester: Harvester) -> bool:
         """True if the file was touched, and all that was read of it is acknowledged."""

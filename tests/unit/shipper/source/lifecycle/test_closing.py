@@ -1,9 +1,8 @@
 import gzip
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from log_shipper.config.shipper.model import (
 from log_shipper.registry.state import REMOVED
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.source.discovery.spec import InputSpec
-from log_shipper.shipper.source.lifecycle.closing import SOON, Closer, why_close
+from log_shipper.shipper.source.lifecycle.closing import SOON, Closer
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
@@ -34,76 +33,6 @@ def rules(*, on_eof: bool = False, after_interval: float = 0.0, max_bytes: int =
         reader=ReaderCloseConfig(on_eof=on_eof, after_interval=after_interval),
         removed=RemovedCloseConfig(max_bytes=max_bytes),
     )
-
-
-@dataclass
-class Reader:
-    """The properties that the rules read, of a file that was opened and read at time 0 and is at its end."""
-
-    over: bool = True
-    settled: bool = True
-    finished: bool = False
-    is_complete: bool = False
-    at_end: bool = True
-    message_deadline: float | None = None
-    path_state: PathState = PathState.CURRENT
-    opened_at: float = 0.0
-    activity: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
-
-    has_left_path = Harvester.has_left_path
-    is_removed = Harvester.is_removed
-
-
-UNREAD = {"over": False, "at_end": False}
-UNDER_WAY = {"over": False, "settled": False}
-UNENDED = {"over": False, "message_deadline": 105.0}  # a message that the timeout will end
-
-
-@pytest.mark.parametrize(
-    ("reader", "options", "why"),
-    [
-        ({}, {}, None),
-        ({"finished": True}, {}, "--once"),
-        ({"finished": True} | UNREAD, {}, "--once"),
-        ({"finished": True} | UNDER_WAY, {}, None),
-        ({}, {"after_interval": 100.0}, "close.reader.after_interval"),
-        ({}, {"after_interval": 100.1}, None),
-        (UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
-        (UNDER_WAY, {"after_interval": 100.0}, None),
-        (UNENDED, {"after_interval": 100.0}, None),
-        (UNENDED | UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
-        ({"is_complete": True}, {}, "compression"),
-        ({"is_complete": True} | UNDER_WAY, {}, None),
-        ({"path_state": PathState.REMOVED}, {}, "close.on_state_change.removed"),
-        ({"path_state": PathState.REMOVED}, {"removed": False}, None),
-        ({"path_state": PathState.REMOVED} | UNREAD, {}, None),
-        ({"path_state": PathState.REMOVED} | UNDER_WAY, {}, None),
-        ({"path_state": PathState.RENAMED}, {}, None),
-        ({"path_state": PathState.RENAMED}, {"renamed": True}, "close.on_state_change.renamed"),
-        ({"path_state": PathState.MOVED}, {"renamed": True}, "close.on_state_change.renamed"),
-        ({"path_state": PathState.RENAMED} | UNREAD, {"renamed": True}, None),
-        ({"path_state": PathState.RENAMED}, {"renamed": True, "removed": False}, "close.on_state_change.renamed"),
-        ({}, {"renamed": True, "removed": True}, None),
-        ({}, {"on_eof": True}, "close.reader.on_eof"),
-        (UNREAD, {"on_eof": True}, None),
-        (UNDER_WAY, {"on_eof": True}, None),
-        ({}, {"inactive": 100.0}, "close.on_state_change.inactive"),
-        ({}, {"inactive": 100.1}, None),
-        (UNDER_WAY, {"inactive": 100.0}, None),
-        ({"path_state": PathState.REMOVED}, {"removed": False, "inactive": 100.0}, "close.on_state_change.inactive"),
-    ],
-)
-def test_a_file_is_closed_by_the_first_rule_that_applies(
-    reader: dict[str, Any], options: dict[str, Any], why: str | None
-) -> None:
-    harvester = cast("Harvester", Reader(**reader))
-    assert why_close(harvester, rules(**options), 100.0, wanted=False) == why
-
-
-@pytest.mark.parametrize(("reader", "why"), [({}, "harvester_limit"), (UNREAD, None), (UNDER_WAY, None)])
-def test_a_file_at_its_end_makes_room_for_one_that_waits(reader: dict[str, Any], why: str | None) -> None:
-    harvester = cast("Harvester", Reader(**reader))
-    assert why_close(harvester, rules(), 100.0, wanted=True) == why
 
 
 class Office:

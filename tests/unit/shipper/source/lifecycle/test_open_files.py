@@ -38,7 +38,7 @@ def test_a_file_that_is_opened_is_counted(room: Room, read: Harvester) -> None:
 
 
 def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, read: Harvester) -> None:
-    assert room.open_files.close(read)
+    assert room.close_file(read)
     assert (is_open(read.fd), room.open_files.running, room.open_files.files.running_of["app"]) == (False, {}, 0)
     assert room.watches.files == {read.key}
     assert room.entries.closed_entries[read.key].position == 4
@@ -47,13 +47,13 @@ def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, r
 
 def test_a_closed_file_is_not_read_again_by_the_scheduler(room: Room, read: Harvester) -> None:
     room.scheduler.wake(read)
-    room.open_files.close(read)
+    room.close_file(read)
     assert room.scheduler.next_ready() is None
 
 
 def test_a_write_that_meets_the_closing_keeps_the_file_open(room: Room, read: Harvester) -> None:
     room.append("app.log", b"two\n")
-    assert not room.open_files.close(read)
+    assert not room.close_file(read)
     assert (is_open(read.fd), room.shut) == (True, [])
     assert room.scheduler.next_ready() is read
 
@@ -62,7 +62,7 @@ def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(ro
     same = b"x" * TAIL_SIZE + b"\n"
     harvester = finish(room.read("app.log", b"one\n" + same))
     room.write("app.log", b"two\n" + same)
-    assert not room.open_files.close(harvester)
+    assert not room.close_file(harvester)
     assert room.scheduler.next_ready() is harvester
     assert harvester.read() is None
     room.clock.advance(2 * SETTLED)
@@ -73,11 +73,11 @@ def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(ro
 def test_the_watch_is_set_before_the_last_check(room: Room, read: Harvester) -> None:
     """A write between the two would give neither an event nor another size."""
     room.watches.on_watch = lambda: room.append("app.log", b"two\n")
-    assert not room.open_files.close(read)
+    assert not room.close_file(read)
 
 
 def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
-    room.open_files.close(read)
+    room.close_file(read)
     closed = room.open_files.files.closed[read.key]
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
     assert not closed.has_new_data(scanned)
@@ -86,7 +86,7 @@ def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, re
 
 
 def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
-    room.open_files.close(read)
+    room.close_file(read)
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
     assert room.open_files.files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
 
@@ -94,13 +94,13 @@ def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(r
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: Room, read: Harvester) -> None:
     stale = ScannedFile(read.state.path, read.key[1:], 0, 0.0)
     room.candidates[read.key] = Candidate.of(room.spec, stale)
-    room.open_files.close(read)
+    room.close_file(read)
     assert not room.open_files.files.closed[read.key].has_new_data(stale)
     assert room.open_files.files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))
 
 
 def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Harvester) -> None:
-    room.open_files.close(read)
+    room.close_file(read)
     opened = room.open("app.log")
     claim = room.entries.claim(opened)
     assert claim is not None
@@ -110,7 +110,7 @@ def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Ha
 
 def test_a_file_closed_before_its_end_is_opened_again_at_once(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
-    assert room.open_files.close(harvester)
+    assert room.close_file(harvester)
     assert not room.open_files.files.closed
     assert room.entries.closed_entries[harvester.key].position == 0
 
@@ -119,14 +119,14 @@ def test_closing_notes_how_much_there_was(room: Room) -> None:
     """Should the file go before it is read on, that much is missed."""
     harvester = room.read("app.log", b"one\n")
     room.append("app.log", b"two\n")
-    room.open_files.close(harvester)
+    room.close_file(harvester)
     assert room.books.written[harvester.state.id].size_seen == 8
 
 
 def test_the_size_of_a_compressed_file_is_noted_once_it_was_read_to_its_end(make_room: MakeRoom) -> None:
     room = make_room(compression="auto")
     harvester = finish(room.read("app.log.gz", gzip.compress(b"one\n")))
-    assert room.open_files.close(harvester)
+    assert room.close_file(harvester)
     noted = room.books.written[harvester.state.id]
     assert (noted.compressed, noted.position) == (room.path("app.log.gz").stat().st_size, 4)
 
@@ -145,7 +145,7 @@ def test_the_size_on_disk_of_a_compressed_file_does_not_count_for_its_content(ma
     for name in ("closed.log.gz", "stopped.log.gz"):
         room.read(name, gzip.compress(b"one\n"))
     closed, stopped = room.open_files.running.values()
-    room.open_files.close(closed)
+    room.close_file(closed)
     room.open_files.stop()
     assert (closed.state.size_seen, stopped.state.size_seen) == (0, 0)
 
@@ -153,7 +153,7 @@ def test_the_size_on_disk_of_a_compressed_file_does_not_count_for_its_content(ma
 def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
-    room.open_files.close(harvester)
+    room.close_file(harvester)
     assert (harvester.key in room.open_files.files.draining, room.entries.closed_entries) == (True, {})
     assert not room.open_files.step()
     acknowledge(batches)
@@ -164,7 +164,7 @@ def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> Non
 
 def test_the_entry_of_a_file_that_has_ended_is_unclaimed(room: Room, read: Harvester) -> None:
     room.watches.files.add(read.key)
-    room.open_files.end(read, "truncated")
+    room.end(read, "truncated")
     assert (room.open_files.running, room.open_files.files.closed, room.entries.closed_entries, room.watches.files) == (
         {},
         {},
@@ -179,7 +179,7 @@ def test_the_entry_of_a_file_that_has_ended_is_unclaimed(room: Room, read: Harve
 def test_batches_in_flight_move_the_position_of_a_file_that_has_ended(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
-    room.open_files.end(harvester, REMOVED)
+    room.end(harvester, REMOVED)
     assert not room.entries.unclaimed.states
     acknowledge(batches)
     room.open_files.step()
@@ -192,7 +192,7 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
     """It was counted when the life ended: a restart must not count it again."""
     harvester = room.read("app.log", b"one\ntw")
     batches = read_all(harvester)
-    room.open_files.end(harvester, REMOVED)
+    room.end(harvester, REMOVED)
     assert room.books.written[harvester.state.id].size_seen == 4
     acknowledge(batches)
     assert room.books.written[harvester.state.id].size_seen == 4
@@ -201,7 +201,7 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
 def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     room.watches.files.add(harvester.key)
-    room.open_files.release(harvester, until_new_data=False)
+    room.release(harvester)
     assert (room.open_files.files.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
     assert room.entries.closed_entries[harvester.key] == harvester.state
 
@@ -209,7 +209,7 @@ def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -
 def test_or_only_when_it_has_new_data(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     scanned = survey(room, harvester)
-    room.open_files.release(harvester, until_new_data=True)
+    room.release(harvester, until_new_data=True)
     assert not room.open_files.files.closed[harvester.key].has_new_data(scanned)
     room.append("app.log", b"two\n")
     assert room.open_files.files.closed[harvester.key].has_new_data(survey(room, harvester))
@@ -230,11 +230,11 @@ def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> N
 def test_a_file_that_is_closed_as_it_was_read_need_not_be_proven_while_its_times_stay(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
     os.utime(room.path("app.log"), ns=(1, 12345))
-    assert not room.open_files.close(harvester)
+    assert not room.close_file(harvester)
     finish(harvester)
     room.clock.advance(2 * SETTLED)
     finish(harvester)
-    assert room.open_files.close(harvester)
+    assert room.close_file(harvester)
     noted = room.books.written[harvester.state.id]
     assert (noted.changed, noted.modified) == (room.path("app.log").stat().st_ctime_ns, 12345)
 
@@ -256,13 +256,13 @@ def test_one_that_was_written_to_after_the_last_look_must_be_proven(room: Room) 
 def test_one_that_was_rewritten_behind_the_agents_back_must_be_proven(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
     room.write("app.log", b"ONE\n")
-    room.open_files.close(harvester)
+    room.close_file(harvester)
     assert room.books.written[harvester.state.id].changed == 0
 
 
 def test_of_a_file_that_ended_it_is_known_when_it_was_modified_last(room: Room, read: Harvester) -> None:
     os.utime(room.path("app.log"), ns=(1, 12345))
-    room.open_files.end(read, REMOVED)
+    room.end(read, REMOVED)
     assert room.entries.unclaimed.states[read.state.id].modified == 12345
 
 
@@ -283,15 +283,15 @@ def test_it_was_truncated_if_it_does_not_have_the_remembered_bytes(room: Room, u
 
 
 def close(room: Room, harvester: Harvester) -> None:
-    assert room.open_files.close(harvester)
+    assert room.close_file(harvester)
 
 
 def release(room: Room, harvester: Harvester) -> None:
-    room.open_files.release(harvester, until_new_data=False)
+    room.release(harvester)
 
 
 def end(room: Room, harvester: Harvester) -> None:
-    room.open_files.end(harvester, REMOVED)
+    room.end(harvester, REMOVED)
 
 
 def stop(room: Room, harvester: Harvester) -> None:
@@ -315,7 +315,7 @@ def test_the_entry_of_a_deleted_file_waits_for_another_again(room: Room) -> None
     opened = room.open("app.log")
     claim = room.entries.adopt(opened)
     assert claim is not None
-    room.open_files.release(room.start(opened, claim), until_new_data=False)
+    room.release(room.start(opened, claim))
     assert (room.entries.closed_entries, room.entries.unclaimed.states) == ({}, {"known": state})
 
 
@@ -375,7 +375,7 @@ def test_a_deleted_file_that_is_not_finished_is_ending(room: Room) -> None:
     room.path("a.log").unlink()
     room.open_files.look_for_removal(deleted)
     room.open_files.renamed(moved, str(room.path("b.log.1")))
-    room.open_files.close(closed)
+    room.close_file(closed)
     files = (deleted, moved, closed, other)
     assert [room.open_files.is_ending(harvester.key) for harvester in files] == [True, False, True, False]
     assert originals(room, "a.log.1") == {deleted.state.id: (REMOVED, deleted.state.modified)}
@@ -393,7 +393,7 @@ def test_an_ending_file_is_found_by_its_time_of_modification(room: Room, read: H
 def test_a_file_that_is_closed_and_settled_is_no_original_any_more(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
-    room.open_files.close(harvester)
+    room.close_file(harvester)
     assert originals(room, "app.log.1")
     acknowledge(batches)
     assert room.open_files.step()
@@ -425,13 +425,13 @@ def test_an_open_file_that_was_rewritten_is_noticed_when_it_would_be_read_anyway
 
 def test_the_state_of_a_file_is_known_whether_it_is_open_or_not(room: Room, read: Harvester) -> None:
     assert room.open_files.state_of(read.key) == read.state
-    room.open_files.close(read)
+    room.close_file(read)
     assert room.open_files.state_of(read.key) == read.state
     assert room.open_files.state_of(("app", 0, 0)) is None
 
 
 def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
-    room.open_files.close(read)
+    room.close_file(read)
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
     assert room.open_files.state_of(read.key) == claim.state
@@ -461,7 +461,7 @@ def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_it
     room: Room, read: Harvester
 ) -> None:
     """Or short-lived files would add up, and an archive would keep a watch for each file that was moved there."""
-    room.open_files.close(read)
+    room.close_file(read)
     room.open_files.forget_missing({read.key})
     assert (set(room.open_files.files.closed), room.watches.files) == ({read.key}, {read.key})
     room.open_files.forget_missing(set())

@@ -333,7 +333,7 @@ def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
     original = running(door, "app.log", b"one\n")
     copy = door.meet("app.log.1", b"one\n")
     door.identify(copy)
-    door.room.open_files.end(original, "truncated")
+    door.room.end(original, "truncated")
     claims = door.identify(*door.copies.refreshed({}))
     assert claims["app.log.1"].state.id == original.state.id
     assert door.copies.suspects == {}
@@ -346,7 +346,7 @@ def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is
     door.room.append("app.log", b"two\n")
     finish(original)
     door.room.write("app.log", b"new\n")
-    door.room.open_files.end(original, "truncated")
+    door.room.end(original, "truncated")
     claim = door.identify(*door.copies.refreshed({}))["app.log.1"]
     assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
     assert door.copies.suspects == {}
@@ -402,7 +402,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
     again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
-    door.room.open_files.release(harvester, until_new_data=False)
+    door.room.release(harvester)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
     assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
@@ -418,7 +418,7 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
-    door.room.open_files.release(harvester, until_new_data=False)
+    door.room.release(harvester)
     door.room.entries.disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new
 

@@ -1,0 +1,299 @@
+"""What becomes of a file, whatever is seen of it: its whole life as one table, and the function that decides it.
+
+The states are those of files.py. none: the file has ended, or the next scan opens it again. `opened`: it is open
+and nothing is read yet; one of the rows of this name follows. A file that is left while batches of it are in flight is
+Draining first. What is done in capitals is an `Effect`.
+
+| state     | what is seen of the file                            | becomes   | what is done                           |
+|-----------|-----------------------------------------------------|-----------|----------------------------------------|
+| none      | a path of an input names it                         | Waiting   |                                        |
+| Closed    | its size or a time has changed                      | Waiting   |                                        |
+| Closed    | no path names it any more                           | none      | its entry ends as missing              |
+|           |                                                     |           | (missing_files.py)                     |
+| Waiting   | there is a place for it                             | opened    |                                        |
+| Waiting   | no path names it any more                           | none      | what is lost is counted (unopened.py)  |
+| opened    | it may be a copy of a file that is there            | Suspected | compared with it (copy_detector.py)    |
+| opened    | all of it was acknowledged                          | Closed    | NOTE KEEP                              |
+| opened    | too old: ignore_older, ignore_inactive              | Closed    | NOTE KEEP; unless proven PUT_BACK      |
+| opened    | no entry is its own                                 | Reading   | SAVE a new one                         |
+| opened    | an entry is its own, as its bytes show at once      | Reading   | NOTE; with --once SAVE                 |
+|           | the same, to be proven (proving.py)                 | Reading   | NOTE, when it is proven                |
+| Suspected | its original ended, all of it is in this one        | opened    | it resumes where that was              |
+|           |                                                     |           | (relation.py)                          |
+| Suspected | it differs, grows, is deleted; after 5 s            | opened    | it is new                              |
+| Reading   | the proof fails: the entry is not its own           | opened    | IDENTIFY it again, PUT_BACK the entry  |
+| Reading   | it is shorter, or has other bytes than were read    | none      | END truncated, COUNT, SCAN; its last   |
+|           |                                                     |           | message is sent, unless a copy has     |
+|           |                                                     |           | more of it                             |
+| Reading   | its compressed data are damaged                     | Closed    | REPORT                                 |
+| Reading   | it cannot be read: an error of the system           | none      | REPORT                                 |
+| Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
+|           |                                                     |           | the old path may continue its last     |
+|           |                                                     |           | message, which waits for that until    |
+|           |                                                     |           | multiline.timeout (rotation_links.py)  |
+|           | the same, with file_identity.path                   | none      | END removed: the other path is another |
+|           |                                                     |           | file                                   |
+| Reading   | it was touched, with resend_on_touch                | none      | END truncated                          |
+| Reading   | an option closes it, and all is acknowledged        | Closed    | KEEP                                   |
+|           | the same, and it has just grown                     | Reading   | WAKE                                   |
+|           | the same, and no path leads to it                   | none      | END removed, COUNT_LINE                |
+| Reading   | no path leads to it, and its time or budget is over | none      | END removed, COUNT what was not read   |
+| Reading   | a reload changes its input, or removes it           | none      | it is read on from there by the next   |
+|           |                                                     |           | one                                    |
+| Reading   | the agent stops                                     | none      | KEEP; if no path leads to it END,      |
+|           |                                                     |           | COUNT                                  |
+| Draining  | its last batch is acknowledged                      | as it was | KEEP; unless proven PUT_BACK; OFFER    |
+|           |                                                     |           | the entry of one that ended to its     |
+|           |                                                     |           | copies                                 |
+
+`plan` decides the rows of a scan, `after` the others. Both are pure: whoever sees something asks them, and performs the
+effects. Which entry is a file's own is another table (relation.py).
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from log_shipper.config.shipper.model import CloseConfig
+from log_shipper.registry.state import REMOVED, TRUNCATED
+from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.reader.gzip_file import CompressionError
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
+from log_shipper.shipper.source.discovery.spec import Candidate, FileKey
+from log_shipper.shipper.source.lifecycle.files import Files
+from log_shipper.shipper.source.reading.harvester import Harvester
+
+
+class To(Enum):
+    READING = auto()
+    CLOSED = auto()
+    NONE = auto()
+
+
+class Effect(Enum):
+    SAVE = auto()  # the entry must be on disk before anything is read
+    NOTE = auto()  # the entry is given to the registrar
+    KEEP = auto()  # the entry stays: the file resumes there
+    PUT_BACK = auto()  # the entry is what it was before it was matched with the file
+    OFFER = auto()  # the entry is for the file that proves to be this one
+    END = auto()  # the entry ends
+    IDENTIFY = auto()  # the file is looked into once more
+    COUNT = auto()  # what was not read is counted and logged
+    COUNT_LINE = auto()  # so is what was read and is no whole message
+    SCAN = auto()  # what is at the path now is a new file
+    REPORT = auto()  # the problem is shown
+    WAKE = auto()  # it is read again
+
+
+class Next(NamedTuple):
+    """What a file becomes. `why`: the option that closes it, or would; `ended`: how its entry ends."""
+
+    to: To
+    effects: tuple[Effect, ...] = ()
+    why: str = ""
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file that was opened and identified. `is_skipped`: by ignore_older or ignore_inactive; `is_read`: all of it was
+    acknowledged, and no option needs it open. `is_proven`: it was not written to since its entry was made; if it was,
+    an entry `is_trusted` that has no proof with which the bytes could be compared."""
+
+    is_new: bool
+    is_skipped: bool
+    is_read: bool
+    is_proven: bool
+    is_trusted: bool
+    once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A read that failed."""
+
+    error: Truncated | CompressionError | OSError
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
+    it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
+    message will be ended by time. `wanted`: another file waits for its place. `has_grown`: it may have other bytes than
+    were read; `has_rest`: it has more."""
+
+    rules: CloseConfig
+    idle_for: float
+    open_for: float
+    at_end: bool
+    is_over: bool
+    is_ending: bool
+    is_settled: bool
+    is_finished: bool
+    is_complete: bool
+    is_compressed: bool
+    has_left_path: bool
+    is_removed: bool
+    wanted: bool = False
+    is_touched: bool = False
+    has_grown: bool = False
+    has_rest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A file that is not read any more, and of which nothing is in flight."""
+
+    is_proven: bool
+    has_ended: bool
+
+
+class Event(Enum):
+    """What decides by itself."""
+
+    TOUCHED = auto()
+    RENAMED_BY_PATH = auto()
+    WITHDRAWN = auto()  # from its input, by a reload
+    STOPPED = auto()
+    STOPPED_REMOVED = auto()  # and no path leads to it
+    OVER_BUDGET = auto()
+
+
+Seen = Opened | Failed | Looked | Settled | Event
+
+AFTER_INTERVAL = "close.reader.after_interval"
+STAYS = Next(To.READING)
+AT_ONCE: Mapping[Event, Next] = {
+    Event.TOUCHED: Next(To.NONE, (Effect.END,), ended=TRUNCATED),
+    Event.RENAMED_BY_PATH: Next(To.NONE, (Effect.END,), ended=REMOVED),
+    Event.WITHDRAWN: Next(To.NONE),
+    Event.STOPPED: Next(To.NONE, (Effect.KEEP,)),
+    Event.STOPPED_REMOVED: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
+    Event.OVER_BUDGET: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
+}
+
+
+def after(seen: Seen) -> Next:
+    match seen:
+        case Opened():
+            return _opened(seen)
+        case Failed():
+            return _failed(seen.error)
+        case Looked():
+            return _without_name(seen) if seen.is_removed else _looked(seen)
+        case Settled():
+            return _settled(seen)
+        case Event():
+            return AT_ONCE[seen]
+
+
+def _opened(seen: Opened) -> Next:
+    if not seen.once and seen.is_skipped and not seen.is_trusted:
+        return Next(To.CLOSED, (Effect.PUT_BACK,))
+    if not seen.once and (seen.is_skipped or (seen.is_read and seen.is_trusted)):
+        return Next(To.CLOSED, (Effect.NOTE, Effect.KEEP))
+    if seen.is_new or (seen.once and seen.is_proven):  # with --once it has a cut at its end
+        return Next(To.READING, (Effect.SAVE,))
+    return Next(To.READING, (Effect.NOTE,) if seen.is_proven else ())
+
+
+def _failed(error: Truncated | CompressionError | OSError) -> Next:
+    match error:
+        case Disproved():
+            return Next(To.NONE, (Effect.IDENTIFY,))
+        case Truncated():
+            return Next(To.NONE, (Effect.END, Effect.COUNT, Effect.SCAN), ended=TRUNCATED)
+        case CompressionError():  # its compressed data end here; all before was read
+            return Next(To.CLOSED, (Effect.REPORT,))
+    return Next(To.NONE, (Effect.REPORT,))
+
+
+def _looked(seen: Looked) -> Next:
+    option = _option(seen)
+    if option is None:
+        return STAYS
+    if seen.is_touched:  # the next scan ends it
+        return Next(To.READING, why=option)
+    if seen.has_grown:
+        return Next(To.READING, (Effect.WAKE,), option)
+    return Next(To.CLOSED if seen.at_end or seen.is_finished else To.NONE, (Effect.KEEP,), option)
+
+
+def _without_name(seen: Looked) -> Next:
+    """Return what becomes of a deleted file: it is read to its end, because nobody can do that later."""
+    option, is_over_time = _option(seen), _is_over_time(seen)
+    if option is None:
+        return _given_up(AFTER_INTERVAL) if is_over_time else STAYS
+    if seen.is_compressed:
+        return Next(To.NONE, (Effect.END,), option, REMOVED) if seen.is_complete else _given_up(option)
+    if (seen.has_rest and option == AFTER_INTERVAL) or (seen.has_grown and is_over_time):
+        return _given_up(AFTER_INTERVAL)
+    if seen.has_grown:  # its writer still has it open, or truncated it before it was deleted
+        return Next(To.READING, (Effect.WAKE,), option)
+    return Next(To.NONE, (Effect.END, Effect.COUNT_LINE), option, REMOVED)
+
+
+def _given_up(option: str) -> Next:
+    return Next(To.NONE, (Effect.END, Effect.COUNT), option, REMOVED)
+
+
+def _option(seen: Looked) -> str | None:
+    """Return the option by which the file is to be closed."""
+    rules, change = seen.rules, seen.rules.on_state_change
+    if seen.is_finished and seen.is_settled:
+        return "--once"
+    if seen.is_settled and _is_over_time(seen) and not seen.is_ending:
+        return AFTER_INTERVAL
+    if not seen.is_over:
+        return None
+    options = {
+        "compression": seen.is_complete,
+        "close.on_state_change.removed": seen.is_removed and change.removed,
+        "close.on_state_change.renamed": seen.has_left_path and change.renamed,
+        "close.reader.on_eof": rules.reader.on_eof,
+        "close.on_state_change.inactive": 0 < change.inactive <= seen.idle_for,
+        "harvester_limit": seen.wanted,
+    }
+    return next((option for option, applies in options.items() if applies), None)
+
+
+def _is_over_time(seen: Looked) -> bool:
+    return 0 < seen.rules.reader.after_interval <= seen.open_for
+
+
+def _settled(seen: Settled) -> Next:
+    if not seen.is_proven:
+        return Next(To.NONE, (Effect.PUT_BACK,))
+    return Next(To.NONE, (Effect.OFFER if seen.has_ended else Effect.KEEP,))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do after a survey: files to open, oldest first; open files that have a new path; open files that are no
+    longer under the paths."""
+
+    open: list[Candidate]
+    renamed: list[tuple[Harvester, ScannedFile]]
+    missing: list[Harvester]
+
+
+def plan(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> Plan:
+    """Return the plan. Closed files are opened again when they have new data; `blocked` ones must not be opened yet."""
+    to_open = []
+    renamed = []
+    closed, running = files.closed, files.running
+    for key, candidate in candidates.items():
+        if (was := closed.get(key)) is not None:
+            is_wanted = was.has_new_data(candidate.file)
+        elif (harvester := running.get(key)) is not None:
+            is_wanted = False
+            if harvester.state.path != candidate.file.path and not harvester.is_removed:
+                renamed.append((harvester, candidate.file))
+        else:
+            is_wanted = files.state(key) is None
+        if is_wanted and key not in blocked:
+            to_open.append(candidate)
+    to_open.sort(key=lambda wanted: wanted.file.modified)
+    missing = [file for key, file in running.items() if key not in candidates and not file.is_removed]
+    return Plan(to_open, renamed, missing)

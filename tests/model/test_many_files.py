@@ -5,11 +5,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 import pytest
 
 from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.shipper.agent.service import Pulse
+from log_shipper.shipper.source.discovery.survey import FULL_SCAN_EVERY
 from tests.lab import CHECK_INTERVAL
 from tests.still_lab import StillLab
 
@@ -18,12 +20,13 @@ PER_WAITING_FILE = 9  # calls of a scan that finds everything as it was: each na
 PER_FILE = 24  # calls of a scan and of what follows from it: each name is listed, and compared with what was known
 
 
-def calls(work: Callable[[], object]) -> int:
+def calls(work: Callable[[], object], of: CodeType | None = None) -> int:
+    """Return how many functions are called, or how often the function with this code is."""
     counted = 0
 
     def count(frame: FrameType, event: str, _: object) -> None:
         nonlocal counted
-        counted += event in ("call", "c_call")
+        counted += event in ("call", "c_call") if of is None else event == "call" and frame.f_code is of
 
     sys.setprofile(count)
     try:
@@ -161,3 +164,28 @@ def test_a_line_costs_the_same_among_few_inputs_and_among_many(tmp_path: Path) -
 def test_a_scan_hardly_looks_at_the_files_that_wait(tmp_path: Path) -> None:
     few, many = compared(waiting, tmp_path, lambda lab: lab.step(CHECK_INTERVAL + 1))
     assert many - few < (MANY - FEW) * PER_WAITING_FILE
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times"),
+    [
+        pytest.param(
+            0.0, 8, id="the first scan lists it, looks at it, opens it, identifies it in four steps, starts it"
+        ),
+        pytest.param(FULL_SCAN_EVERY, 4, id="a full scan lists it, looks at it and at what is open, and closes it"),
+    ],
+)
+def test_a_long_step_makes_progress_from_file_to_file(tmp_path: Path, seconds: float, times: int) -> None:
+    """However many files there are, and however slow their file system is, the watchdog hears of the next one. `times`:
+    for each of them, as each look at it may take long."""
+
+    counts = []
+    for files in (FEW, MANY):
+        (tmp_path / f"{files}").mkdir()
+        lab = StillLab(tmp_path / f"{files}")
+        idle(lab, files)
+        if seconds:
+            lab.take_steps(3 * files)
+        counts.append(calls(lambda: lab.step(seconds), Pulse.beat.__code__))  # noqa: B023
+        lab.close()
+    assert (counts[1] - counts[0]) // (MANY - FEW) == times

@@ -505,3 +505,29 @@ def test_a_suspected_copy_is_closed_with_its_input(lab: ReloadingLab) -> None:
     assert not {lab.inode("a.log"), lab.inode("a.log.1")} & lab.opened_by_agent()
     lab.calm_down()
     assert len(lab.records) == 2
+
+
+def test_a_file_that_turns_out_to_be_another_after_its_input_was_removed_is_released(lab: ReloadingLab) -> None:
+    a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
+    lines = "".join(f"{number:05}\n" for number in range(500))
+    lab.append("a.log", lines)
+    lab.configure(a)
+    lab.start()
+    lab.until(lambda: len(lab.records) == 500)
+    lab.stop()
+    (lab.logs / "a.log").write_text(lines.replace("00250", "other"))
+    lab.append("b.log", "one\n" * 20)
+    lab.configure(b, queue=QueueConfig(mem=MemQueue(events=10)))
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: not lab.running.pipeline.has_room)
+    lab.reload(a, b)
+    lab.until(lambda: "a.log" in lab.harvesters)
+    inode = lab.inode("a.log")
+    lab.remove("a.log")
+    lab.reload(b)
+    lab.destination.holding = False
+    lab.until(lambda: "a.log" not in lab.harvesters)
+    assert inode not in lab.opened_by_agent()
+    lab.expect_lines("b.log", *["one"] * 20)
+    assert len(lab.records) == 520

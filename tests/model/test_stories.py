@@ -8,6 +8,7 @@ from log_shipper.config.shipper.model import DeleteConfig
 from log_shipper.registry.load import read
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, READ_INTERVAL, Lab
+from tests.still_lab import StillLab
 
 
 def test_lines_arrive_as_they_are_written(lab: Lab) -> None:
@@ -222,6 +223,16 @@ def test_the_registry_knows_the_file_before_its_first_record_arrives(lab: Lab, t
     lab.until(lambda: lab.records)
     (state,) = read(lab.data / "registry").values()
     assert state.id == lab.arrived[0].file_id
+
+
+def test_one_fsync_serves_the_ids_of_all_files_of_a_scan(tmp_path: Path) -> None:
+    lab = StillLab(tmp_path)
+    for name in "abcd":
+        lab.append(f"{name}.log", "one\n")
+    lab.start()
+    lab.until(lambda: len(lab.records) == 4, seconds=0.0005)
+    assert lab.running.registrar.saves.fsync.distribution().count == 1
+    lab.close()
 
 
 def test_a_line_that_is_written_while_its_file_is_deleted_by_the_agent_is_not_lost(lab: Lab) -> None:

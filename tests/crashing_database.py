@@ -22,14 +22,10 @@ from typing import Any
 import apsw
 
 from log_shipper.registry.files import DiskFiles
-from tests.crashing_files import apply_renames
+from tests.crashing_files import Crash, apply_renames
 from tests.memory_registry import NoLock
 
 _numbers = itertools.count()
-
-
-class Crash(BaseException):
-    """The machine stopped. No OSError and no Exception: nothing may survive it by catching it."""
 
 
 class _Change:

@@ -1,4 +1,4 @@
-"""The other implementations: a clock, an output and a Kafka client that a test drives.
+"""The other implementations: a clock, a terminal, an output and a Kafka client that a test drives.
 
 They are small and real. MemoryOutput passes the contract tests of every output (tests/contract); KafkaOutput passes
 them on MemoryKafka.
@@ -6,6 +6,7 @@ them on MemoryKafka.
 
 from __future__ import annotations
 
+import io
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,11 @@ from log_shipper.shipper.output.base import Deliveries, OnePlace
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.output.kafka_records import Report
 from log_shipper.shipper.output.place_headers import Headers
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 class ManualClock:

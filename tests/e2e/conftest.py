@@ -1,12 +1,13 @@
 """One broker for all tests; a topic and an agent for each."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from demo.broker import Broker
+from tests.e2e.containers import Container, Spec, skip_where_nothing_runs, unpacked
 from tests.e2e.running import Agent, Topic
 from tests.e2e.sinking import SinkLab
 
@@ -48,3 +49,16 @@ def guarded_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]
     }
     with Broker(tmp_path_factory.mktemp("guarded"), heap="256m", properties=properties) as broker:
         yield broker
+
+
+@pytest.fixture(scope="module")
+def bundle(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What runs of the module's image."""
+    bundle = unpacked(archive, tmp_path_factory.mktemp("unpacked"))
+    skip_where_nothing_runs(bundle, tmp_path_factory.mktemp("runs"))
+    return bundle
+
+
+@pytest.fixture
+def run(bundle: Path, tmp_path: Path) -> Callable[[Spec], Container]:
+    return lambda spec: Container(bundle, tmp_path, spec)

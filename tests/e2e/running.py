@@ -183,6 +183,11 @@ class Agent:
         self._process: subprocess.Popen[bytes] | None = None
         self.configure()
 
+    def send_to(self, *, parsers: list[Any] | None = None, **kafka: Any) -> None:
+        """Have events name their topics, by these options."""
+        self.kafka = {"topic": "", "backoff.max": "1s", **kafka}
+        self.configure(parsers=parsers or [])
+
     def configure(self, paths: list[str] | None = None, **input_options: Any) -> None:
         files = {"type": "filestream", "id": "app", "paths": paths or [str(self.logs / "*.log")]}
         files |= {"prospector.scanner.check_interval": "1s", **input_options}

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,35 +13,28 @@ from demo.broker import Broker
 from demo.process import SHIPPER_PROGRAM
 from log_shipper.registry.load import read
 from log_shipper.shipper.pipeline.publisher import RETRY_INTERVAL
-from tests.e2e.running import REPOSITORY, Topic, await_true, expect_soon, frozen
-from tests.e2e.test_shipper_topics import TopicsAgent, messages
+from tests.e2e.running import REPOSITORY, Agent, Topic, await_true, expect_soon, frozen
+from tests.e2e.test_shipper_topics import messages
 
 pytestmark = pytest.mark.kafka
 
 SOON = 3.0  # seconds: the reading thread hears a signal within one, on a machine that is not busy
 
 
-@pytest.fixture
-def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[TopicsAgent]:
-    agent = TopicsAgent(tmp_path, kafka_broker.bootstrap, topic_name)
-    yield agent
-    agent.end()
-
-
-def dead_letter(agent: TopicsAgent, *arguments: str, code: int = 0) -> str:
+def dead_letter(agent: Agent, *arguments: str, code: int = 0) -> str:
     command = [*SHIPPER_PROGRAM, "dead-letter", *arguments, "-c", str(agent.data.parent / "shipper.yml")]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout + done.stderr
 
 
-def ship_three(agent: TopicsAgent) -> None:
+def ship_three(agent: Agent) -> None:
     """Ship three events, of which two have no topic."""
     agent.append('{"message": "a", "app": "web"}', '{"message": "b", "n": 1}', '{"message": "c", "app": "no/topic"}')
     assert agent.once() == 3
 
 
-def test_letters_are_listed_shown_and_sent_again(agent: TopicsAgent, kafka_broker: Broker, topic_name: str) -> None:
+def test_letters_are_listed_shown_and_sent_again(agent: Agent, kafka_broker: Broker, topic_name: str) -> None:
     for name in ("web", "other"):
         kafka_broker.create_topic(f"{topic_name}-{name}", 2)
     agent.send_to(parsers=[{"ndjson": {"target": ""}}], topic=f"{topic_name}-%{{[app]}}")
@@ -68,9 +60,7 @@ def test_letters_are_listed_shown_and_sent_again(agent: TopicsAgent, kafka_broke
     with_all.close()
 
 
-def test_letters_go_to_a_topic_where_one_is_configured(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
-) -> None:
+def test_letters_go_to_a_topic_where_one_is_configured(agent: Agent, kafka_broker: Broker, topic_name: str) -> None:
     letters = f"{topic_name}-letters"
     for name in (f"{topic_name}-web", letters):
         kafka_broker.create_topic(name, 2)
@@ -90,7 +80,7 @@ def messages_of_letters(broker: Broker, name: str) -> list[str]:
 
 
 def test_letters_wait_for_a_broker_that_hangs_and_a_signal_is_heard(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+    agent: Agent, kafka_broker: Broker, topic_name: str
 ) -> None:
     letters = f"{topic_name}-letters"
     kafka_broker.create_topic(letters, 2)
@@ -161,14 +151,14 @@ def test_a_topic_for_letters_needs_the_brokers_of_output_kafka(tmp_path: Path) -
 LARGE = "0123456789" * 2000
 
 
-def ship_large(agent: TopicsAgent, topic: str, oversized: str) -> int:
+def ship_large(agent: Agent, topic: str, oversized: str) -> int:
     """Ship three events, of which the second is larger than a record may be."""
     agent.send_to(topic=topic, max_message_bytes=10_000, oversized=oversized)
     agent.append("before", LARGE, "after")
     return agent.once()
 
 
-def test_a_large_event_is_cut_split_or_a_dead_letter(agent: TopicsAgent, kafka_broker: Broker, topic_name: str) -> None:
+def test_a_large_event_is_cut_split_or_a_dead_letter(agent: Agent, kafka_broker: Broker, topic_name: str) -> None:
     topic = f"{topic_name}-large"
     kafka_broker.create_topic(topic, 1)
     assert ship_large(agent, topic, "cut") == 0

@@ -9,7 +9,7 @@ import pytest
 
 from demo.broker import Broker
 from log_shipper import VERSION
-from tests.e2e.containers import Container, Mount, Spec, built_image, skip_where_nothing_runs, unpacked
+from tests.e2e.containers import Container, Mount, Spec, built_image
 from tests.e2e.running import Topic, await_true
 
 pytestmark = pytest.mark.slow("builds an image")
@@ -63,18 +63,6 @@ TO_FILE = "output.file: {path: /usr/share/filebeat/data/out}\n"
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built_image("shipper", tmp_path_factory.mktemp("image"))
-
-
-@pytest.fixture(scope="module")
-def bundle(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    bundle = unpacked(archive, tmp_path_factory.mktemp("unpacked"))
-    skip_where_nothing_runs(bundle, tmp_path_factory.mktemp("runs"))
-    return bundle
-
-
-@pytest.fixture
-def run(bundle: Path, tmp_path: Path) -> Callable[[Spec], Container]:
-    return lambda spec: Container(bundle, tmp_path, spec)
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from demo.broker import Broker
 from demo.process import SHIPPER_PROGRAM
 from log_shipper.shipper.letters.letter_box import LetterBox
 from tests.e2e.rights import forbidden
-from tests.e2e.running import PATIENCE, REPOSITORY, Topic, await_true, frozen, unless_kafka_lost_an_end
-from tests.e2e.test_shipper_topics import TopicsAgent
+from tests.e2e.running import PATIENCE, REPOSITORY, Agent, Topic, await_true, frozen, unless_kafka_lost_an_end
 
 pytestmark = pytest.mark.kafka
 
@@ -27,14 +26,7 @@ LETTERS = 2000
 TRIES = 3  # to catch a run in its midst
 
 
-@pytest.fixture
-def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[TopicsAgent]:
-    agent = TopicsAgent(tmp_path, kafka_broker.bootstrap, topic_name)
-    yield agent
-    agent.end()
-
-
-def make_letters(agent: TopicsAgent, number: int) -> list[str]:
+def make_letters(agent: Agent, number: int) -> list[str]:
     """Return the messages of letters that are in the file now; their topic is what was wrong."""
     messages = [f"letter {index}" for index in range(number)]
     agent.send_to(topic="%{[app]}")
@@ -45,7 +37,7 @@ def make_letters(agent: TopicsAgent, number: int) -> list[str]:
 
 
 @contextmanager
-def resend(agent: TopicsAgent, *arguments: str, before: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
+def resend(agent: Agent, *arguments: str, before: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
     """The process is killed at the end, if it is still there."""
     config = agent.data.parent / "shipper.yml"
     command = [*before, *SHIPPER_PROGRAM, "dead-letter", "resend", *arguments, "-c", str(config)]
@@ -69,7 +61,7 @@ def expect_once(topic: Topic, messages: list[str], never_ends: Callable[[], bool
     assert Counter(record.value["message"] for record in topic.records) == Counter(messages)
 
 
-def is_killed(agent: TopicsAgent, topic: Topic, seconds: float) -> bool:
+def is_killed(agent: Agent, topic: Topic, seconds: float) -> bool:
     """Kill a run so long after it has sent something; False if it has sent all by then."""
     with resend(agent) as process:
         seen, deadline = len(topic.records), time.monotonic() + PATIENCE
@@ -81,7 +73,7 @@ def is_killed(agent: TopicsAgent, topic: Topic, seconds: float) -> bool:
         return process.poll() is None
 
 
-def kill_runs(agent: TopicsAgent, topic: Topic, make: Callable[[], list[str]], *pauses: float) -> list[str]:
+def kill_runs(agent: Agent, topic: Topic, make: Callable[[], list[str]], *pauses: float) -> list[str]:
     """Kill a run so many seconds after it has sent something, for each of `pauses`. Where this process was so slow that
     a run has sent all, there are letters again. Return the messages of all letters."""
     messages = make()
@@ -95,7 +87,7 @@ def kill_runs(agent: TopicsAgent, topic: Topic, make: Callable[[], list[str]], *
     return messages
 
 
-def test_each_letter_is_sent_once_though_it_is_killed_again_and_again(agent: TopicsAgent, topic: Topic) -> None:
+def test_each_letter_is_sent_once_though_it_is_killed_again_and_again(agent: Agent, topic: Topic) -> None:
     dice = random.Random(20261123)
     pauses = [dice.uniform(0, 0.1) for _ in range(4)]
     messages = kill_runs(agent, topic, lambda: make_letters(agent, 4 * LETTERS), *pauses)
@@ -105,7 +97,7 @@ def test_each_letter_is_sent_once_though_it_is_killed_again_and_again(agent: Top
     assert not list(agent.data.glob("dead_letter*"))
 
 
-def test_what_was_committed_but_not_noted_on_disk_is_not_sent_again(agent: TopicsAgent, topic: Topic) -> None:
+def test_what_was_committed_but_not_noted_on_disk_is_not_sent_again(agent: Agent, topic: Topic) -> None:
     messages = make_letters(agent, 150)
     with resend(agent, before=("prlimit", "--fsize=100")) as process:  # as on a full disk
         assert "dead_letter.resent: File too large; which letters were sent cannot be noted" in output_of(process, 1)
@@ -116,9 +108,7 @@ def test_what_was_committed_but_not_noted_on_disk_is_not_sent_again(agent: Topic
     expect_once(topic, messages)
 
 
-def test_each_letter_is_sent_once_though_the_broker_is_killed(
-    agent: TopicsAgent, topic: Topic, kafka_broker: Broker
-) -> None:
+def test_each_letter_is_sent_once_though_the_broker_is_killed(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
     messages = make_letters(agent, LETTERS)
     with unless_kafka_lost_an_end(kafka_broker) as is_lost:
         with resend(agent) as process:
@@ -130,7 +120,7 @@ def test_each_letter_is_sent_once_though_the_broker_is_killed(
 
 
 def test_a_run_that_gives_up_on_a_broker_that_hangs_is_continued(
-    agent: TopicsAgent, topic: Topic, kafka_broker: Broker
+    agent: Agent, topic: Topic, kafka_broker: Broker
 ) -> None:
     messages: list[str] = []
     for _ in range(TRIES):  # until a run has sent something, and not all, when the broker hangs
@@ -152,7 +142,7 @@ def test_a_run_that_gives_up_on_a_broker_that_hangs_is_continued(
     expect_once(topic, messages)
 
 
-def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: TopicsAgent, topic: Topic) -> None:
+def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: Agent, topic: Topic) -> None:
     def make() -> list[str]:
         messages = make_letters(agent, LETTERS)
         agent.send_to(topic="%{[app]}", topics=[{"topic": topic.name, "when.not.contains.message": "7"}])
@@ -167,7 +157,7 @@ def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: 
     assert {letter.reason for letter in letters} == {"the event has no field app"}
 
 
-def test_two_at_the_same_time_are_not_possible(agent: TopicsAgent, topic: Topic, kafka_broker: Broker) -> None:
+def test_two_at_the_same_time_are_not_possible(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
     messages = make_letters(agent, LETTERS)
     lock = agent.data / "dead_letter.resent"
     with frozen(kafka_broker), resend(agent) as first:
@@ -185,11 +175,11 @@ def is_locked(path: Path) -> bool:
 
 
 def test_two_copies_of_the_letters_fence_each_other_by_name(
-    agent: TopicsAgent, topic: Topic, kafka_broker: Broker, tmp_path: Path
+    agent: Agent, topic: Topic, kafka_broker: Broker, tmp_path: Path
 ) -> None:
     for number in range(TRIES):  # until the first one has sent something, and not all, when it is stopped
         make_letters(agent, 5 * LETTERS)
-        copy = TopicsAgent(tmp_path / f"copy-{number}", kafka_broker.bootstrap, topic.name)
+        copy = Agent(tmp_path / f"copy-{number}", kafka_broker.bootstrap, topic.name)
         shutil.copytree(agent.data, copy.data)
         copy.send_to(topic=topic.name)
         topic.read_to_end()
@@ -210,7 +200,7 @@ def test_without_a_right_to_transactions_it_names_it_and_the_way_out(
     guarded_broker: Broker, topic_name: str, tmp_path: Path
 ) -> None:
     guarded_broker.create_topic(topic_name, 2)
-    agent = TopicsAgent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
+    agent = Agent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
     messages = make_letters(agent, 3)
     for kind, name, words in (
         (ResourceType.TOPIC, "shipper-positions", "rights Create, Write, Read and Describe on topic shipper-positions"),

@@ -1,7 +1,6 @@
 """Topics that depend on the event: the real process against a real broker."""
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,6 @@ from tests.e2e.running import Agent, Topic
 pytestmark = pytest.mark.kafka
 
 
-class TopicsAgent(Agent):
-    def send_to(self, *, parsers: list[Any] | None = None, **kafka: Any) -> None:
-        self.kafka = {"topic": "", "backoff.max": "1s", **kafka}
-        self.configure(parsers=parsers or [])
-
-
-@pytest.fixture
-def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[TopicsAgent]:
-    agent = TopicsAgent(tmp_path, kafka_broker.bootstrap, topic_name)
-    yield agent
-    agent.end()
-
-
 def messages(broker: Broker, name: str, count: int) -> list[str]:
     """Return those in a topic, of which there are so many, in order."""
     with closing(Topic(broker, name)) as topic:
@@ -36,9 +22,7 @@ def messages(broker: Broker, name: str, count: int) -> list[str]:
         return [record.value["message"] for record in topic.records]
 
 
-def test_each_event_goes_to_the_topic_that_it_asks_for(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
-) -> None:
+def test_each_event_goes_to_the_topic_that_it_asks_for(agent: Agent, kafka_broker: Broker, topic_name: str) -> None:
     for suffix in ("web", "errors", "other"):
         kafka_broker.create_topic(f"{topic_name}-{suffix}", 2)
     agent.send_to(
@@ -66,7 +50,7 @@ def test_each_event_goes_to_the_topic_that_it_asks_for(
 
 
 def test_an_event_without_a_topic_is_a_dead_letter_with_the_reason(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+    agent: Agent, kafka_broker: Broker, topic_name: str
 ) -> None:
     kafka_broker.create_topic(f"{topic_name}-web", 2)
     agent.send_to(parsers=[{"ndjson": {"target": ""}}], topic=f"{topic_name}-%{{[app]}}")
@@ -81,7 +65,7 @@ def test_an_event_without_a_topic_is_a_dead_letter_with_the_reason(
 
 
 def test_a_topic_that_does_not_exist_holds_up_only_the_files_whose_events_it_is_for(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+    agent: Agent, kafka_broker: Broker, topic_name: str
 ) -> None:
     kafka_broker.create_topic(f"{topic_name}-web", 2)
     missing = f"{topic_name}-missing"
@@ -102,7 +86,7 @@ def rules(topic: str, other: str) -> dict[str, Any]:
 
 
 def test_a_topic_that_is_missing_does_not_fill_the_queue_whatever_waits_for_it(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+    agent: Agent, kafka_broker: Broker, topic_name: str
 ) -> None:
     good, missing = f"{topic_name}-good", f"{topic_name}-missing"
     kafka_broker.create_topic(good, 2)
@@ -120,7 +104,7 @@ def test_a_topic_that_is_missing_does_not_fill_the_queue_whatever_waits_for_it(
 
 
 def test_a_topic_that_is_deleted_holds_up_its_own_files_until_it_is_there_again(
-    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+    agent: Agent, kafka_broker: Broker, topic_name: str
 ) -> None:
     good, deleted = f"{topic_name}-good", f"{topic_name}-deleted"
     kafka_broker.create_topic(good, 2)
@@ -146,7 +130,7 @@ def test_a_topic_without_the_right_to_write_holds_up_its_own_files_until_it_is_g
     guarded_broker.create_topic(good, 2)
     guarded_broker.create_topic(forbidden, 2)
     allow = forbid_writing(guarded_broker, ResourceType.TOPIC, forbidden)
-    agent = TopicsAgent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
+    agent = Agent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
     try:
         agent.send_to(**rules(good, forbidden))
         agent.append("held up", path=agent.logs / "bad.log")

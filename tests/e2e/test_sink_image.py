@@ -11,7 +11,7 @@ import yaml
 from deltalake import DeltaTable
 
 from demo.broker import Broker
-from tests.e2e.containers import Container, Mount, Spec, built_image, skip_where_nothing_runs, unpacked
+from tests.e2e.containers import Container, Mount, Spec, built_image
 from tests.e2e.running import REPOSITORY, await_true
 from tests.e2e.sinking import PATIENCE, send
 from tests.object_store import ObjectStore
@@ -22,16 +22,8 @@ STATE = "/var/lib/spark-sink"
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    archive = built_image("sink", tmp_path_factory.mktemp("image"))
-    bundle = unpacked(archive, tmp_path_factory.mktemp("unpacked"))
-    skip_where_nothing_runs(bundle, tmp_path_factory.mktemp("runs"))
-    return bundle
-
-
-@pytest.fixture
-def run(bundle: Path, tmp_path: Path) -> Callable[[Spec], Container]:
-    return lambda spec: Container(bundle, tmp_path, spec)
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_image("sink", tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture

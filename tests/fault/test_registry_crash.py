@@ -16,7 +16,8 @@ import pytest
 from log_shipper.registry.load import DATABASE, LOG, read
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
-from tests.crashing_database import Crash, CrashingDatabase, filled
+from tests.crashing_database import CrashingDatabase, filled
+from tests.crashing_files import Crash
 
 ROOT = Path(__file__).parents[2]
 

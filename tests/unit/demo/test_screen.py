@@ -1,11 +1,7 @@
 import io
 
 from demo.screen import Screen, table
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.fakes import Terminal
 
 
 def test_numbers_stand_to_the_right_and_texts_to_the_left() -> None:

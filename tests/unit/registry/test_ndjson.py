@@ -18,7 +18,8 @@ from log_shipper.registry.load import DATABASE, read
 from log_shipper.registry.ndjson import CHECKPOINT, LOG, NAMES, RECENT
 from log_shipper.registry.state import FileState, to_dict
 from log_shipper.registry.store import Store
-from tests.crashing_database import Crash, CrashingDatabase, filled
+from tests.crashing_database import CrashingDatabase, filled
+from tests.crashing_files import Crash
 from tests.unit.registry.entries import FULL
 
 A = FileState("a", "/logs/a", 1, 2, position=10)

@@ -16,7 +16,8 @@ from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.load import DATABASE, LOG, NEW, read
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import MAX_UNFLUSHED, Store
-from tests.crashing_database import Crash, CrashingDatabase, filled
+from tests.crashing_database import CrashingDatabase, filled
+from tests.crashing_files import Crash
 
 A = FileState("a", "/logs/a", 1, 2, position=10)
 B = FileState("b", "/logs/b", 1, 3, position=20)

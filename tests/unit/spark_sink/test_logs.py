@@ -5,13 +5,9 @@ import re
 
 from log_shipper.config.sink.parts import SinkLoggingConfig
 from log_shipper.spark_sink import logs
+from tests.fakes import Terminal
 
 logger = logging.getLogger("log_shipper.spark_sink.x")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_at_a_terminal_the_next_line_is_written_over_a_status_and_it_is_cleared_at_the_end() -> None:

@@ -20,11 +20,6 @@ WEB, ERRORS = Topics("web"), Topics("errors")
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def shares(clock: ManualClock) -> TopicShares:
     return TopicShares(EVENTS, 2**40, clock)
 

@@ -22,6 +22,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.positions.view import duration
+from tests.fakes import Terminal
 
 
 class Place:
@@ -266,11 +267,6 @@ def test_no_control_character_of_a_name_gets_to_the_terminal(
     assert all(line.isprintable() for line in out.split("\n"))
     if "--json" in command:
         assert json.loads(out)["path"] == evil
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @contextmanager

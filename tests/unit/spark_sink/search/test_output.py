@@ -10,6 +10,7 @@ import pytest
 
 from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
 from log_shipper.spark_sink.search.query import Query
+from tests.fakes import Terminal
 from tests.unit.spark_sink.search.search_lab import NOON, Table, line, search
 
 HOSTILE = "a\x1b[2J\x1b]0;owned\x07\r\u202eb\x9b31m"
@@ -94,11 +95,6 @@ def test_what_is_coloured_is_what_was_searched_for() -> None:
     assert people.line(line("1 ÄB 2"), True).endswith(": 1 \x1b[1;31mÄB\x1b[0m 2")
     assert people.line(line("1 ÄB 2"), False).endswith("- 1 ÄB 2")
     assert highlight(Query()) is None
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_colours_are_for_terminals_whose_user_wants_them() -> None:

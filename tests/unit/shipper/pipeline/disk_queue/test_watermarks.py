@@ -29,11 +29,6 @@ def disk() -> Disk:
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def watermarks(disk: Disk, clock: ManualClock) -> Watermarks:
     return Watermarks((QUEUE, REGISTRY), Marks(), clock.monotonic, disk.measure)
 

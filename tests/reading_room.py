@@ -181,7 +181,8 @@ class Room:
 
     def close(self) -> None:
         for harvester in self.open_files.running.values():
-            harvester.close()
+            if harvester.is_open:
+                harvester.close()
         for fd, key in self._fds:
             with suppress(OSError):  # most were closed by their owners
                 status = os.fstat(fd)

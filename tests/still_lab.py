@@ -60,3 +60,4 @@ class StillLab(Lab):
         super().step(seconds)
         self.running.registrar.step()
         self.crawler.files.check()
+        self.crawler.scheduler.check(self.crawler.running)

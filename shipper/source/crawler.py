@@ -66,7 +66,7 @@ class Crawler:
         self._inputs = ActiveInputs(inputs)
         specs = self._inputs.specs
         # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
-        self._scheduler = scheduler = Scheduler(watcher, clock, options.read_interval, one_by_one=once)
+        self.scheduler = scheduler = Scheduler(watcher, clock, options.read_interval, one_by_one=once)
         self._watcher = watcher
         self._clock, self._metrics, self._once = clock, metrics, once
         self._context = context
@@ -75,7 +75,7 @@ class Crawler:
         self._survey = Survey(specs.values(), watcher, self.problems, context)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
         files = OpenFiles(self._entries, scheduler, watcher, context, self._survey.file, self._close_file)
-        self.open_files, self.files = files, files.files
+        self.open_files, self.files, self.running = files, files.files, files.running
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.pipeline.takes_more, hooks)
@@ -101,13 +101,9 @@ class Crawler:
         self._sizes = WaitingSizes(clock)
 
     @property
-    def running(self) -> dict[FileKey, Harvester]:
-        return self.open_files.running
-
-    @property
     def finished(self) -> bool:
         # The cheap checks first: with ten thousand files, checking each of them at every step took most of the run.
-        if not self._survey.done or self._open_limits.any_wanted or self._scheduler.busy:
+        if not self._survey.done or self._open_limits.any_wanted or self.scheduler.busy:
             return False
         return all(harvester.finished and harvester.settled for harvester in self.running.values())
 
@@ -235,7 +231,7 @@ class Crawler:
         as it was read, unless a copy of the file has the remainder."""
         self._metrics.files_truncated += 1
         if self._survey.wants_scan and not self._once:
-            self._scheduler.wake(harvester)  # so that it is checked as an original that was rewritten
+            self.scheduler.wake(harvester)  # so that it is checked as an original that was rewritten
             self._survey.scan_now()  # a copy may have been made just before
             self._after_survey()
         batch = self._last_message(harvester, error)
@@ -294,7 +290,7 @@ class Crawler:
         for key in self._watcher.take_changed():
             harvester = self.running.get(key)
             if harvester is not None:
-                self._scheduler.wake(harvester)
+                self.scheduler.wake(harvester)
             elif self.files.state(key) is not None:
                 changed.append(key)
         self._survey.look_again(changed)
@@ -333,7 +329,7 @@ class Crawler:
                 report_unopened(unopened, candidates, self._entries, self.problems.excuses, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
-                self._scheduler.wake(harvester)
+                self.scheduler.wake(harvester)
         if self._context.inputs.knows_all:
             self._entries.lose_missing(
                 candidates,

@@ -71,7 +71,7 @@ class Closer:
     def opened(self, harvester: Harvester) -> None:
         rules = self._rules_of(harvester)
         if rules.on_state_change.inactive:
-            self._schedule(harvester, harvester.activity.read_at + rules.on_state_change.inactive)
+            self._schedule(harvester, harvester.schedule.read_at + rules.on_state_change.inactive)
         if rules.reader.after_interval:
             self._schedule(harvester, harvester.opened_at + rules.reader.after_interval)
         if rules.reader.on_eof or harvester.content.compressed or self._once:
@@ -124,7 +124,7 @@ class Closer:
         if self._open_files.running.get(harvester.key) is not harvester:
             return
         rules = self._rules_of(harvester)
-        due = harvester.activity.read_at + rules.on_state_change.inactive
+        due = harvester.schedule.read_at + rules.on_state_change.inactive
         if 0 < rules.reader.after_interval <= now - harvester.opened_at:
             self._idle.expect(harvester)
         elif due > now:
@@ -155,7 +155,7 @@ class Closer:
         deadline = harvester.message_deadline
         return Looked(
             rules=self._rules_of(harvester),
-            idle_for=now - harvester.activity.read_at,
+            idle_for=now - harvester.schedule.read_at,
             open_for=now - harvester.opened_at,
             at_end=harvester.at_end,
             is_over=harvester.over,

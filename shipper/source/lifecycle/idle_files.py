@@ -13,19 +13,18 @@ class IdleFiles:
     """Used by the reading thread only."""
 
     def __init__(self) -> None:
-        self._leaving: set[Harvester] = set()  # to be closed as soon as an option allows it
-        self._changed: dict[Harvester, None] = {}  # those of them that may be closed now
+        self._changed: dict[Harvester, None] = {}  # those that are to be closed, and may be now
         # The other files, by input, that were at their end with nothing in flight when they were noted.
         self._idle: dict[str, OrderedDict[Harvester, None]] = {}
 
     def expect(self, harvester: Harvester) -> None:
         """Note a file that is to be closed as soon as that is possible."""
-        self._leaving.add(harvester)
+        harvester.is_leaving = True
         self._changed[harvester] = None
 
     def note(self, harvester: Harvester) -> None:
         """Note a file that was read to its end, or of which nothing is in flight any more."""
-        if harvester in self._leaving:
+        if harvester.is_leaving:
             self._changed[harvester] = None
         if harvester.over:
             idle = self._idle.setdefault(harvester.source.input_id, OrderedDict())
@@ -51,7 +50,6 @@ class IdleFiles:
                 yield harvester
 
     def forget(self, harvester: Harvester) -> None:
-        self._leaving.discard(harvester)
         self._changed.pop(harvester, None)
         input_id = harvester.source.input_id
         idle = self._idle.get(input_id)

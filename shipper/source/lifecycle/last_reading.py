@@ -122,7 +122,7 @@ class LastReading:
             return
         if not self._is_of_inputs(harvester):
             return
-        if self._clock.monotonic() - harvester.activity.read_at < self._patience:
+        if self._clock.monotonic() - harvester.schedule.read_at < self._patience:
             return
         if harvester.is_continued:  # in the file that followed it, whose first lines belong to the message
             harvester.policy = replace(harvester.policy, multiline_timeout=0.0)

@@ -238,7 +238,7 @@ class OpenFiles:
         for harvester in self.named.possible_originals(opened):
             if not harvester.is_open:
                 states.append(replace(harvester.state, ended=harvester.state.ended or REMOVED))
-            elif harvester.has_left_path or self._scheduler.is_awake(harvester):
+            elif harvester.has_left_path or harvester.schedule.is_awake:
                 ended = REMOVED if harvester.is_as_read else TRUNCATED
                 if harvester.is_removed or ended == TRUNCATED:
                     states.append(replace(harvester.state, ended=ended, modified=harvester.status().st_mtime_ns))

@@ -4,7 +4,6 @@ One read of one file gives one batch, so a big file cannot starve the others. A 
 that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -17,7 +16,8 @@ from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
 from log_shipper.shipper.source.reading.rotation_links import RotationLinks
-from log_shipper.shipper.source.reading.scheduler import NEVER, Scheduler
+from log_shipper.shipper.source.reading.schedule import NEVER, Turn
+from log_shipper.shipper.source.reading.scheduler import Scheduler
 from log_shipper.shipper.source.reading.waiting_sizes import look_at_size
 
 # So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
@@ -52,14 +52,13 @@ class BatchReader:
         takes_more: Callable[[Source], bool],
         hooks: ReadHooks,
     ) -> None:
-        self.rotation_links = RotationLinks(scheduler.awaits_save)
+        self.rotation_links = RotationLinks()
         self._scheduler = scheduler
         self._registrar = registrar
         self._pending = pending
         self._running = running
         self._takes_more = takes_more
         self._hooks = hooks
-        self._paused: OrderedDict[Harvester, None] = OrderedDict()  # much of them waits in the pipeline
         self.reads = 0
 
     def read(self, budget: int) -> Iterator[Batch]:
@@ -79,15 +78,16 @@ class BatchReader:
 
     def waiting(self, *, all_of_them: bool) -> Iterator[Harvester]:
         """The files of which too much waits in the pipeline; `all_of_them`: also those whose turn will come."""
-        return chain(self._paused, self._scheduler.awake if all_of_them else ())
+        return chain(self._scheduler.paused, self._scheduler.awake if all_of_them else ())
 
     @property
     def next_read(self) -> float:
         """Return the seconds that may pass before `read` has something to do, if nothing happens; 0: it has now."""
-        looks = islice(self._paused, LOOKS_AT_ONCE)
+        paused = self._scheduler.paused
+        looks = islice(paused, LOOKS_AT_ONCE)
         if self._scheduler.busy or any(self._takes_more(harvester.source) for harvester in looks):
             return 0.0
-        return min(self._scheduler.idle_for, LOOK_AGAIN if len(self._paused) > LOOKS_AT_ONCE else NEVER)
+        return min(self._scheduler.idle_for, LOOK_AGAIN if len(paused) > LOOKS_AT_ONCE else NEVER)
 
     def wake(self, harvester: Harvester | None) -> None:
         if harvester is not None:
@@ -106,17 +106,15 @@ class BatchReader:
         for harvester in self._scheduler.overdue():
             # It is read once more before its message is ended: while nothing was read, its next line may have come.
             self._scheduler.wake(harvester)
-        for harvester in list(islice(self._paused, LOOKS_AT_ONCE)):
+        for harvester in list(islice(self._scheduler.paused, LOOKS_AT_ONCE)):
             if self._takes_more(harvester.source):
-                del self._paused[harvester]
                 self._scheduler.wake(harvester)
             else:
-                self._paused.move_to_end(harvester)
+                self._scheduler.pause(harvester)
 
     def _read_one(self, harvester: Harvester) -> list[Batch]:
         if not self._takes_more(harvester.source):
-            self._scheduler.forget(harvester)
-            self._paused[harvester] = None
+            self._scheduler.pause(harvester)
             return []
         first = self.rotation_links.waits_for(harvester)
         if first is not None:
@@ -171,4 +169,4 @@ class BatchReader:
     def may_release(self, harvester: Harvester) -> bool:
         """True if the file may be closed: no batch of it waits to be queued, and no other file's message is being
         continued in it."""
-        return not self._scheduler.awaits_save(harvester) and not self.rotation_links.is_read_by_predecessor(harvester)
+        return harvester.schedule.turn is not Turn.SAVING and not self.rotation_links.is_read_by_predecessor(harvester)

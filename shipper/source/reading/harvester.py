@@ -13,10 +13,10 @@ from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.content import Content, size_at_least
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
-from log_shipper.shipper.source.reading.activity import Activity
 from log_shipper.shipper.source.reading.continued_file import Continuation, Links
 from log_shipper.shipper.source.reading.file_reader import FileReader, ReadSetup
 from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.schedule import Schedule
 from log_shipper.shipper.source.reading.sighting import Sighting
 
 
@@ -31,12 +31,11 @@ class Harvester:
                   time, and its hash compared with the entry's. Until then nothing of it is sent, and its entry stays
     at_end        the last read reached the end of the file, for now
     is_continued  its pending message is being continued in the file that followed it (continued_file.py)
-    is_overdue    the pending message waited too long for its next line: `end_message` is due
     settled       none of its batches is in flight
     over          at its end, with nothing pending and nothing in flight: it may be closed
-    finished      with `once`: it was read up to the size that it had when it was opened
     is_complete   a file that cannot grow any more, and was read to its end
     path_state    what happened to its path
+    is_leaving    it is to be closed as soon as an option allows it
     is_open       until it is closed; batches in flight move its position even after that
     """
 
@@ -46,9 +45,9 @@ class Harvester:
         "_must_save",
         "_note",
         "_split",
-        "activity",
         "at_end",
         "content",
+        "is_leaving",
         "is_open",
         "key",
         "ledger",
@@ -56,6 +55,7 @@ class Harvester:
         "opened_at",
         "path_state",
         "policy",
+        "schedule",
         "sighting",
         "size",
         "source",
@@ -78,10 +78,11 @@ class Harvester:
         self.source = setup.source
         self.policy = setup.policy
         self.size = state.size_seen
-        self.activity = Activity(setup.clock)
+        self.schedule = Schedule(setup.clock)
         self.opened_at = setup.clock.monotonic()
         self.sighting = Sighting(self.status()) if setup.policy.resend_on_touch else None
         self.is_open = True
+        self.is_leaving = False
         self.at_end = False
         self.path_state = PathState.CURRENT
         self.links: Links[Harvester] = Links()
@@ -202,7 +203,7 @@ class Harvester:
             self._file_reader.file.require_complete()
         if messages is None:
             return None
-        self.activity.data_came()
+        self.schedule.data_came()
         if self._file_reader.took_cut(messages):
             self._save_cut(messages.end)
         return self._batch(messages)

@@ -7,21 +7,21 @@ it is joined again.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.schedule import Turn
 from log_shipper.shipper.source.reading.succession import successors, was_written_before
 
 
 class RotationLinks:
-    """Used by the reading thread only. `awaits_save`: the link to such a file may not be on disk yet."""
+    """Used by the reading thread only."""
 
-    def __init__(self, awaits_save: Callable[[Harvester], bool] = lambda harvester: False) -> None:
-        self._awaits_save = awaits_save
+    def __init__(self) -> None:
         # By input and the path before the file was renamed; for a copy by the file that was truncated there.
         self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
         self._waiting: set[Harvester] = set()
@@ -148,7 +148,8 @@ class RotationLinks:
         if successor is None:
             return None
         if harvester.message_deadline is not None:
-            if self._awaits_save(successor) or not self._has_content(successor):
+            # Until the successor is saved, the link to it may not be on disk.
+            if successor.schedule.turn is Turn.SAVING or not self._has_content(successor):
                 return None
             if harvester.continue_in(successor):
                 last.links.continues_behind = True

@@ -1,16 +1,8 @@
-"""Decides which file is read next.
-
-A harvester is in one of these places:
-- ready: it has something to read; ready ones are taken in turn, one read each, so that a big file cannot starve others;
-- polled: it is written to again and again; it is read in a rhythm, without waiting for events;
-- idle: it has nothing to read until the watcher or a scan gives a hint;
-- awaiting a save: something about it must be saved in the registry before it is read further (a new id, a message
-  that was ended by time).
-"""
+"""Decides which file is read next: each open one has a `Turn`, and the scheduler an index of the files by it."""
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count
 from typing import Protocol
 
@@ -19,9 +11,9 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.schedule import AWAKE, NEVER, Turn
 
-NEVER = float("inf")
-MAX_PASSED = 100  # deadlines beyond as many as there are harvesters that the heap may still have
+MAX_PASSED = 100  # deadlines that no longer count, beyond as many as count, that the heap may still have
 # In intervals of reading, the mean gap between two reads with data: a watched file is polled below this,
 BUSY_GAP = 1.25
 QUIET_GAP = 2.0  # a polled one watched above this,
@@ -46,68 +38,69 @@ class Scheduler:
         self._watcher = watcher
         self._clock = clock
         self._one_by_one = one_by_one
-        self._ready: OrderedDict[Harvester, None] = OrderedDict()
-        self._polled: dict[Harvester, None] = {}
-        self._unwatched: dict[Harvester, None] = {}  # idle ones that there is no watch for
-        self._awaiting_save: dict[Harvester, SaveTicket] = {}
-        # In the order in which they are done: the registrar saves what came first.
-        self._saves: OrderedDict[SaveTicket, OrderedDict[Harvester, Batch | None]] = OrderedDict()
-        self._deadlines: list[tuple[float, int, Harvester]] = []  # a heap; a deadline may have moved since
-        self._timed: dict[Harvester, float] = {}  # the deadline in the heap that counts
+        self._in: dict[Turn, OrderedDict[Harvester, None]] = {turn: OrderedDict() for turn in Turn}
+        self._ready = self._in[Turn.READY]
+        self._polled = self._in[Turn.POLLED]
+        self._deadlines: list[tuple[float, int, Harvester]] = []  # a heap; that which counts is the harvester's `timed`
+        self._most_deadlines = MAX_PASSED
         self._number = count()  # harvesters cannot be compared
         self._look_at = 0.0  # the polled ones
 
+    def _move(self, harvester: Harvester, turn: Turn) -> None:
+        self._in[harvester.schedule.turn].pop(harvester, None)
+        harvester.schedule.turn, harvester.schedule.awaits = turn, None
+        if turn is not Turn.IDLE:  # nobody looks for these, which are many
+            self._in[turn][harvester] = None
+
     def wake(self, harvester: Harvester) -> None:
         """The file may have something to read. Waking it twice does no harm."""
-        if (
-            harvester.is_open and harvester not in self._awaiting_save
-        ):  # a descriptor that was closed may be another file's now
-            self._polled.pop(harvester, None)
-            self._unwatched.pop(harvester, None)
-            self._ready[harvester] = None
+        # A descriptor that was closed may be another file's now.
+        if harvester.is_open and harvester.schedule.turn not in (Turn.READY, Turn.SAVING):
+            self._move(harvester, Turn.READY)
+
+    def pause(self, harvester: Harvester) -> None:
+        """Read nothing of the file until it is woken: too much of it waits in the pipeline."""
+        self.forget(harvester)
+        self._move(harvester, Turn.PAUSED)
+
+    @property
+    def paused(self) -> Collection[Harvester]:
+        """Those that were paused, first the one for the longest time."""
+        return self._in[Turn.PAUSED].keys()
 
     @property
     def unwatched(self) -> Collection[Harvester]:
         """The idle harvesters that no event will wake."""
-        return self._unwatched.keys()
-
-    def is_awake(self, harvester: Harvester) -> bool:
-        """True if it will be read without a further hint."""
-        return harvester in self._ready or harvester in self._polled or harvester in self._awaiting_save
+        return self._in[Turn.UNWATCHED].keys()
 
     @property
     def awake(self) -> Iterator[Harvester]:
         """The harvesters that will be read without a further hint."""
-        return chain(self._ready, self._polled, self._awaiting_save)
+        return chain.from_iterable(self._in[turn] for turn in AWAKE)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
         self.forget(harvester)
-        self._awaiting_save[harvester] = saved
-        self._saves.setdefault(saved, OrderedDict())[harvester] = batch
-
-    def awaits_save(self, harvester: Harvester) -> bool:
-        """True if the registry must be saved before it is read further; a batch of it may wait for that."""
-        return harvester in self._awaiting_save
+        self._move(harvester, Turn.SAVING)
+        harvester.schedule.awaits = saved, batch
 
     def forget(self, harvester: Harvester) -> None:
-        self._ready.pop(harvester, None)
-        self._polled.pop(harvester, None)
-        self._unwatched.pop(harvester, None)
-        self._timed.pop(harvester, None)
-        saved = self._awaiting_save.pop(harvester, None)
-        if saved is not None:
-            del self._saves[saved][harvester]
+        self._move(harvester, Turn.IDLE)
+        harvester.schedule.timed = NEVER
 
     def next_ready(self) -> Harvester | None:
         """Return the harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
         if self._polled:  # also beside a backlog: polled files have no watch
             self._read_polled()
-        return self._ready.popitem(last=False)[0] if self._ready else None
+        if not self._ready:
+            return None
+        harvester, _ = self._ready.popitem(last=False)
+        harvester.schedule.turn = Turn.IDLE
+        return harvester
 
     def again(self, harvester: Harvester) -> None:
         """Queue a harvester again that gave a batch and may have more: at the end, or with `one_by_one` at the head."""
-        self._ready[harvester] = None
+        self._move(harvester, Turn.READY)
         if self._one_by_one:
             self._ready.move_to_end(harvester, last=False)
         self._time_message(harvester)
@@ -117,23 +110,22 @@ class Scheduler:
         self._time_message(harvester)
         if self._is_busy(harvester):
             self._watcher.unwatch_file(harvester.key)
-            self._polled[harvester] = None
+            self._move(harvester, Turn.POLLED)
         elif not self._watcher.is_watched(harvester.key):
-            if self._watcher.watch_file(harvester.key, harvester.fd):
-                self._ready[harvester] = None  # once more, for what was written before the watch was set
-            else:
-                self._unwatched[harvester] = None
+            # Once more, for what was written before the watch was set.
+            is_watched = self._watcher.watch_file(harvester.key, harvester.fd)
+            self._move(harvester, Turn.READY if is_watched else Turn.UNWATCHED)
 
     def released(self) -> Iterator[tuple[Harvester, Batch | None]]:
         """Yield the harvesters whose state is saved now, each with the batch that waited for that."""
-        while self._saves and (saved := next(iter(self._saves))).done:
-            waiting = self._saves[saved]
-            while waiting:  # one by one: the caller may stop at any batch
-                harvester, batch = waiting.popitem(last=False)
-                del self._awaiting_save[harvester]
-                self._ready[harvester] = None
-                yield harvester, batch
-            del self._saves[saved]
+        saving = self._in[Turn.SAVING]
+        while saving:  # one by one: the caller may stop at any batch
+            harvester = next(iter(saving))
+            if harvester.schedule.awaits is None or not harvester.schedule.awaits[0].done:
+                return  # the registrar saves what came first
+            batch = harvester.schedule.awaits[1]
+            self._move(harvester, Turn.READY)
+            yield harvester, batch
 
     def overdue(self) -> list[Harvester]:
         """Return the harvesters whose pending message has waited too long for its next line, each once until it is read
@@ -144,9 +136,9 @@ class Scheduler:
         now = self._clock.monotonic()
         while self._deadlines and self._deadlines[0][0] <= now:
             deadline, _, harvester = heapq.heappop(self._deadlines)
-            if self._timed.get(harvester) != deadline:
+            if harvester.schedule.timed != deadline:
                 continue
-            del self._timed[harvester]
+            harvester.schedule.timed = NEVER
             if harvester.is_overdue:
                 overdue.append(harvester)
             else:
@@ -172,12 +164,14 @@ class Scheduler:
         now = self._clock.monotonic()
         if now >= self._look_at:
             self._look_at = now + self._interval
+            for harvester in self._polled:
+                harvester.schedule.turn = Turn.READY
             self._ready.update(self._polled)
             self._polled.clear()
 
     def _is_busy(self, harvester: Harvester) -> bool:
         """True if the file costs less when it is polled than when it is watched."""
-        activity, interval = harvester.activity, self._interval
+        activity, interval = harvester.schedule, self._interval
         limit = BUSY_GAP if self._watcher.is_watched(harvester.key) else QUIET_GAP
         if activity.gap >= limit * interval:
             return False
@@ -185,10 +179,17 @@ class Scheduler:
 
     def _time_message(self, harvester: Harvester) -> None:
         deadline = harvester.message_deadline
-        if deadline is None or self._timed.get(harvester, NEVER) <= deadline:
+        if deadline is None or harvester.schedule.timed <= deadline:
             return  # what is in the heap is looked at no later than it must be
-        if len(self._deadlines) > 2 * len(self._timed) + MAX_PASSED:
-            self._deadlines = [item for item in self._deadlines if self._timed.get(item[2]) == item[0]]
+        if len(self._deadlines) > self._most_deadlines:
+            self._deadlines = [item for item in self._deadlines if item[2].schedule.timed == item[0]]
             heapq.heapify(self._deadlines)
-        self._timed[harvester] = deadline
+            self._most_deadlines = 2 * len(self._deadlines) + MAX_PASSED
+        harvester.schedule.timed = deadline
         heapq.heappush(self._deadlines, (deadline, next(self._number), harvester))
+
+    def check(self, running: Mapping[FileKey, Harvester]) -> None:
+        """Assert that the index is that of the harvesters' turns."""
+        for turn in Turn:
+            has_turn = {harvester for harvester in running.values() if harvester.schedule.turn is turn is not Turn.IDLE}
+            assert set(self._in[turn]) == has_turn, turn

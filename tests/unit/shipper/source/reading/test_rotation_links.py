@@ -6,6 +6,7 @@ import pytest
 
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.rotation_links import RotationLinks
+from log_shipper.shipper.source.reading.schedule import Turn
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, read_all
 
@@ -17,8 +18,7 @@ class Line:
 
     def __init__(self, room: Room) -> None:
         self.room = room
-        self.unsaved: set[Harvester] = set()
-        self.rotation_links = RotationLinks(lambda harvester: harvester in self.unsaved)
+        self.rotation_links = RotationLinks()
         self._time = 0
 
     def file(self, name: str, content: bytes | None = None) -> Harvester:
@@ -270,9 +270,9 @@ def test_a_file_without_a_whole_line_at_its_end_is_not_continued_further(line: L
 
 def test_nothing_is_read_of_a_file_before_the_link_to_it_is_saved(line: Line) -> None:
     old, new = line.pair()
-    line.unsaved.add(new)
+    new.schedule.turn = Turn.SAVING
     assert line.rotation_links.at_end(old) is None
-    line.unsaved.clear()
+    new.schedule.turn = Turn.IDLE
     assert line.rotation_links.at_end(old) is old
 
 

@@ -1,0 +1,54 @@
+"""When an open file is read next, and how often it gets new data, which decides whether polling it costs less than
+watching it.
+
+Measured as the running mean of seconds between two reads with data: one long pause among many short ones (the machine
+was busy) does not make a file quiet, because switching between polling and watching costs most.
+"""
+
+from enum import Enum, auto
+
+from log_shipper.registry.pending import SaveTicket
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch
+
+NEVER = float("inf")
+FIRST_GAP = 0.2  # seconds: a file is quiet until it has shown that it is not
+GAP_WEIGHT = 0.1
+LONGEST_GAP = 4  # a pause that is longer than so many mean gaps counts as this
+
+
+class Turn(Enum):
+    IDLE = auto()  # it has nothing to read until the watcher gives a hint
+    UNWATCHED = auto()  # the same, and only a scan shows that it has: there is no watch for it
+    READY = auto()  # it is taken in its turn, for one read, so that a big file cannot starve others
+    POLLED = auto()  # it is written to again and again: it is read in a rhythm, without waiting for events
+    PAUSED = auto()  # too much of it waits in the pipeline
+    SAVING = auto()  # something must be on disk first: a new id, or a message that was ended by time
+
+
+AWAKE = (Turn.READY, Turn.POLLED, Turn.SAVING)  # it is read without a further hint
+
+
+class Schedule:
+    """What the scheduler has of a file. `read_at`: monotonic time of the last read with data, at first that of the
+    opening; `gap`: the mean so far. `awaits`: the save that a file waits for, and the batch that is queued then;
+    `timed`: the deadline of its message that was noted."""
+
+    __slots__ = ("_clock", "awaits", "gap", "read_at", "timed", "turn")
+
+    def __init__(self, clock: Clock) -> None:
+        self.read_at = clock.monotonic()
+        self.gap = FIRST_GAP
+        self.turn = Turn.IDLE
+        self.awaits: tuple[SaveTicket, Batch | None] | None = None
+        self.timed = NEVER
+        self._clock = clock
+
+    @property
+    def is_awake(self) -> bool:
+        return self.turn in AWAKE
+
+    def data_came(self) -> None:
+        now = self._clock.monotonic()
+        self.gap += (min(now - self.read_at, LONGEST_GAP * self.gap) - self.gap) * GAP_WEIGHT
+        self.read_at = now

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from log_shipper.shipper.source.identity.copy_detector import (
+from log_shipper.shipper.source.lifecycle.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
     GRACE,

@@ -10,7 +10,6 @@ import heapq
 import logging
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
 from itertools import count
 
 from log_shipper.config.shipper.model import CloseConfig
@@ -137,11 +136,13 @@ class Closer:
         place."""
         if self._open_files.running.get(harvester.key) is not harvester:
             return False
+        if not (harvester.settled or harvester.is_removed):
+            return True  # as the table has it; mostly it is asked once before all is acknowledged
         seen = self._look(harvester, now, wanted=wanted)
         decided = after(seen)
         if decided.to is not To.READING:
-            status = self._look_at_file(harvester)
-            decided = after(self._look_closely(harvester, seen, status))
+            status = self._look_closely(harvester, seen)
+            decided = after(seen)
             if decided.to is not To.READING:
                 self._close(harvester, decided, status)
                 return False
@@ -169,20 +170,16 @@ class Closer:
             wanted=wanted,
         )
 
-    def _look_at_file(self, harvester: Harvester) -> os.stat_result:
-        """Look at a file that is to be closed. It is watched first, so that no later write is missed."""
-        if not harvester.is_removed:
+    def _look_closely(self, harvester: Harvester, seen: Looked) -> os.stat_result:
+        """Look at the file itself, which is to be closed. It is watched first, so that no later write is missed."""
+        if not seen.is_removed:
             self._open_files.watch(harvester)
-        return harvester.status()
-
-    def _look_closely(self, harvester: Harvester, seen: Looked, status: os.stat_result) -> Looked:
+        status = harvester.status()
+        seen.is_touched = harvester.sighting is not None and harvester.sighting.shows_touch(status)
         may_grow = not seen.is_compressed and (seen.at_end or seen.is_removed)
-        return replace(
-            seen,
-            is_touched=harvester.sighting is not None and harvester.sighting.shows_touch(status),
-            has_grown=may_grow and harvester.has_changed(status),
-            has_rest=status.st_size - harvester.padding > harvester.read_to,
-        )
+        seen.has_grown = may_grow and harvester.has_changed(status)
+        seen.has_rest = status.st_size - harvester.padding > harvester.read_to
+        return status
 
     def _close(self, harvester: Harvester, decided: Next, status: os.stat_result) -> None:
         if Effect.COUNT in decided.effects:

@@ -95,7 +95,10 @@ class Next(NamedTuple):
     ended: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# What is seen: not frozen, which would cost as much as to decide.
+
+
+@dataclass(slots=True)
 class Opened:
     """A file that was opened and identified. `is_skipped`: by ignore_older or ignore_inactive; `is_read`: all of it was
     acknowledged, and no option needs it open. `is_proven`: it was not written to since its entry was made; if it was,
@@ -109,14 +112,14 @@ class Opened:
     once: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Failed:
     """A read that failed."""
 
     error: Truncated | CompressionError | OSError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Looked:
     """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
     it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
@@ -141,7 +144,7 @@ class Looked:
     has_rest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Settled:
     """A file that is not read any more, and of which nothing is in flight."""
 
@@ -247,15 +250,18 @@ def _option(seen: Looked) -> str | None:
         return AFTER_INTERVAL
     if not seen.is_over:
         return None
-    options = {
-        "compression": seen.is_complete,
-        "close.on_state_change.removed": seen.is_removed and change.removed,
-        "close.on_state_change.renamed": seen.has_left_path and change.renamed,
-        "close.reader.on_eof": rules.reader.on_eof,
-        "close.on_state_change.inactive": 0 < change.inactive <= seen.idle_for,
-        "harvester_limit": seen.wanted,
-    }
-    return next((option for option, applies in options.items() if applies), None)
+    options = (
+        (seen.is_complete, "compression"),
+        (seen.is_removed and change.removed, "close.on_state_change.removed"),
+        (seen.has_left_path and change.renamed, "close.on_state_change.renamed"),
+        (rules.reader.on_eof, "close.reader.on_eof"),
+        (0 < change.inactive <= seen.idle_for, "close.on_state_change.inactive"),
+        (seen.wanted, "harvester_limit"),
+    )
+    for applies, option in options:
+        if applies:
+            return option
+    return None
 
 
 def _is_over_time(seen: Looked) -> bool:

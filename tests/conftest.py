@@ -53,6 +53,12 @@ HANDFUL: dict[str, str | int | float | bool] = {
 }
 
 
+def pytest_collection_finish() -> None:
+    """Exclude what makes up thousands of tests from all later collections of garbage, of which each would take half a
+    second: whatever starts a sink, or a Lab, collects."""
+    Garbage().keep()
+
+
 @pytest.fixture(autouse=True)
 def loggers() -> Iterator[None]:
     """Restore the loggers after each test, which may not have all descriptors taken by those before it."""
@@ -117,7 +123,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         spark={"driver.memory": "1g", "spark.driver.defaultJavaOptions": FIRST_COMPILER, **HANDFUL},
     )
     session = open_session(config)
-    Garbage().keep()  # some hundred megabytes of tests
     yield session
     session.stop()
 

@@ -59,5 +59,8 @@ class StillLab(Lab):
         self.running.registrar.step()
         super().step(seconds)
         self.running.registrar.step()
+        self.check()
+
+    def check(self) -> None:
         self.crawler.files.check()
         self.crawler.scheduler.check(self.crawler.running)

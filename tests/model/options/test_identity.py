@@ -218,13 +218,17 @@ def test_under_fingerprint_a_copytruncate_neither_loses_nor_repeats_a_line(lab: 
     assert len(lab.messages) == 4
 
 
-def test_under_fingerprint_two_files_with_equal_heads_are_one_and_no_restart_repeats_it(lab: UserLab) -> None:
+def test_under_fingerprint_two_files_with_equal_heads_are_one_and_no_restart_repeats_it(
+    lab: UserLab, caplog: pytest.LogCaptureFixture
+) -> None:
     lab.options = IDENTITIES["fingerprint"]
     lab.append("a.log", f"{HEAD}one\n")
     lab.append("b.log", f"{HEAD}one\n")
     lab.start()
     lab.pass_time(60)
     arrived = lab.messages
+    (warning,) = [line for line in caplog.messages if "begins as" in line]
+    assert "by file_identity.fingerprint they are one file, and only that one is read" in warning
     lab.stop()
     lab.start()
     lab.pass_time(60)

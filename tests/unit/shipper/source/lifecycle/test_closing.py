@@ -15,8 +15,10 @@ from log_shipper.config.shipper.model import (
 )
 from log_shipper.registry.state import REMOVED
 from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.lifecycle.closing import SOON, Closer
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Next, To
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.path_state import PathState
@@ -430,3 +432,13 @@ def test_a_compressed_file_that_was_read_is_closed_without_a_loss(make_room: Mak
     harvester = finish(desk.open("app.log.gz", gzip.compress(b"one\n")))
     desk.after(SOON)
     assert desk.closed == [(harvester, "compression")]
+
+
+def test_what_is_written_after_the_last_look_at_a_closed_file_is_new_data(room: Room) -> None:
+    harvester = finish(room.read("app.log", b"one\n"))
+    looked_at = harvester.status()
+    room.append("app.log", b"two\n")
+    room.open_files.leave(harvester, Next(To.CLOSED, (Effect.KEEP,)), looked_at)
+    closed = room.open_files.files.closed[harvester.key]
+    assert closed.has_new_data(ScannedFile.of(harvester.state.path, room.path("app.log").stat()))
+    assert room.entries.closed_entries[harvester.key].changed == looked_at.st_ctime_ns

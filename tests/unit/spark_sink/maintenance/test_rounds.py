@@ -1,5 +1,6 @@
 """Maintenance that `run` does by itself, in processes that end, fail, are killed, or do not end."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +32,10 @@ def rounds(lab: LandingLab, clock: ManualClock, *command: str) -> Iterator[tuple
 
 
 def wait_for(results: list[bool], started: Rounds, count: int) -> None:
+    """Wait until so many rounds have ended; sleep until a child of this process has."""
+    started.step()
     while len(results) < count:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
         started.step()
 
 

@@ -1,6 +1,7 @@
 """Files that look like copies of others wait until it is known what they are."""
 
 import gzip
+import shutil
 
 import pytest
 
@@ -100,6 +101,23 @@ def test_a_file_is_not_shipped_again_from_its_gz_while_its_last_lines_are_in_fli
     if packed.exists():
         packed.rename(lab.logs / "app.log.1.gz")
     lab.scan(3)
+    assert lab.crawler.next_wake(reading=True) > 0, "it waits without looking all the time"
+    lab.destination.holding = False
+    lab.scan()
+    assert lab.messages == ["one", "two"]
+
+
+def test_a_file_that_is_moved_to_another_disk_resumes_when_its_last_lines_are_acknowledged(lab: Lab) -> None:
+    lab.ship("app.log", "one")
+    lab.destination.holding = True
+    lab.append("app.log", "two\n")
+    lab.until(lambda: lab.destination.in_flight)
+    made = lab.logs.parent / "made"
+    shutil.copy2(lab.logs / "app.log", made)
+    lab.remove("app.log")
+    lab.scan(2)
+    made.rename(lab.logs / "web.log")
+    lab.scan(3)
     lab.destination.holding = False
     lab.scan()
     assert lab.messages == ["one", "two"]
@@ -112,3 +130,77 @@ def test_a_file_that_takes_a_name_after_a_closed_one_was_deleted_is_shipped_at_o
     lab.remove("app.log")
     lab.append("app.log.1", "two\n")
     lab.until(lambda: lab.messages == ["one", "two"], AT_ONCE)
+
+
+def test_a_copy_that_is_deleted_while_it_waits_is_shipped_at_once(lab: Lab) -> None:
+    lab.ship("app.log", "header")
+    since = lab.clock.monotonic()
+    lab.copy("app.log", "app.log.1")
+    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.remove("app.log.1")
+    lab.until(lambda: lab.messages == ["header", "header"], AT_ONCE)
+    assert lab.clock.monotonic() - since < GRACE
+
+
+def test_a_copy_that_waits_at_a_stop_is_closed_and_known_after_the_start(lab: Lab) -> None:
+    lab.ship("app.log", "one")
+    lab.copy("app.log", "app.log.1")
+    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.stop()
+    assert not is_open(lab, "app.log.1")
+    lab.truncate("app.log")
+    lab.append("app.log", "two\n")
+    lab.start()
+    lab.scan()
+    assert lab.messages == ["one", "two"]
+
+
+def test_after_a_machine_stood_still_a_copy_waits_a_little_longer(lab: Lab) -> None:
+    """The program that copies stood still as well: it may be about to empty the original."""
+    lab.ship("app.log", "one")
+    lab.copy("app.log", "app.log.1")
+    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.step(60)
+    for _ in range(10):
+        lab.step(LATE / 20, wait=0.002)
+    assert lab.messages == ["one"]
+    for _ in range(30):
+        lab.step(LATE / 20, wait=0.002)
+    assert lab.messages == ["one", "one"]
+
+
+def test_the_original_of_a_copy_is_known_by_whatever_name_it_gets_meanwhile(lab: Lab) -> None:
+    lab.ship("app.log", "one")
+    lab.copy("app.log", "app.log.1")
+    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.rotate("app.log", to="moved.log")
+    lab.step(GRACE / 2, wait=0.01)
+    lab.take_steps()
+    lab.append("app.log.1", "")
+    lab.truncate("moved.log")
+    lab.scan()
+    assert lab.messages == ["one"]
+
+
+def test_a_file_with_two_names_is_no_copy_of_itself(lab: Lab) -> None:
+    lab.start()
+    lab.take_steps()
+    since = lab.clock.monotonic()
+    lab.append("app.log.1", "one\n")
+    (lab.logs / "app.log").hardlink_to(lab.logs / "app.log.1")
+    lab.until(lambda: lab.messages == ["one"], AT_ONCE)
+    assert lab.clock.monotonic() - since < GRACE
+
+
+def test_a_copy_waits_while_the_output_is_blocked_and_its_emptied_original_is_not_read(lab: Lab) -> None:
+    lab.queue_events = 10
+    lab.ship("app.log", "one")
+    lab.append("other.log", "x\n" * 20)
+    lab.destination.holding = True
+    lab.until(lambda: not lab.running.pipeline.has_room)
+    lab.copytruncate("app.log", "app.log.1")
+    lab.append("app.log", "two\n")
+    lab.scan(3)
+    lab.destination.holding = False
+    lab.scan()
+    assert [message for message in lab.messages if message != "x"] == ["one", "two"]

@@ -2,10 +2,10 @@
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.base import SourceContext, SourceStatus, each
@@ -15,6 +15,7 @@ from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.discovery.survey import Discovery, Survey
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.identity.entries import RegistryEntries
+from log_shipper.shipper.source.identity.opened_file import OpenedFile
 from log_shipper.shipper.source.identity.possibly_lost import report_truncation
 from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
 from log_shipper.shipper.source.lifecycle.closing import Closer
@@ -27,7 +28,7 @@ from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.lifecycle.resolver import FileResolver, Identity
 from log_shipper.shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
 from log_shipper.shipper.source.lifecycle.touches import Touches
-from log_shipper.shipper.source.lifecycle.transitions import Effect, Failed, Next, Plan, after, plan
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Failed, after, moved, to_open
 from log_shipper.shipper.source.lifecycle.unopened import report_unopened
 from log_shipper.shipper.source.observation import Observation
 from log_shipper.shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
@@ -116,7 +117,7 @@ class Crawler:
                 self._deletions.next_step,
                 self._cleaning.next_step,
             )
-        longest = max(self._due - self._clock.monotonic(), 0.0)
+        longest = max(min(self._due, self._survey.next_step) - self._clock.monotonic(), 0.0)
         return min(longest, self._reading.next_read) if reading else longest
 
     def status(self) -> SourceStatus:
@@ -156,13 +157,14 @@ class Crawler:
         if not changed and not self._may_be_due:
             return
         self._due = 0.0  # until it is known again, at the end of the loop's step
-        settled = self.open_files.step()
+        drained = self.open_files.step()
+        self._survey.look_again(drained)
         if self._input_swap.step():
             self._survey.request_scan()  # it shows which input has them now
         if self._survey.step():
             self._after_survey()
-        elif changed or settled or self._copies.next_check <= self._clock.monotonic():
-            self._open(self._with_new_data(changed))
+        elif changed or drained or self._copies.next_check <= self._clock.monotonic():
+            self._open(self._with_new_data([*changed, *drained]))
         self._closer.step()
         if self._open_limits.any_wanted:
             self._intake.fill_places()
@@ -174,7 +176,7 @@ class Crawler:
         """False if there is nothing to do but to read: a line that comes alone would pay for all that a step checks."""
         return bool(
             self._survey.next_step <= self._clock.monotonic()
-            or self.open_files.any_drained
+            or self.open_files.any_to_look_at
             or self.open_files.idle.any_changed
             or self._input_swap.blocked
             or self._open_limits.any_wanted
@@ -200,7 +202,7 @@ class Crawler:
         """As ReadsToEnd has it (base.py)."""
         if self._last_reading.begins(self._inputs.specs.values(), longest):
             self._survey.scan_now(full=True)
-            self._open_limits.clear()  # of the inputs that are not read any more, too
+            self._open_limits.forget_others(self._last_reading.inputs or ())
             self._after_survey()
         waits = self._input_swap.blocked or self.files.suspects or self._open_limits.any_wanted
         return self._last_reading.step(may_open_more=bool(waits) or self._survey.wants_scan)
@@ -216,29 +218,34 @@ class Crawler:
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
         """Return the message that was pending, if nothing else will give it."""
-        decided = after(Failed(error))
-        if isinstance(error, Truncated):
-            if Effect.END in decided.effects:
-                return self._truncated(harvester, error, decided)
-            self._is_another(harvester, decided)
-        else:
+        if isinstance(error, Truncated) and not isinstance(error, Disproved):
+            self._look_for_copy(harvester)
+            if not harvester.is_open:
+                return None  # the scan has shown that it has ended
+        decided, batch, again = after(Failed(error)), None, None
+        if Effect.REPORT in decided.effects:
             self._report(harvester, error)
-            self.open_files.leave(harvester, decided)
-        return None
+        if Effect.COUNT in decided.effects and isinstance(error, Truncated):
+            batch = self._last_message(harvester, error)
+        if Effect.IDENTIFY in decided.effects:
+            again = self._reopened(harvester)
+        if Effect.SCAN in decided.effects:
+            self.files[harvester.key].is_fresh = True
+            self._survey.request_scan()
+        unproven = harvester.unproven
+        self.open_files.leave(harvester, decided)
+        if again is not None and unproven is not None:  # else no input wants it any more
+            self._intake.take_again(again, unproven)
+        return batch
 
-    def _truncated(self, harvester: Harvester, error: Truncated, decided: Next) -> Batch | None:
-        """End the file: its new content is a new file, read from its start. Return the message that was pending, as far
-        as it was read, unless a copy of the file has the remainder."""
+    def _look_for_copy(self, harvester: Harvester) -> None:
+        """Look for the copy of a truncated file that may have been made just before."""
         self._metrics.files_truncated += 1
         if self._survey.wants_scan and not self._once:
             self.scheduler.wake(harvester)  # so that it is checked as an original that was rewritten
-            self._survey.scan_now()  # a copy may have been made just before
+            self._survey.scan_now()
             self._after_survey()
-        batch = self._last_message(harvester, error)
-        self.files[harvester.key].is_fresh = True
-        self.open_files.leave(harvester, decided)
-        self._survey.request_scan()
-        return batch
+            self._due = 0.0
 
     def _last_message(self, harvester: Harvester, error: Truncated) -> Batch | None:
         """Return the message that was pending, as far as it was read, unless a copy of the file has the remainder.
@@ -251,26 +258,23 @@ class Crawler:
         self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
         return batch
 
-    def _is_another(self, harvester: Harvester, decided: Next) -> None:
-        """Identify the file again: it was proven not to have the bytes that its entry remembers."""
-        spec, unproven = self._inputs.specs.get(harvester.source.input_id), harvester.unproven
+    def _reopened(self, harvester: Harvester) -> OpenedFile | None:
+        """Return the file to be identified again: it was proven not to have the bytes that its entry remembers."""
+        spec = self._inputs.specs.get(harvester.source.input_id)
         try:
             path, fd = harvester.state.path, harvester.fd
-            opened = self._resolver.reopen(path, fd, spec, unproven) if spec is not None else None
+            return self._resolver.reopen(path, fd, spec, harvester.unproven) if spec is not None else None
         except OSError as error:
             self._report(harvester, error)
-            opened = None
-        self.open_files.leave(harvester, decided)
-        if opened is not None and unproven is not None:  # else no input wants it any more
-            self._intake.take_again(opened, unproven)
+            return None
 
-    def _report(self, harvester: Harvester, error: CompressionError | OSError) -> None:
+    def _report(self, harvester: Harvester, error: ReadError) -> None:
         """Show why a file could not be read. The next scan tries again; with `once` there is none, and the file stays
         unfinished."""
         path = harvester.state.path
         if isinstance(error, CompressionError):
             self.problems.of_file(path, str(error))
-        else:
+        elif isinstance(error, OSError):
             self.problems.of_read(path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
 
     def reached_end(self, harvester: Harvester) -> None:
@@ -298,10 +302,7 @@ class Crawler:
 
     def _with_new_data(self, changed: list[FileKey]) -> list[Candidate]:
         known = self._survey.candidates
-        return self._plan({key: known[key] for key in changed if key in known}).open
-
-    def _plan(self, candidates: Mapping[FileKey, Candidate]) -> Plan:
-        return plan(candidates, self.files, self._input_swap.blocked)
+        return to_open({key: known[key] for key in changed if key in known}, self.files, self._input_swap.blocked)
 
     def _after_survey(self) -> None:
         candidates = self._survey.candidates
@@ -310,17 +311,18 @@ class Crawler:
         self._survey.look_again({*unwatched, *self._touches.closed})
         self._touches.step()
         self.open_files.end_renamed(candidates)
-        decided = self._plan(candidates)
-        left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
+        wanted = to_open(candidates, self.files, self._input_swap.blocked)
+        renamed, missing = moved(candidates, self.files)
+        left = [*(harvester for harvester, _ in renamed), *missing]
         previous_paths = {(harvester.key[0], harvester.state.path): harvester.key for harvester in left}
-        for harvester, file in decided.renamed:
+        for harvester, file in renamed:
             if self.open_files.was_truncated(harvester):
                 continue  # it ends with the path that it had before, by which its copy is recognised
             self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
-        moved = self._entries.renamed(candidates)
-        self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in moved})
-        for harvester in each(decided.missing if not self._once else (), self._context.pulse.beat):
+        entries = self._entries.renamed(candidates)
+        self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in entries})
+        for harvester in each(missing if not self._once else (), self._context.pulse.beat):
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
@@ -339,8 +341,8 @@ class Crawler:
                 once=self._once,
             )
         self._survey.pause()
-        self._open(decided.open)
-        for state in each(moved, self._context.pulse.beat):
+        self._open(wanted)
+        for state in each(entries, self._context.pulse.beat):
             self._resolver.note_path(state, candidates[key_of(state)])
 
     def _open(self, wanted: list[Candidate]) -> None:

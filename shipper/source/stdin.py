@@ -185,7 +185,7 @@ class StdinSource:
                 extra=EACH,
             )
         self._watcher.unwatch_file(harvester.key)
-        self._scheduler.forget(harvester)
+        self._scheduler.closed(harvester)
         harvester.close()
         self._metrics.harvesters_closed += 1
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.shipper.source.lifecycle.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
@@ -12,7 +13,7 @@ from log_shipper.shipper.source.lifecycle.copy_detector import (
     LATE,
     MOST_SUSPECTS,
 )
-from tests.lab import CLOSE_INACTIVE, Lab
+from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
 
 AT_ONCE = 0.0005  # seconds in a step: nothing is due by time
 
@@ -204,3 +205,31 @@ def test_a_copy_waits_while_the_output_is_blocked_and_its_emptied_original_is_no
     lab.destination.holding = False
     lab.scan()
     assert [message for message in lab.messages if message != "x"] == ["one", "two"]
+
+
+def test_what_a_truncated_file_has_is_read_as_soon_as_what_it_had_is_acknowledged(lab: Lab) -> None:
+    lab.start()
+    lab.destination.holding = True
+    lab.append("app.log", "one of the old\n")
+    lab.until(lambda: lab.running.metrics.events_read, AT_ONCE)
+    lab.truncate("app.log")
+    lab.append("app.log", "new\n")
+    lab.until(lambda: lab.running.metrics.files_truncated, AT_ONCE)
+    lab.take_steps(20)
+    assert lab.crawler.files.draining
+    lab.destination.holding = False
+    since = lab.clock.monotonic()
+    lab.until(lambda: len(lab.arrived) == 2, AT_ONCE)
+    assert lab.clock.monotonic() - since < CHECK_INTERVAL / 10
+
+
+def test_by_path_a_file_that_is_renamed_and_truncated_before_it_is_read_has_ended_once(lab: Lab) -> None:
+    lab.input["file_identity"] = FileIdentityConfig("path")
+    lab.ship("app.log", "one", "two")
+    lab.rotate("app.log", to="app.log.1")
+    lab.truncate("app.log.1")
+    lab.append("app.log.1", "new\n")
+    lab.step(AT_ONCE)
+    lab.scan()
+    assert lab.messages == ["one", "two", "new"]
+    assert not lab.crawler.files.draining

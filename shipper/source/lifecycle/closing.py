@@ -20,6 +20,7 @@ from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.source.lifecycle.transitions import Effect, Event, Looked, Next, To, after
 from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.rotation_links import is_read_on
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Closer:
             refused, self._refused = self._refused, {}
             for harvester in refused:
                 if harvester.is_open:
-                    self._idle.expect(harvester)
+                    self._idle.look_again(harvester)
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
             self._progressed()
@@ -141,7 +142,11 @@ class Closer:
         seen = self._look(harvester, now, wanted=wanted)
         decided = after(seen)
         if decided.to is not To.READING:
-            status = self._look_closely(harvester, seen)
+            try:
+                status = self._look_closely(harvester, seen)
+            except OSError:
+                self._open_files.wake(harvester)  # its read reports it
+                return True
             decided = after(seen)
             if decided.to is not To.READING:
                 self._close(harvester, decided, status)
@@ -167,6 +172,7 @@ class Closer:
             is_compressed=harvester.content.compressed,
             has_left_path=harvester.has_left_path,
             is_removed=harvester.is_removed,
+            is_read_on=is_read_on(harvester),
             wanted=wanted,
         )
 

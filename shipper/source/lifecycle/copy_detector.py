@@ -123,13 +123,13 @@ class CopyDetector:
             current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
         return current
 
-    def hand_over(self, removed: Container[str], spec_of: Callable[[FileKey, str], InputSpec | None]) -> None:
-        """Move the suspects of the `removed` inputs to the inputs that have their files now: `spec_of` returns these,
-        from a file and the id of its previous input. A suspect that no input has is closed."""
+    def hand_over(self, removed: Container[str], specs: Mapping[str, InputSpec]) -> None:
+        """Give the suspects of the `removed` inputs to those that have the same ids now: `specs` by id. A suspect of no
+        input is closed."""
         for key, suspect in list(self.suspects.items()):
             if suspect.opened.spec.id not in removed:
                 continue
-            spec = spec_of(key, suspect.opened.spec.id)
+            spec = specs.get(suspect.opened.spec.id)
             if spec is None:
                 self.drop(key)
                 os.close(suspect.opened.content.fd)

@@ -181,14 +181,18 @@ class Files:
             case Closed():
                 self.closed[key] = state
 
-    def forget(self, present: Container[FileKey]) -> None:
-        """After a scan, forget the files that are missing, but their states: another one may get the inode."""
+    def forget(self, present: Container[FileKey]) -> list[FileKey]:
+        """After a scan, forget the files that are missing, but not their states: another one may get the inode. Return
+        those that have none."""
+        forgotten = []
         for key in [key for key in self._files if key not in present]:
             state = self._files[key].state
             if state is None:
                 del self._files[key]
+                forgotten.append(key)
             else:
                 self._files[key] = File(key, state)
+        return forgotten
 
     def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
         """Yield the ids of these inputs of which a file has something to read, or something is in flight."""

@@ -22,6 +22,10 @@ class IdleFiles:
         harvester.is_leaving = True
         self._changed[harvester] = None
 
+    def look_again(self, harvester: Harvester) -> None:
+        """Note a file that could not be closed when it was to be."""
+        self._changed[harvester] = None
+
     def note(self, harvester: Harvester) -> None:
         """Note a file that was read to its end, or of which nothing is in flight any more."""
         if harvester.is_leaving:

@@ -85,7 +85,7 @@ class InputSwap:
         else:
             self._survey.scan_due()
         self._entries.inputs_changed()
-        self._copies.hand_over(removed, self._spec_of)
+        self._copies.hand_over(removed, specs)
         named = (harvester for harvester in leaving if not self._is_nameless(harvester))
         self._leaving |= dict.fromkeys((*named, *draining))
         self.step()
@@ -112,10 +112,6 @@ class InputSwap:
         for harvester in [leaving for leaving in self._leaving if self._is_running(leaving)]:
             if self._reading.may_release(harvester):
                 self._open_files.leave(harvester, after(Event.WITHDRAWN))
-
-    def _spec_of(self, key: FileKey, input_id: str) -> InputSpec | None:
-        candidate = self._survey.file(key)
-        return candidate.spec if candidate is not None else self._inputs.specs.get(input_id)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
         """True if the file cannot be opened again: no path of the inputs names it, and it has left the path that it

@@ -46,6 +46,7 @@ class OpenFiles:
         self.removed = RemovedFiles(context.clock)
         self.named = NamedFiles()
         self._drained: list[Harvester] = []  # draining ones of which nothing is in flight any more
+        self._to_look_at: list[FileKey] = []
         self._padded: dict[Harvester, None] = {}  # running ones that end with NULs
         self._entries = entries
         self._scheduler = scheduler
@@ -77,11 +78,14 @@ class OpenFiles:
         self._watch_closed(opened)
 
     def _watch_closed(self, opened: OpenedFile) -> None:
-        key = opened.key
+        key, fd = opened.key, opened.content.fd
         if opened.size == opened.scanned.size:  # what is stored in memory, over NULs at the end, gives no event
-            self._watcher.watch_file(key, opened.content.fd)
-        os.close(opened.content.fd)
-        self.files.change(key, Closed(opened.scanned))
+            self._watcher.watch_file(key, fd)
+        closed = Closed(opened.scanned)
+        if closed.has_new_data(Closed.of(opened.scanned.path, os.fstat(fd), None).seen):
+            self._to_look_at.append(key)  # it was written to before the watch was set
+        os.close(fd)
+        self.files.change(key, closed)
 
     def watch(self, harvester: Harvester) -> None:
         """Watch an open file for what is written to it once it is closed: the watch outlives the descriptor."""
@@ -122,7 +126,8 @@ class OpenFiles:
         for key in [key for key in self.files.closed if key not in present]:
             self.files.change(key, None)
             self._watcher.unwatch_file(key)
-        self.files.forget(present)
+        for key in self.files.forget(present):
+            self._watcher.unwatch_file(key)
 
     def end_renamed(self, candidates: Mapping[FileKey, Candidate]) -> None:
         """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
@@ -145,8 +150,14 @@ class OpenFiles:
             self._scheduler.wake(harvester)
         unwatched = self.running.values() if all_of_them else list(self._scheduler.unwatched)
         for harvester in each(unwatched, self._progressed):
-            if harvester.has_changed(harvester.status()):
+            if self._may_have_changed(harvester):
                 self._scheduler.wake(harvester)
+
+    def _may_have_changed(self, harvester: Harvester) -> bool:
+        try:
+            return harvester.has_changed(harvester.status())
+        except OSError:
+            return True  # its read reports it
 
     def reached_end(self, harvester: Harvester) -> None:
         """Note that the file was read to its current end."""
@@ -175,19 +186,21 @@ class OpenFiles:
                 extra=EACH,
             )
 
-    def step(self) -> bool:
-        """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
+    def step(self) -> list[FileKey]:
+        """Return the files to be looked at: another one may have waited until the last batch of a closed file was
+        acknowledged, or more of it was written meanwhile."""
         drained, self._drained = self._drained, []
+        looks, self._to_look_at = self._to_look_at, []
         for harvester in drained:
             draining = self.files.draining.get(harvester.key)
             if draining is not None and draining.harvester is harvester and harvester.settled:
                 self.files.change(harvester.key, draining.then)
                 self._archive(harvester)
-        return bool(drained)
+        return [*looks, *(harvester.key for harvester in drained)]
 
     @property
-    def any_drained(self) -> bool:
-        return bool(self._drained)
+    def any_to_look_at(self) -> bool:
+        return bool(self._drained or self._to_look_at)
 
     def stop(self) -> None:
         for harvester in each(list(self.running.values()), self._progressed):
@@ -253,7 +266,7 @@ class OpenFiles:
         return self.running[key].fd if key in self.running else None
 
     def _close_file(self, harvester: Harvester, then: Closed | None) -> None:
-        self._scheduler.forget(harvester)
+        self._scheduler.closed(harvester)
         self.files.change(harvester.key, then if harvester.settled else Draining(harvester, then))
         self._padded.pop(harvester, None)
         self.idle.forget(harvester)

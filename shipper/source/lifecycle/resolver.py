@@ -128,7 +128,8 @@ class FileResolver:
         scanned = ScannedFile.of(path, os.fstat(fd))
         try:
             opened = self._look_into(spec, scanned, fd)
-            assert opened is not None  # the descriptor is that of the same file
+            if opened is None:
+                raise OSError(errno.ENODATA, "it is too short for file_identity.fingerprint")
         except OSError:
             os.close(fd)
             raise

@@ -5,7 +5,7 @@ No file is read before its id is saved.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -39,16 +39,21 @@ class OpenLimits:
         self._most = most
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
-        self._limits |= {spec.id: spec.config.harvester_limit for spec in specs}
-        self.clear()
+        now = {spec.id: spec for spec in specs}
+        self._limits |= {input_id: spec.config.harvester_limit for input_id, spec in now.items()}
+        self._forget(lambda waiting: now.get(waiting.candidate.spec.id) is not waiting.candidate.spec)
 
     def keep(self, input_ids: Container[str]) -> None:
         self._limits = {input_id: limit for input_id, limit in self._limits.items() if input_id in input_ids}
 
-    def clear(self) -> None:
-        """Forget that files wait: a new survey names them."""
+    def forget_others(self, input_ids: Container[str]) -> None:
+        """Forget the files that wait, but those of these inputs."""
+        self._forget(lambda waiting: waiting.candidate.spec.id not in input_ids)
+
+    def _forget(self, is_over: Callable[[Waiting], bool]) -> None:
         for key, waiting in [item for of_input in self._files.waiting.values() for item in of_input.items()]:
-            self._files.change(key, waiting.was)
+            if is_over(waiting):
+                self._files.change(key, waiting.was)
 
     def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
         """Take the waiting files as a survey found them, and return those that it did not find. What is done here for
@@ -154,6 +159,8 @@ class HarvesterStarter:
                 else:
                     started = self._start(opened, claim, state)
                     (fresh if Effect.SAVE in decided.effects else known).append(started)
+                    if Effect.NOTE in decided.effects:
+                        self._registrar.note(started.state)
             except OSError as error:
                 refused.append((opened, claim, error))
         if any(self._rotation_links.resumes(harvester) for harvester in known):
@@ -161,8 +168,6 @@ class HarvesterStarter:
             self._rotation_links.resume(known, running)
         predecessors = self._rotation_links.on_new_files(fresh, known, others_wait=others_wait)
         for harvester in known:
-            if harvester.is_proven:
-                self._registrar.note(harvester.state)
             self._reading.wake(harvester)
         if fresh:
             saved = self._registrar.save([harvester.state for harvester in (*fresh, *predecessors)])
@@ -183,7 +188,7 @@ class HarvesterStarter:
             # A file that is to be deleted is opened even if it is read, because the Closer plans the deletion.
             is_read=_is_read(opened, state) and not opened.spec.config.delete.enabled,
             is_proven=is_proven,
-            is_trusted=is_proven or was is None or not was.proof,
+            needs_no_proof=is_proven or was is None or not was.proof,
             once=self._once,
         )
         return state, after(seen)

@@ -1,8 +1,8 @@
 """What becomes of a file, whatever is seen of it: its whole life as one table, and the function that decides it.
 
-The states are those of files.py. none: the file has ended, or the next scan opens it again. `opened`: it is open
-and nothing is read yet; one of the rows of this name follows. A file that is left while batches of it are in flight is
-Draining first. What is done in capitals is an `Effect`.
+The states are those of files.py; Reading is a Harvester. none: the file has ended, or the next scan opens it again.
+`opened`: it is open and nothing is read yet; one of the rows of this name follows. A file that is left while batches of
+it are in flight is Draining first. What is done in capitals is an `Effect`.
 
 | state     | what is seen of the file                            | becomes   | what is done                           |
 |-----------|-----------------------------------------------------|-----------|----------------------------------------|
@@ -13,8 +13,8 @@ Draining first. What is done in capitals is an `Effect`.
 | Waiting   | there is a place for it                             | opened    |                                        |
 | Waiting   | no path names it any more                           | none      | what is lost is counted (unopened.py)  |
 | opened    | it may be a copy of a file that is there            | Suspected | compared with it (copy_detector.py)    |
-| opened    | all of it was acknowledged                          | Closed    | NOTE KEEP                              |
-| opened    | too old: ignore_older, ignore_inactive              | Closed    | NOTE KEEP; unless proven PUT_BACK      |
+| opened    | all of it was acknowledged, and needs no proof      | Closed    | KEEP                                   |
+| opened    | too old: ignore_older, ignore_inactive              | Closed    | KEEP; PUT_BACK if it needs a proof     |
 | opened    | no entry is its own                                 | Reading   | SAVE a new one                         |
 | opened    | an entry is its own, as its bytes show at once      | Reading   | NOTE; with --once SAVE                 |
 |           | the same, to be proven (proving.py)                 | Reading   | NOTE, when it is proven                |
@@ -33,8 +33,9 @@ Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | multiline.timeout (rotation_links.py)  |
 |           | the same, with file_identity.path                   | none      | END removed: the other path is another |
 |           |                                                     |           | file                                   |
-| Reading   | it was touched, with resend_on_touch                | none      | END truncated                          |
+| Reading   | touched, resend_on_touch, and all is acknowledged   | none      | END truncated                          |
 | Reading   | an option closes it, and all is acknowledged        | Closed    | KEEP                                   |
+|           | the same, before its end: after_interval            | none      | KEEP                                   |
 |           | the same, and it has just grown                     | Reading   | WAKE                                   |
 |           | the same, and no path leads to it                   | none      | END removed, COUNT_LINE                |
 | Reading   | no path leads to it, and its time or budget is over | none      | END removed, COUNT what was not read   |
@@ -42,12 +43,11 @@ Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | one                                    |
 | Reading   | the agent stops                                     | none      | KEEP; if no path leads to it END,      |
 |           |                                                     |           | COUNT                                  |
-| Draining  | its last batch is acknowledged                      | as it was | KEEP; unless proven PUT_BACK; OFFER    |
-|           |                                                     |           | the entry of one that ended to its     |
-|           |                                                     |           | copies                                 |
+| Draining  | its last batch is acknowledged                      | as it was | KEEP; PUT_BACK if it is not proven;    |
+|           |                                                     | left      | if it has ended OFFER, to its copies   |
 
-`plan` decides the rows of a scan, `after` the others. Both are pure: whoever sees something asks them, and performs the
-effects. Which entry is a file's own is another table (relation.py).
+`to_open` and `moved` decide the rows of a scan, `after` the others. They are pure: whoever sees something asks them,
+and performs the effects. Which entry is a file's own is another table (relation.py).
 """
 
 from collections.abc import Container, Mapping
@@ -69,6 +69,7 @@ class To(Enum):
     READING = auto()
     CLOSED = auto()
     NONE = auto()
+    AS_DECIDED = auto()  # when it was left
 
 
 class Effect(Enum):
@@ -101,14 +102,14 @@ class Next(NamedTuple):
 @dataclass(slots=True)
 class Opened:
     """A file that was opened and identified. `is_skipped`: by ignore_older or ignore_inactive; `is_read`: all of it was
-    acknowledged, and no option needs it open. `is_proven`: it was not written to since its entry was made; if it was,
-    an entry `is_trusted` that has no proof with which the bytes could be compared."""
+    acknowledged, and no option needs it open. `is_proven`: it was not written to since its entry was made.
+    `needs_no_proof`: that, or its entry has no proof with which the bytes could be compared."""
 
     is_new: bool
     is_skipped: bool
     is_read: bool
     is_proven: bool
-    is_trusted: bool
+    needs_no_proof: bool
     once: bool
 
 
@@ -123,8 +124,8 @@ class Failed:
 class Looked:
     """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
     it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
-    message will be ended by time. `wanted`: another file waits for its place. `has_grown`: it may have other bytes than
-    were read; `has_rest`: it has more."""
+    message will be ended by time; `is_read_on`: another file's message is continued in it. `wanted`: another file waits
+    for its place. `has_grown`: it may have other bytes than were read; `has_rest`: it has more."""
 
     rules: CloseConfig
     idle_for: float
@@ -138,6 +139,7 @@ class Looked:
     is_compressed: bool
     has_left_path: bool
     is_removed: bool
+    is_read_on: bool
     wanted: bool = False
     is_touched: bool = False
     has_grown: bool = False
@@ -192,10 +194,10 @@ def after(seen: Seen) -> Next:
 
 
 def _opened(seen: Opened) -> Next:
-    if not seen.once and seen.is_skipped and not seen.is_trusted:
+    if not seen.once and seen.is_skipped and not seen.needs_no_proof:
         return Next(To.CLOSED, (Effect.PUT_BACK,))
-    if not seen.once and (seen.is_skipped or (seen.is_read and seen.is_trusted)):
-        return Next(To.CLOSED, (Effect.NOTE, Effect.KEEP))
+    if not seen.once and (seen.is_skipped or (seen.is_read and seen.needs_no_proof)):
+        return Next(To.CLOSED, (Effect.KEEP,))
     if seen.is_new or (seen.once and seen.is_proven):  # with --once it has a cut at its end
         return Next(To.READING, (Effect.SAVE,))
     return Next(To.READING, (Effect.NOTE,) if seen.is_proven else ())
@@ -227,7 +229,7 @@ def _without_name(seen: Looked) -> Next:
     """Return what becomes of a deleted file: it is read to its end, because nobody can do that later."""
     option, is_over_time = _option(seen), _is_over_time(seen)
     if option is None:
-        return _given_up(AFTER_INTERVAL) if is_over_time else STAYS
+        return _given_up(AFTER_INTERVAL) if is_over_time and not seen.is_read_on else STAYS
     if seen.is_compressed:
         return Next(To.NONE, (Effect.END,), option, REMOVED) if seen.is_complete else _given_up(option)
     if (seen.has_rest and option == AFTER_INTERVAL) or (seen.has_grown and is_over_time):
@@ -244,6 +246,8 @@ def _given_up(option: str) -> Next:
 def _option(seen: Looked) -> str | None:
     """Return the option by which the file is to be closed."""
     rules, change = seen.rules, seen.rules.on_state_change
+    if seen.is_read_on:
+        return None
     if seen.is_finished and seen.is_settled:
         return "--once"
     if seen.is_settled and _is_over_time(seen) and not seen.is_ending:
@@ -270,36 +274,40 @@ def _is_over_time(seen: Looked) -> bool:
 
 def _settled(seen: Settled) -> Next:
     if not seen.is_proven:
-        return Next(To.NONE, (Effect.PUT_BACK,))
-    return Next(To.NONE, (Effect.OFFER if seen.has_ended else Effect.KEEP,))
+        return Next(To.AS_DECIDED, (Effect.PUT_BACK,))
+    return Next(To.AS_DECIDED, (Effect.OFFER if seen.has_ended else Effect.KEEP,))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do after a survey: files to open, oldest first; open files that have a new path; open files that are no
-    longer under the paths."""
-
-    open: list[Candidate]
-    renamed: list[tuple[Harvester, ScannedFile]]
-    missing: list[Harvester]
-
-
-def plan(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> Plan:
-    """Return the plan. Closed files are opened again when they have new data; `blocked` ones must not be opened yet."""
-    to_open = []
-    renamed = []
+def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> list[Candidate]:
+    """Return the files to be opened, the oldest first: new ones, and closed ones that have new data. `blocked` ones
+    must not be opened yet."""
+    wanted = []
     closed, running = files.closed, files.running
     for key, candidate in candidates.items():
         if (was := closed.get(key)) is not None:
             is_wanted = was.has_new_data(candidate.file)
-        elif (harvester := running.get(key)) is not None:
-            is_wanted = False
-            if harvester.state.path != candidate.file.path and not harvester.is_removed:
-                renamed.append((harvester, candidate.file))
         else:
-            is_wanted = files.state(key) is None
+            is_wanted = key not in running and files.state(key) is None
         if is_wanted and key not in blocked:
-            to_open.append(candidate)
-    to_open.sort(key=lambda wanted: wanted.file.modified)
-    missing = [file for key, file in running.items() if key not in candidates and not file.is_removed]
-    return Plan(to_open, renamed, missing)
+            wanted.append(candidate)
+    wanted.sort(key=lambda candidate: candidate.file.modified)
+    return wanted
+
+
+class Moved(NamedTuple):
+    """The open files that a survey found at another path, with that, and those that it did not find."""
+
+    renamed: list[tuple[Harvester, ScannedFile]]
+    missing: list[Harvester]
+
+
+def moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
+    renamed, missing = [], []
+    for key, harvester in files.running.items():
+        if harvester.is_removed:
+            continue
+        if (candidate := candidates.get(key)) is None:
+            missing.append(harvester)
+        elif candidate.file.path != harvester.state.path:
+            renamed.append((harvester, candidate.file))
+    return Moved(renamed, missing)

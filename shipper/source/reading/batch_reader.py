@@ -15,7 +15,7 @@ from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.pending_bytes import PendingBytes
-from log_shipper.shipper.source.reading.rotation_links import RotationLinks
+from log_shipper.shipper.source.reading.rotation_links import RotationLinks, is_read_on
 from log_shipper.shipper.source.reading.schedule import NEVER, Turn
 from log_shipper.shipper.source.reading.scheduler import Scheduler
 from log_shipper.shipper.source.reading.waiting_sizes import look_at_size
@@ -64,9 +64,7 @@ class BatchReader:
     def read(self, budget: int) -> Iterator[Batch]:
         """Yield batches until no file has anything to read, or one read more than `budget` bytes was made, or a few
         small ones. The caller may stop at any batch. Raises nothing about files."""
-        for _, batch in self._scheduler.released():
-            if batch is not None:
-                yield batch
+        yield from self._scheduler.released()
         self._wake_waiting()
         for _ in range(READS_AT_ONCE):
             harvester = self._scheduler.next_ready() if budget > 0 else None
@@ -144,8 +142,11 @@ class BatchReader:
 
     def _reached_end(self, harvester: Harvester) -> None:
         self._scheduler.park(harvester)
-        self._hooks.reached_end(harvester)
-        self.wake(self.rotation_links.at_end(harvester))
+        try:
+            self._hooks.reached_end(harvester)
+            self.wake(self.rotation_links.at_end(harvester))
+        except OSError as error:
+            self._hooks.failed(harvester, error)
 
     def _end_message(self, harvester: Harvester) -> list[Batch]:
         """End the pending message by time. Its end must be on disk before it is sent, or a second reading after a crash
@@ -169,4 +170,4 @@ class BatchReader:
     def may_release(self, harvester: Harvester) -> bool:
         """True if the file may be closed: no batch of it waits to be queued, and no other file's message is being
         continued in it."""
-        return harvester.schedule.turn is not Turn.SAVING and not self.rotation_links.is_read_by_predecessor(harvester)
+        return harvester.schedule.turn is not Turn.SAVING and not is_read_on(harvester)

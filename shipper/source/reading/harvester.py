@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -21,20 +22,18 @@ from log_shipper.shipper.source.reading.sighting import Sighting
 
 
 class Harvester:
-    """One open file. Used by the reading thread only.
-
-    `offset` is where reading resumes, `state.position` what is acknowledged, `size` the size seen last.
+    """One open file. Used by the reading thread only. `offset` is where reading resumes, `state.position` what is
+    acknowledged, `size` the size seen last.
 
     Its states are independent of each other:
 
-    unproven      the file may have changed since its entry was made: all before the position is read first, some at a
-                  time, and its hash compared with the entry's. Until then nothing of it is sent, and its entry stays
+    unproven      the file may have changed since its entry was made: all before the position is read first and its hash
+                  compared with the entry's. Until then nothing of it is sent, and its entry stays
     at_end        the last read reached the end of the file, for now
     is_continued  its pending message is being continued in the file that followed it (continued_file.py)
     settled       none of its batches is in flight
     over          at its end, with nothing pending and nothing in flight: it may be closed
     is_complete   a file that cannot grow any more, and was read to its end
-    path_state    what happened to its path
     is_leaving    it is to be closed as soon as an option allows it
     is_open       until it is closed; batches in flight move its position even after that
     """
@@ -115,7 +114,7 @@ class Harvester:
 
     @property
     def offset(self) -> int:
-        """The offset up to which bytes belong to batches. Raw bytes of a pending message lie beyond it."""
+        """The offset up to which bytes belong to batches; raw bytes of a pending message lie beyond it."""
         return self.ledger.tracked
 
     @property
@@ -179,7 +178,7 @@ class Harvester:
     @property
     def is_overdue(self) -> bool:
         """True if a message is pending and its deadline has passed."""
-        return self.message_deadline is not None and self.message_deadline <= self._clock.monotonic()
+        return (deadline := self.message_deadline) is not None and deadline <= self._clock.monotonic()
 
     def read(self) -> Batch | None:
         """Return the next batch (perhaps without events). None if there is none for now, or, with `at_end`, because the
@@ -245,9 +244,10 @@ class Harvester:
             self._note(self.state)
 
     def look_for_removal(self) -> None:
-        """Check whether the file was removed, which its descriptor shows for sure. Raises OSError."""
-        if self.path_state is not PathState.REMOVED and self.status().st_nlink == 0:
-            self.path_state = PathState.REMOVED
+        """Check whether the file was removed, which its descriptor shows for sure."""
+        with suppress(OSError):  # its next read reports it
+            if not self.is_removed and self.status().st_nlink == 0:
+                self.path_state = PathState.REMOVED
 
     @property
     def has_left_path(self) -> bool:
@@ -288,7 +288,7 @@ class Harvester:
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
         """Skip the first `length` bytes, which were `data`: they belong to the last message of the predecessor. Return
         the function that acknowledges them. Raises OSError."""
-        if length <= self.offset or not self.is_proven:
+        if length <= self.offset or not self.is_proven or not self.is_open:
             return lambda: None  # a second reading: they are acknowledged already, or are read once more
         self._file_reader.skip(self.offset, length, self.state.cuts, data)
         self._file_reader.remember_end(length)

@@ -172,10 +172,6 @@ class RotationLinks:
             return None
         return self.forget(harvester)
 
-    def is_read_by_predecessor(self, harvester: Harvester) -> bool:
-        """True if the message of another file is being continued in this one."""
-        return harvester.links.predecessor is not None and harvester.links.predecessor.links.continues_behind
-
     def closed(self, harvester: Harvester) -> Harvester | None:
         """Note that a file is not read any more; return the file that waited for it, if any."""
         self._unlinked.pop(harvester, None)
@@ -202,3 +198,9 @@ class RotationLinks:
         waited = successor in self._waiting
         self._waiting.discard(successor)
         return successor if waited else None
+
+
+def is_read_on(harvester: Harvester) -> bool:
+    """True if the message of the file before it is continued in this one."""
+    predecessor = harvester.links.predecessor
+    return predecessor is not None and predecessor.links.continues_behind

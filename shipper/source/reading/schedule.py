@@ -45,6 +45,11 @@ class Schedule:
         self._clock = clock
 
     @property
+    def has_batch(self) -> bool:
+        """True if a batch of the file awaits a save."""
+        return self.awaits is not None and self.awaits[1] is not None
+
+    @property
     def is_awake(self) -> bool:
         return self.turn in AWAKE
 

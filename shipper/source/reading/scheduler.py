@@ -60,8 +60,8 @@ class Scheduler:
 
     def pause(self, harvester: Harvester) -> None:
         """Read nothing of the file until it is woken: too much of it waits in the pipeline."""
-        self.forget(harvester)
         self._move(harvester, Turn.PAUSED)
+        harvester.schedule.timed = NEVER
 
     @property
     def paused(self) -> Collection[Harvester]:
@@ -80,13 +80,14 @@ class Scheduler:
 
     def await_save(self, saved: SaveTicket, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
-        self.forget(harvester)
         self._move(harvester, Turn.SAVING)
-        harvester.schedule.awaits = saved, batch
+        harvester.schedule.awaits, harvester.schedule.timed = (saved, batch), NEVER
 
-    def forget(self, harvester: Harvester) -> None:
-        self._move(harvester, Turn.IDLE)
+    def closed(self, harvester: Harvester) -> None:
+        """Read nothing more of a file. A batch of it that awaits a save is still queued then: its bytes are tracked."""
         harvester.schedule.timed = NEVER
+        if not harvester.schedule.has_batch:
+            self._move(harvester, Turn.IDLE)
 
     def next_ready(self) -> Harvester | None:
         """Return the harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
@@ -116,16 +117,17 @@ class Scheduler:
             is_watched = self._watcher.watch_file(harvester.key, harvester.fd)
             self._move(harvester, Turn.READY if is_watched else Turn.UNWATCHED)
 
-    def released(self) -> Iterator[tuple[Harvester, Batch | None]]:
-        """Yield the harvesters whose state is saved now, each with the batch that waited for that."""
+    def released(self) -> Iterator[Batch]:
+        """Wake the harvesters whose state is saved now, and yield the batches that waited for that."""
         saving = self._in[Turn.SAVING]
         while saving:  # one by one: the caller may stop at any batch
             harvester = next(iter(saving))
             if harvester.schedule.awaits is None or not harvester.schedule.awaits[0].done:
                 return  # the registrar saves what came first
             batch = harvester.schedule.awaits[1]
-            self._move(harvester, Turn.READY)
-            yield harvester, batch
+            self._move(harvester, Turn.READY if harvester.is_open else Turn.IDLE)
+            if batch is not None:
+                yield batch
 
     def overdue(self) -> list[Harvester]:
         """Return the harvesters whose pending message has waited too long for its next line, each once until it is read
@@ -192,4 +194,4 @@ class Scheduler:
         """Assert that the index is that of the harvesters' turns."""
         for turn in Turn:
             has_turn = {harvester for harvester in running.values() if harvester.schedule.turn is turn is not Turn.IDLE}
-            assert set(self._in[turn]) == has_turn, turn
+            assert {harvester for harvester in self._in[turn] if harvester.is_open} == has_turn, turn

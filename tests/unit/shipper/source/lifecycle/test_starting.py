@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -33,10 +32,8 @@ class Hall:
     def __init__(self, most: int = 100, **limits: int) -> None:
         self.files = Files()
         self.places = OpenLimits(self.files, most)
-        self.places.learn(
-            InputSpec(InputConfig(id=input_id, paths=("/l",), harvester_limit=limit))
-            for input_id, limit in limits.items()
-        )
+        self.specs = {input_id: spec_of(input_id, limit) for input_id, limit in limits.items()}
+        self.places.learn(self.specs.values())
 
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
@@ -51,7 +48,11 @@ class Hall:
 
     def wanted(self, input_id: str, name: str) -> Candidate:
         scanned = ScannedFile(name, (1, hash(name)), 1, 0.0)
-        return Candidate.of(cast("InputSpec", SimpleNamespace(id=input_id)), scanned)
+        return Candidate.of(self.specs[input_id], scanned)
+
+
+def spec_of(input_id: str, limit: int) -> InputSpec:
+    return InputSpec(InputConfig(id=input_id, paths=("/l",), harvester_limit=limit))
 
 
 def test_without_a_limit_all_may_be_opened() -> None:
@@ -114,6 +115,20 @@ def test_a_survey_keeps_the_waiting_files_that_it_found_as_they_are_now() -> Non
     assert hall.places.waiting == (1, 7)
     assert hall.places.admit([]) == [found]
     assert not hall.places.any_wanted
+
+
+def test_files_of_inputs_that_stay_wait_on_over_a_reload() -> None:
+    hall = Hall(app=1, web=1)
+    hall.admit("app a", "app b", "web c", "web d")
+    hall.places.learn([hall.specs["app"], spec_of("web", 2)])
+    assert hall.places.wanted == {"app": 1}
+
+
+def test_files_of_inputs_that_are_read_to_their_end_wait_on() -> None:
+    hall = Hall(app=1, web=1)
+    hall.admit("app a", "app b", "web c", "web d")
+    hall.places.forget_others({"web"})
+    assert hall.places.wanted == {"web": 1}
 
 
 class Start:
@@ -188,7 +203,8 @@ def test_no_new_file_is_read_before_its_id_is_on_disk(start: Start) -> None:
     start.room.scheduler.wake(harvester)
     assert start.room.scheduler.next_ready() is None
     start.room.books.confirm()
-    assert [released for released, _ in start.room.scheduler.released()] == [harvester]
+    assert list(start.room.scheduler.released()) == []
+    assert start.room.scheduler.next_ready() is harvester
 
 
 def test_one_save_serves_all_new_files(start: Start) -> None:
@@ -386,3 +402,13 @@ def test_a_read_that_is_refused_is_handed_back_and_the_others_are_read(start: St
     assert [harvester.state.path for harvester in start.room.open_files.running.values()] == [
         opened.scanned.path for opened in good
     ]
+
+
+def test_what_is_written_before_a_closed_file_is_watched_is_looked_for(start: Start) -> None:
+    room = start.room
+    room.write("app.log", b"one\n")
+    opened = room.open("app.log")
+    room.append("app.log", b"two\n")
+    room.open_files.register_idle(opened, entry_of(room.path("app.log"), 4))
+    assert room.open_files.any_to_look_at
+    assert room.open_files.step() == [opened.key]

@@ -19,13 +19,14 @@ from log_shipper.shipper.source.lifecycle.transitions import (
     Looked,
     Next,
     Opened,
-    Plan,
     Settled,
     To,
     after,
-    plan,
+    moved,
+    to_open,
 )
 from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.path_state import PathState
 from tests.builders import input_config
 
 OpenHarvester = Callable[..., Harvester]
@@ -34,63 +35,68 @@ A = ScannedFile("/logs/a", (1, 1), 10, 5.0)
 B = ScannedFile("/logs/b", (1, 2), 20, 6.0)
 
 
-def planned(
-    *scanned: ScannedFile, states: dict[FileKey, State] | None = None, blocked: tuple[FileKey, ...] = ()
-) -> Plan:
+def files_of(states: dict[FileKey, State] | None) -> Files:
     files = Files()
     for key, state in (states or {}).items():
         files.change(key, state)
-    return plan({wanted(file).key: wanted(file) for file in scanned}, files, blocked)
+    return files
+
+
+def opened(
+    *scanned: ScannedFile, states: dict[FileKey, State] | None = None, blocked: tuple[FileKey, ...] = ()
+) -> list[ScannedFile]:
+    named = to_open({wanted(file).key: wanted(file) for file in scanned}, files_of(states), blocked)
+    return [candidate.file for candidate in named]
 
 
 def wanted(file: ScannedFile) -> Candidate:
     return Candidate.of(SOURCE, file)
 
 
-def opened(decided: Plan) -> list[ScannedFile]:
-    return [candidate.file for candidate in decided.open]
-
-
 def test_files_that_are_not_open_are_opened_in_the_order_of_their_age() -> None:
-    assert opened(planned(B, A)) == [A, B]
+    assert opened(B, A) == [A, B]
 
 
 def test_a_file_that_was_closed_at_its_end_stays_closed_until_it_changes() -> None:
-    assert opened(planned(A, states={wanted(A).key: Closed(A)})) == []
-    assert opened(planned(A, states={wanted(A).key: Closed(replace(A, size=9))})) == [A]
-    assert opened(planned(A, states={wanted(A).key: Closed(replace(A, modified=4.0))})) == [A]
+    assert opened(A, states={wanted(A).key: Closed(A)}) == []
+    assert opened(A, states={wanted(A).key: Closed(replace(A, size=9))}) == [A]
+    assert opened(A, states={wanted(A).key: Closed(replace(A, modified=4.0))}) == [A]
 
 
 def test_what_was_seen_of_a_file_before_it_was_closed_is_not_new_data() -> None:
     closed: dict[FileKey, State] = {wanted(A).key: Closed(replace(A, size=100, modified=50.0), A)}
-    assert opened(planned(A, states=closed)) == []
-    assert opened(planned(replace(A, size=101), states=closed)) == [replace(A, size=101)]
+    assert opened(A, states=closed) == []
+    assert opened(replace(A, size=101), states=closed) == [replace(A, size=101)]
 
 
 def test_a_file_that_waits_for_its_turn_is_not_planned_again() -> None:
-    assert opened(planned(A, B, states={wanted(A).key: Waiting(wanted(A), None)})) == [B]
+    assert opened(A, B, states={wanted(A).key: Waiting(wanted(A), None)}) == [B]
 
 
 def test_a_blocked_file_waits() -> None:
-    assert opened(planned(A, B, blocked=(wanted(A).key,))) == [B]
+    assert opened(A, B, blocked=(wanted(A).key,)) == [B]
 
 
 def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"x")
     running: dict[FileKey, State] = {harvester.key: harvester}
-    here = ScannedFile(harvester.state.path, harvester.key[1:], 1, 1.0)
-    moved = ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0)
-    assert planned(here, states=running) == Plan([], [], [])
-    assert planned(moved, A, states=running) == Plan([wanted(A)], [(harvester, moved)], [])
-    assert planned(A, states=running).missing == [harvester]
+    here = Candidate.of(SOURCE, ScannedFile(harvester.state.path, harvester.key[1:], 1, 1.0))
+    elsewhere = Candidate.of(SOURCE, ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0))
+    files = files_of(running)
+    assert to_open({here.key: here, wanted(A).key: wanted(A)}, files, ()) == [wanted(A)]
+    assert moved({here.key: here}, files) == ([], [])
+    assert moved({elsewhere.key: elsewhere}, files) == ([(harvester, elsewhere.file)], [])
+    assert moved({}, files) == ([], [harvester])
+    harvester.path_state = PathState.REMOVED
+    assert moved({}, files) == ([], [])
 
 
 # What was opened.
 
-KNOWN = Opened(is_new=False, is_skipped=False, is_read=False, is_proven=True, is_trusted=True, once=False)
+KNOWN = Opened(is_new=False, is_skipped=False, is_read=False, is_proven=True, needs_no_proof=True, once=False)
 NEW = replace(KNOWN, is_new=True)
-CHANGED = replace(KNOWN, is_proven=False, is_trusted=False)
-RESTS = Next(To.CLOSED, (Effect.NOTE, Effect.KEEP))
+CHANGED = replace(KNOWN, is_proven=False, needs_no_proof=False)
+RESTS = Next(To.CLOSED, (Effect.KEEP,))
 SAVED_FIRST = Next(To.READING, (Effect.SAVE,))
 TO_BE_PROVEN = Next(To.READING)
 
@@ -103,7 +109,7 @@ TO_BE_PROVEN = Next(To.READING)
         (CHANGED, TO_BE_PROVEN),
         (replace(KNOWN, is_read=True), RESTS),
         (replace(CHANGED, is_read=True), TO_BE_PROVEN),
-        (replace(CHANGED, is_read=True, is_trusted=True), RESTS),
+        (replace(CHANGED, is_read=True, needs_no_proof=True), RESTS),
         (replace(NEW, is_skipped=True), RESTS),
         (replace(KNOWN, is_skipped=True), RESTS),
         (replace(CHANGED, is_skipped=True), Next(To.CLOSED, (Effect.PUT_BACK,))),
@@ -140,6 +146,7 @@ AT_END = Looked(
     is_compressed=False,
     has_left_path=False,
     is_removed=False,
+    is_read_on=False,
 )
 UNREAD = {"is_over": False, "at_end": False}
 IN_FLIGHT = {"is_over": False, "is_settled": False}
@@ -186,6 +193,9 @@ def looked(seen: dict[str, Any], options: dict[str, Any] | None = None) -> Looke
         (IN_FLIGHT, {"inactive": 100.0}, ""),
         (DELETED, {"removed": False, "inactive": 100.0}, INACTIVE),
         ({"wanted": True}, {}, "harvester_limit"),
+        ({"wanted": True, "is_read_on": True}, {}, ""),
+        ({"is_read_on": True}, {"after_interval": 100.0}, ""),
+        (DELETED | {"is_read_on": True}, {"after_interval": 100.0}, ""),
         ({"wanted": True} | UNREAD, {}, ""),
         ({"wanted": True} | IN_FLIGHT, {}, ""),
     ],
@@ -258,10 +268,10 @@ def test_a_deleted_file_is_read_to_its_end_and_given_up_when_its_time_is_over(
         (Event.STOPPED, Next(To.NONE, (Effect.KEEP,))),
         (Event.STOPPED_REMOVED, given_up("")),
         (Event.OVER_BUDGET, given_up("")),
-        (Settled(is_proven=True, has_ended=False), Next(To.NONE, (Effect.KEEP,))),
-        (Settled(is_proven=True, has_ended=True), Next(To.NONE, (Effect.OFFER,))),
-        (Settled(is_proven=False, has_ended=False), Next(To.NONE, (Effect.PUT_BACK,))),
-        (Settled(is_proven=False, has_ended=True), Next(To.NONE, (Effect.PUT_BACK,))),
+        (Settled(is_proven=True, has_ended=False), Next(To.AS_DECIDED, (Effect.KEEP,))),
+        (Settled(is_proven=True, has_ended=True), Next(To.AS_DECIDED, (Effect.OFFER,))),
+        (Settled(is_proven=False, has_ended=False), Next(To.AS_DECIDED, (Effect.PUT_BACK,))),
+        (Settled(is_proven=False, has_ended=True), Next(To.AS_DECIDED, (Effect.PUT_BACK,))),
     ],
 )
 def test_other_ends_of_reading(seen: Failed | Settled | Event, becomes: Next) -> None:

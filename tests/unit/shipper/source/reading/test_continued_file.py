@@ -178,6 +178,13 @@ def test_what_was_written_to_the_successor_instead_is_not_passed_over(join: Make
         read_all(pair.new)
 
 
+def test_a_successor_that_was_closed_meanwhile_takes_nothing(join: MakePair) -> None:
+    pair = join(b"one\n +\n", b" ++\ntwo\n")
+    pair.new.close()
+    acknowledge([*pair.before, pair.read()])
+    assert pair.positions() == (7, 0)
+
+
 def test_closing_the_first_file_closes_what_it_read_in_the_next(join: MakePair) -> None:
     pair = join(b"one\n", b" +\n")
     before = descriptors_before()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.rotation_links import RotationLinks
+from log_shipper.shipper.source.reading.rotation_links import RotationLinks, is_read_on
 from log_shipper.shipper.source.reading.schedule import Turn
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, read_all
@@ -222,7 +222,7 @@ def test_a_pending_message_continues_in_the_next_file(line: Line) -> None:
     old, new = line.pair()
     assert line.rotation_links.at_end(old) is old
     assert old.is_continued
-    assert line.rotation_links.is_read_by_predecessor(new)
+    assert is_read_on(new)
     (batch,) = [batch for batch in read_all(old) if batch.events]
     assert batch.messages.texts == ["one\n +\n ++"]
 
@@ -246,7 +246,7 @@ def test_a_message_continues_over_all_files_that_have_only_its_lines(line: Line)
     for _ in range(3):
         assert line.rotation_links.at_end(old) is old
         batches += read_all(old)
-    assert all(line.rotation_links.is_read_by_predecessor(file) for file in (second, third, last))
+    assert all(is_read_on(file) for file in (second, third, last))
     assert [text for batch in batches for text in batch.messages.texts] == ["one\n +\n ++\n +\n +++"]
     assert line.rotation_links.gave_batch(old) is second
     assert line.rotation_links.at_end(second) is third

@@ -147,7 +147,7 @@ def test_a_file_is_not_read_until_its_state_is_saved(scheduler: Scheduler, open_
     assert scheduler.next_ready() is None
     assert list(scheduler.released()) == []
     saved.resolve()
-    assert list(scheduler.released()) == [(harvester, waiting)]
+    assert list(scheduler.released()) == [waiting]
     assert scheduler.next_ready() is harvester
     assert list(scheduler.released()) == []
 
@@ -166,11 +166,26 @@ def test_a_pending_message_is_overdue_after_its_timeout(
     assert scheduler.overdue() == [harvester]
 
 
-def test_a_forgotten_file_is_nowhere(scheduler: Scheduler, open_harvester: OpenHarvester, clock: ManualClock) -> None:
+def test_a_batch_that_awaits_a_save_is_queued_although_its_file_was_closed(
+    scheduler: Scheduler, open_harvester: OpenHarvester
+) -> None:
+    """Its bytes are tracked: were it dropped, its file would never drain."""
+    harvester, waiting, saved = open_harvester(b""), batch(["a"]), SaveTicket()
+    scheduler.await_save(saved, harvester, waiting)
+    scheduler.closed(harvester)
+    harvester.is_open = False
+    saved.resolve()
+    assert list(scheduler.released()) == [waiting]
+    assert scheduler.next_ready() is None
+    scheduler.check({})
+    harvester.is_open = True
+
+
+def test_a_closed_file_is_nowhere(scheduler: Scheduler, open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n", multiline(r"^\s"))
     harvester.read()
     scheduler.again(harvester)
-    scheduler.forget(harvester)
+    scheduler.closed(harvester)
     clock.advance(10)
     assert scheduler.next_ready() is None
     assert scheduler.overdue() == []

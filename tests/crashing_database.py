@@ -139,6 +139,7 @@ class _Connection:
     def __init__(self, disk: CrashingDatabase, path: Path, layer: str) -> None:
         self._disk = disk
         self._connection = disk.call(lambda: apsw.Connection(str(path), vfs=layer))
+        disk.connections.append(self._connection)
 
     @property
     def in_transaction(self) -> bool:
@@ -176,6 +177,7 @@ class CrashingDatabase(DiskFiles):
         self.crash_at = crash_at
         self.fail_at = dict(fail_at or {})
         self.is_full = False
+        self.connections: list[apsw.Connection] = []
         self._fail_next = ("", 0)
         self._crashed = False
         self._names = {path: _Node(path.read_bytes()) for path in directory.iterdir()}
@@ -290,6 +292,11 @@ class CrashingDatabase(DiskFiles):
 
     def give_mode(self, path: Path) -> None:
         pass  # a mode that a crash lost does no harm
+
+    def release(self) -> None:
+        """Close what a process that crashed had open. Nothing is written any more."""
+        while self.connections:
+            self.connections.pop().close(force=True)
 
     def killed(self, place: Path) -> Path:
         """Return `place` with the files as they are after the process was killed, but not the machine."""

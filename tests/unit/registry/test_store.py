@@ -373,6 +373,7 @@ def test_a_crash_after_an_error_that_leaves_doubts_loses_nothing(
                 assert survivor.pop("0") in (entries["0"], replace(MOVED, id="0"))
                 assert survivor.pop("b") in (B, MOVED)
                 assert survivor == {file_id: state for file_id, state in entries.items() if file_id != "0"}
+            disk.release()
         else:
             break
     assert number < 59

@@ -299,7 +299,7 @@ class Harvester:
             fingerprint = self._file_reader.fingerprint_now(self.state.fingerprint)
             # It was empty so far: an entry without any bytes would match any file at this inode after a crash.
             self._must_save = self._must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
-            size = max(self.state.size_seen, messages.end)
+            size = max(self.state.size_seen, min(messages.end, self.read_to))  # it may end in another file
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
         continuation = self._file_reader.continuation
         if continuation is not None and messages.end >= continuation.end:

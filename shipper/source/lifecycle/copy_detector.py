@@ -191,6 +191,9 @@ class CopyDetector:
     def _is_as_it_was(self, key: FileKey) -> bool | None:
         """True if the file still has the bytes that were read of it. None where the file is unknown, or is neither open
         nor at its path: it may just have been renamed."""
+        harvester = self._files.running.get(key)
+        if harvester is not None:
+            return harvester.is_as_read  # also where nothing is acknowledged yet
         state = self._open_files.state_of(key)
         if state is None:
             return None

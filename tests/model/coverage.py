@@ -48,8 +48,13 @@ class Coverage:
         owed = content if life.owed is None else content[: life.owed]
         whole = unfinished_too and life.owed is None
         end = max(len(content) if whole else self._reading.line_end(owed), life.arrived)
-        position = 0
-        for start, stop in sorted(self.spans(life)):
+        # A last line that was cut at a stop may be that of a copy; here it may have been whole, and dropped as that.
+        first, *others = [self._untiled(life, end, cut_at_stop=cut) for cut in (True, False)]
+        return first if all(others) else ""
+
+    def _untiled(self, life: Life, end: int, *, cut_at_stop: bool) -> str:
+        content, position = bytes(life.content), 0
+        for start, stop in sorted(self.spans(life, cut_at_stop=cut_at_stop)):
             if start > position and self._reading.shippable(content[position:start], at_start=not position):
                 break
             position = max(position, stop)
@@ -68,9 +73,11 @@ class Coverage:
         heads = {self._reading.head(bytes(other.content)) for other in self._lives.all} if unread else set()
         return b"" if any(not self._reading.shippable(unread + head) for head in heads) else unread
 
-    def spans(self, life: Life) -> list[tuple[int, int]]:
-        """Return what arrived of a life, and of its copies where they are equal: whole lines, or all up to its end."""
+    def spans(self, life: Life, *, cut_at_stop: bool = True) -> list[tuple[int, int]]:
+        """Return what arrived of a life, and of its copies where they are equal: whole lines, or all up to its end, and
+        with `cut_at_stop` lines that a stop may have cut."""
         spans = [(0, max(map(self._continued_bytes, [life, *self._lives.twins(life)])))]
+        may_be_cut = cut_at_stop and self._cuts_at_stop()
         if self._was_altered(life):
             spans.append((0, life.arrived))
         for received in self._ids.values():
@@ -83,6 +90,6 @@ class Coverage:
                     for start, end in received.ends.items()
                     if start < len(ours)
                     and ours[start:end] == theirs[start : min(end, len(ours))]
-                    and (end >= len(ours) or end == self._reading.line_end(ours[:end]) or self._cuts_at_stop())
+                    and (end >= len(ours) or end == self._reading.line_end(ours[:end]) or may_be_cut)
                 ]
         return spans

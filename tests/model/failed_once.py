@@ -441,4 +441,35 @@ FAILED_ONCE = [
             *[("move_outside", "a.log", 1), ("move_back", 0)],
         ],
     ),
+    Program(
+        "a message over a .gz that was ended by time is joined again after a kill",
+        LINES | {"multiline": True},
+        [
+            *[
+                ("write", "a.log", (0, 1)),
+                ("run", (0.005, 0.005)),
+                ("kill",),
+                ("rotate", "a.log"),
+                ("gzip", "a.log", 1),
+            ],
+            *[("write", "a.log", (3,)), ("run", (0.1, 3)), ("hold", True), ("run", (11, 0.005)), ("kill",)],
+        ],
+    ),
+    Program(
+        "rewritten, copied and removed before anything of it was acknowledged",
+        LINES,
+        [
+            *[("hold", True), ("write_much", "a.log", 20), ("run", (3, 3)), ("rewrite", "a.log", 0, "shorter", ())],
+            *[("copy", "a.log"), ("run", (90,)), ("delete", "a.log", 0)],
+        ],
+    ),
+    Program(
+        "a copy is cut at a stop within a line of its original that is dropped",
+        LINES | {"gzip": False, "until_eof": True},
+        [
+            *[("write", "a.log", (1,)), ("write", "b.log", (7,)), ("write_partly", "a.log", 2), ("copy", "a.log")],
+            ("write", "a.log", (4,)),
+        ],
+        "excluded joined",
+    ),
 ]

@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED
-from log_shipper.shipper.errors import Truncated
-from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate
 from log_shipper.shipper.source.identity.opened_file import EntryMatch
@@ -20,21 +18,10 @@ from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, rea
 MakeRoom = Callable[..., Room]
 
 
-def survey(room: Room, harvester: Harvester) -> ScannedFile:
-    scanned = ScannedFile.of(harvester.state.path, os.stat(harvester.state.path))
-    room.candidates[harvester.key] = Candidate.of(room.spec, scanned)
-    return scanned
-
-
 @pytest.fixture
 def read(room: Room) -> Harvester:
     """A file that was read to its end, all of it acknowledged."""
     return finish(room.read("app.log", b"one\n"))
-
-
-def test_a_file_that_is_opened_is_counted(room: Room, read: Harvester) -> None:
-    assert room.open_files.running == {read.key: read}
-    assert (room.open_files.files.running_of["app"], room.metrics.harvesters_started) == (1, 1)
 
 
 def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, read: Harvester) -> None:
@@ -43,31 +30,6 @@ def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, r
     assert room.watches.files == {read.key}
     assert room.entries.closed_entries[read.key].position == 4
     assert (room.shut, room.metrics.harvesters_closed) == ([read], 1)
-
-
-def test_a_closed_file_is_not_read_again_by_the_scheduler(room: Room, read: Harvester) -> None:
-    room.scheduler.wake(read)
-    room.close_file(read)
-    assert room.scheduler.next_ready() is None
-
-
-def test_a_write_that_meets_the_closing_keeps_the_file_open(room: Room, read: Harvester) -> None:
-    room.append("app.log", b"two\n")
-    assert not room.close_file(read)
-    assert (is_open(read.fd), room.shut) == (True, [])
-    assert room.scheduler.next_ready() is read
-
-
-def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(room: Room) -> None:
-    same = b"x" * TAIL_SIZE + b"\n"
-    harvester = finish(room.read("app.log", b"one\n" + same))
-    room.write("app.log", b"two\n" + same)
-    assert not room.close_file(harvester)
-    assert room.scheduler.next_ready() is harvester
-    assert harvester.read() is None
-    room.clock.advance(2 * SETTLED)
-    with pytest.raises(Truncated):
-        harvester.read()
 
 
 def test_the_watch_is_set_before_the_last_check(room: Room, read: Harvester) -> None:
@@ -97,22 +59,6 @@ def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: 
     room.close_file(read)
     assert not room.open_files.files.closed[read.key].has_new_data(stale)
     assert room.open_files.files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))
-
-
-def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Harvester) -> None:
-    room.close_file(read)
-    opened = room.open("app.log")
-    claim = room.entries.claim(opened)
-    assert claim is not None
-    room.start(opened, claim)
-    assert not room.open_files.files.closed
-
-
-def test_a_file_closed_before_its_end_is_opened_again_at_once(room: Room) -> None:
-    harvester = room.read("app.log", b"one\n")
-    assert room.close_file(harvester)
-    assert not room.open_files.files.closed
-    assert room.entries.closed_entries[harvester.key].position == 0
 
 
 def test_closing_notes_how_much_there_was(room: Room) -> None:
@@ -196,23 +142,6 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
     assert room.books.written[harvester.state.id].size_seen == 4
     acknowledge(batches)
     assert room.books.written[harvester.state.id].size_seen == 4
-
-
-def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -> None:
-    harvester = room.read("app.log", b"one\n")
-    room.watches.files.add(harvester.key)
-    room.release(harvester)
-    assert (room.open_files.files.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
-    assert room.entries.closed_entries[harvester.key] == harvester.state
-
-
-def test_or_only_when_it_has_new_data(room: Room) -> None:
-    harvester = room.read("app.log", b"one\n")
-    scanned = survey(room, harvester)
-    room.release(harvester, until_new_data=True)
-    assert not room.open_files.files.closed[harvester.key].has_new_data(scanned)
-    room.append("app.log", b"two\n")
-    assert room.open_files.files.closed[harvester.key].has_new_data(survey(room, harvester))
 
 
 def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> None:
@@ -435,19 +364,6 @@ def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
     assert room.open_files.state_of(read.key) == claim.state
-
-
-def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> None:
-    room.write("app.log", b"one\n")
-    opened, state = room.open("app.log"), entry_of(room.path("app.log"), 4)
-    room.open_files.register_idle(opened, state)
-    assert (is_open(opened.content.fd), room.open_files.running, room.watches.files) == (
-        False,
-        {},
-        {opened.key},
-    )
-    assert room.entries.closed_entries[opened.key] == state
-    assert not room.open_files.files.closed[opened.key].has_new_data(opened.scanned)
 
 
 def test_a_file_that_was_not_inspected_since_has_no_new_data() -> None:

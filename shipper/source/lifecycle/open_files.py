@@ -20,8 +20,8 @@ from log_shipper.shipper.source.lifecycle.named_files import NamedFiles
 from log_shipper.shipper.source.lifecycle.removed_files import RemovedFiles
 from log_shipper.shipper.source.lifecycle.transitions import Effect, Event, Next, Settled, To, after
 from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.scheduler import Scheduler
+from log_shipper.shipper.source.reading.sighting import PathState
 
 logger = logging.getLogger(__name__)
 

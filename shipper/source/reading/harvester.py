@@ -16,9 +16,8 @@ from log_shipper.shipper.source.identity.content import Content, size_at_least
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.source.reading.continued_file import Continuation, Links
 from log_shipper.shipper.source.reading.file_reader import FileReader, ReadSetup
-from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.schedule import Schedule
-from log_shipper.shipper.source.reading.sighting import Sighting
+from log_shipper.shipper.source.reading.sighting import PathState, Sighting
 
 
 class Harvester:

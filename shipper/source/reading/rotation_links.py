@@ -13,8 +13,8 @@ from itertools import pairwise
 from log_shipper.shipper.source.discovery.spec import FileKey
 from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
 from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.path_state import PathState
 from log_shipper.shipper.source.reading.schedule import Turn
+from log_shipper.shipper.source.reading.sighting import PathState
 from log_shipper.shipper.source.reading.succession import successors, was_written_before
 
 

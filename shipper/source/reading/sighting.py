@@ -1,6 +1,9 @@
-"""What a survey saw of an open file: by it the next one notices that the file was touched (resend_on_touch)."""
+"""What a survey saw of an open file: what happened to its path, and by what the next survey notices that the file was
+touched (resend_on_touch).
+"""
 
 import os
+from enum import Enum, auto
 
 
 class Sighting:
@@ -20,3 +23,12 @@ class Sighting:
         """Return the time of modification for the file's entry: that before the touch, so that a touch is noticed by
         the next process if this one ends before it acts on it."""
         return self._modified if self.shows_touch(status) else status.st_mtime_ns
+
+
+class PathState(Enum):
+    """What happened to the path under which a file was opened."""
+
+    CURRENT = auto()
+    RENAMED = auto()  # it has another path of the inputs now
+    MOVED = auto()  # out of their paths
+    REMOVED = auto()  # the file has no path at all

@@ -21,7 +21,7 @@ from log_shipper.shipper.source.lifecycle.closing import SOON, Closer
 from log_shipper.shipper.source.lifecycle.transitions import Effect, Next, To
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.sighting import PathState
 from tests.builders import AGENT, multiline
 from tests.fakes import ManualClock
 from tests.reading_room import Room, acknowledge, finish, read_all

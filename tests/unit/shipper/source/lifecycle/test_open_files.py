@@ -12,7 +12,7 @@ from log_shipper.shipper.source.identity.opened_file import EntryMatch
 from log_shipper.shipper.source.identity.rewrite_detector import SETTLED
 from log_shipper.shipper.source.lifecycle.files import Closed
 from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.sighting import PathState
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
 MakeRoom = Callable[..., Room]

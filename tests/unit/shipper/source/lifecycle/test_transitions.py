@@ -26,7 +26,7 @@ from log_shipper.shipper.source.lifecycle.transitions import (
     to_open,
 )
 from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.path_state import PathState
+from log_shipper.shipper.source.reading.sighting import PathState
 from tests.builders import input_config
 
 OpenHarvester = Callable[..., Harvester]

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey
@@ -99,6 +98,7 @@ class Files:
 
     def __init__(self) -> None:
         self._files: dict[FileKey, File] = {}
+        self.with_state: set[FileKey] = set()
         self.waiting: dict[str, dict[FileKey, Waiting]] = {}
         self.bytes_waiting = 0
         self.suspects: dict[FileKey, Suspected] = {}
@@ -135,18 +135,21 @@ class Files:
         return None
 
     @property
-    def to_open_again(self) -> Iterator[FileKey]:
+    def to_open_again(self) -> list[FileKey]:
         """The files that were closed, also while they wait to be opened again."""
-        waiting = (item for of_input in self.waiting.values() for item in of_input.items())
-        return chain(self.closed, (key for key, state in waiting if state.was is not None))
+        waiting = [of_input.items() for of_input in self.waiting.values()]
+        return [*self.closed, *[key for items in waiting for key, state in items if state.was is not None]]
 
     def change(self, key: FileKey, state: State | None) -> None:
         file = self[key]
-        self._leave(key, file.state)
+        if file.state is not None:
+            self._leave(key, file.state)
         file.state = state
-        self._enter(key, state)
+        if state is not None:
+            self._enter(key, state)
 
-    def _leave(self, key: FileKey, state: State | None) -> None:
+    def _leave(self, key: FileKey, state: State) -> None:
+        self.with_state.discard(key)
         match state:
             case Waiting():
                 of_input = self.waiting[key[0]]
@@ -166,7 +169,8 @@ class Files:
             case Closed():
                 del self.closed[key]
 
-    def _enter(self, key: FileKey, state: State | None) -> None:
+    def _enter(self, key: FileKey, state: State) -> None:
+        self.with_state.add(key)
         match state:
             case Waiting():
                 self.waiting.setdefault(key[0], {})[key] = state
@@ -224,5 +228,14 @@ class Files:
         again = Files()
         for key, file in self._files.items():
             again.change(key, file.state)
-        for name in ("waiting", "bytes_waiting", "suspects", "running", "running_of", "draining", "closed"):
+        for name in (
+            "with_state",
+            "waiting",
+            "bytes_waiting",
+            "suspects",
+            "running",
+            "running_of",
+            "draining",
+            "closed",
+        ):
             assert getattr(self, name) == getattr(again, name), name

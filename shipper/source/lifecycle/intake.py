@@ -82,7 +82,7 @@ class Intake:
                 self._entries.give_back(claim)
                 self._problems.of_read(file.scanned.path, f"cannot be read: {error.strerror}")
                 os.close(file.content.fd)  # the next scan opens it again
-        self._surveyed |= self._specs.keys()
+        self._surveyed = set(self._specs)
         self._entries.possibly_lost.report()
 
     def _files_at(self) -> FilesAt:

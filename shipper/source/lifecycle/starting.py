@@ -61,11 +61,11 @@ class OpenLimits:
         missing = []
         for of_input in list(self._files.waiting.values()):
             for key, waiting in list(of_input.items()):
-                if (candidate := candidates.get(key)) is None:
+                if key not in candidates:
                     missing.append(waiting.candidate)
                     self._files.change(key, waiting.was)
-                elif candidate is not waiting.candidate:
-                    self._files.change(key, Waiting(candidate, waiting.was))
+                elif candidates[key].file is not waiting.candidate.file:
+                    self._files.change(key, Waiting(candidates[key], waiting.was))
         return missing
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:

@@ -63,6 +63,7 @@ from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey
 from log_shipper.shipper.source.lifecycle.files import Files
 from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.source.reading.sighting import PathState
 
 
 class To(Enum):
@@ -282,12 +283,9 @@ def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Cont
     """Return the files to be opened, the oldest first: new ones, and closed ones that have new data. `blocked` ones
     must not be opened yet."""
     wanted = []
-    closed, running = files.closed, files.running
-    for key, candidate in candidates.items():
-        if (was := closed.get(key)) is not None:
-            is_wanted = was.has_new_data(candidate.file)
-        else:
-            is_wanted = key not in running and files.state(key) is None
+    closed, with_state = files.closed, files.with_state
+    for key, candidate in candidates.items():  # they may be a hundred thousand
+        is_wanted = closed[key].has_new_data(candidate.file) if key in closed else key not in with_state
         if is_wanted and key not in blocked:
             wanted.append(candidate)
     wanted.sort(key=lambda candidate: candidate.file.modified)
@@ -304,10 +302,10 @@ class Moved(NamedTuple):
 def moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
     renamed, missing = [], []
     for key, harvester in files.running.items():
-        if harvester.is_removed:
+        if harvester.path_state is PathState.REMOVED:
             continue
-        if (candidate := candidates.get(key)) is None:
+        if key not in candidates:
             missing.append(harvester)
-        elif candidate.file.path != harvester.state.path:
-            renamed.append((harvester, candidate.file))
+        elif (file := candidates[key].file).path != harvester.state.path:
+            renamed.append((harvester, file))
     return Moved(renamed, missing)

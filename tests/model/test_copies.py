@@ -40,8 +40,10 @@ def test_of_many_copies_only_so_many_wait_and_the_others_are_shipped_at_once(lab
     assert len(lab.arrived) == 1 + 2 * MOST_SUSPECTS
 
 
-def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab) -> None:
-    """It was made before they came, and they were read from its original."""
+@pytest.mark.parametrize("seconds", [AT_ONCE, CHECK_INTERVAL])
+def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab, seconds: float) -> None:
+    """It was made before they came, and they were read from its original, which is truncated; that is noticed after so
+    many seconds."""
     lab.ship("app.log", "one", "two")
     lab.copy("app.log", "app.log.1")
     lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
@@ -49,6 +51,7 @@ def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab) 
     lab.until(lambda: len(lab.arrived) == 3, AT_ONCE)
     lab.truncate("app.log")
     lab.append("app.log", "four\n")
+    lab.step(seconds)
     lab.take_steps()
     lab.scan()
     lab.append("app.log.1", "of the copy\n")
@@ -233,3 +236,23 @@ def test_by_path_a_file_that_is_renamed_and_truncated_before_it_is_read_has_ende
     lab.scan()
     assert lab.messages == ["one", "two", "new"]
     assert not lab.crawler.files.draining
+
+
+def test_nor_where_its_original_is_truncated_while_the_output_is_blocked(lab: Lab) -> None:
+    lab.queue_events = 3
+    lab.ship("app.log", "one", "two")
+    lab.copy("app.log", "app.log.1")
+    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.append("app.log", "three\n")
+    lab.until(lambda: len(lab.arrived) == 3, AT_ONCE)
+    lab.destination.holding = True
+    lab.append("other.log", "".join(f"line {number}\n" for number in range(20)))
+    lab.take_steps()
+    lab.truncate("app.log")
+    lab.append("app.log", "four\n")
+    for _ in range(20):
+        lab.step(1.0)
+    lab.destination.holding = False
+    lab.scan()
+    messages = [message for message in lab.messages if not message.startswith("line")]
+    assert messages == ["one", "two", "three", "four"]

@@ -151,7 +151,7 @@ class CopyDetector:
         itself. Raises OSError."""
         known = self.suspects.get(opened.key)
         files = self._open_files
-        if known is not None and (files.is_ending(known.original) or self._is_like_known(opened, known.original)):
+        if known is not None and (files.is_ending(known.original) or self._is_like_known(known, opened)):
             state = files.state_of(known.original)  # by its key, because it may have been renamed since
             return known.original, state.id if state is not None else known.original_id
         assumed_ended = UnclaimedEntries()
@@ -167,9 +167,16 @@ class CopyDetector:
                     return key, state.id if state is not None else ""
         return None
 
-    def _is_like_known(self, opened: OpenedFile, original: FileKey) -> bool:
-        state = self._open_files.state_of(original)
-        return state is not None and self._looks_like(opened, state.path, original)
+    def _is_like_known(self, known: Suspected, opened: OpenedFile) -> bool:
+        """True if the file looks like its original, or was equal to it until that was rewritten: it may lack the last
+        lines, which were read from the original."""
+        state = self._open_files.state_of(known.original)
+        if state is None:
+            return False
+        was_equal = not opened.content.compressed and known.shipped.length == opened.size
+        return self._looks_like(opened, state.path, known.original) or (
+            was_equal and self._is_rewritten(known.original)
+        )
 
     def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
         """True if all bytes equal those of the file `key`, judged by head and tail, or equalled them until that file

@@ -93,6 +93,9 @@ class Disk:
             life = self.lives.start(path.name, content, inode)
             life.follows = self._written.get(path)
         else:
+            last = self._written.get(path)
+            if not life.content and last is not None and last is not life:
+                life.follows = last  # it was moved away empty, and is back
             life.sizes.append(len(life.content))
             life.content += content
         self._written[path] = life

@@ -472,4 +472,13 @@ FAILED_ONCE = [
         ],
         "excluded joined",
     ),
+    Program(
+        "a file that was moved away empty, and is back, follows what was written at its path meanwhile",
+        MULTILINE,
+        [
+            *[("write", "a.log", (0, 1)), ("run", (0.5, 0.5)), ("copytruncate_dated", "a.log", "sub")],
+            *[("move_outside", "a.log", 0), ("write", "a.log", (5,)), ("gzip_dated", "a.log", "sub")],
+            *[("move_back", 1), ("kill",), ("write", "a.log", (3,))],
+        ],
+    ),
 ]

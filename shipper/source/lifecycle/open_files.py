@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -204,7 +205,8 @@ class OpenFiles:
 
     def stop(self) -> None:
         for harvester in each(list(self.running.values()), self._progressed):
-            self.leave(harvester, after(Event.STOPPED))
+            with suppress(OSError):  # of a network file system: its entry has what was acknowledged
+                self.leave(harvester, after(Event.STOPPED))
 
     def was_truncated(self, harvester: Harvester) -> bool:
         """True if the file does not have the bytes any more that were read last, which its next read shows."""

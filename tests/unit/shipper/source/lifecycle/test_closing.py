@@ -1,5 +1,6 @@
 import gzip
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -442,3 +443,11 @@ def test_what_is_written_after_the_last_look_at_a_closed_file_is_new_data(room: 
     closed = room.open_files.files.closed[harvester.key]
     assert closed.has_new_data(ScannedFile.of(harvester.state.path, room.path("app.log").stat()))
     assert room.entries.closed_entries[harvester.key].changed == looked_at.st_ctime_ns
+
+
+def test_a_file_that_cannot_be_looked_at_does_not_keep_the_others_open_at_a_stop(room: Room) -> None:
+    stale, other = room.read("a.log", b"one\n"), room.read("b.log", b"one\n")
+    os.close(stale.fd)
+    room.open_files.stop()
+    stale.is_open = False
+    assert not other.is_open

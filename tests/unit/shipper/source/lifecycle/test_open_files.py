@@ -13,7 +13,7 @@ from log_shipper.shipper.source.identity.rewrite_detector import SETTLED
 from log_shipper.shipper.source.lifecycle.files import Closed
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.sighting import PathState
-from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
+from tests.reading_room import Room, acknowledge, entry_of, finish, read_all
 
 MakeRoom = Callable[..., Room]
 
@@ -26,7 +26,7 @@ def read(room: Room) -> Harvester:
 
 def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, read: Harvester) -> None:
     assert room.close_file(read)
-    assert (is_open(read.fd), room.open_files.running, room.open_files.files.running_of["app"]) == (False, {}, 0)
+    assert (read.is_open, room.open_files.running, room.open_files.files.running_of["app"]) == (False, {}, 0)
     assert room.watches.files == {read.key}
     assert room.entries.closed_entries[read.key].position == 4
     assert (room.shut, room.metrics.harvesters_closed) == ([read], 1)
@@ -119,7 +119,7 @@ def test_the_entry_of_a_file_that_has_ended_is_unclaimed(room: Room, read: Harve
     )
     assert room.entries.unclaimed.states[read.state.id].ended == "truncated"
     assert room.books.written[read.state.id].ended == "truncated"
-    assert not is_open(read.fd)
+    assert not read.is_open
 
 
 def test_batches_in_flight_move_the_position_of_a_file_that_has_ended(room: Room) -> None:
@@ -149,7 +149,7 @@ def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> N
     room.append("b.log", b"two\n")
     room.open_files.stop()
     assert not room.open_files.running
-    assert not is_open(first.fd)
+    assert not first.is_open
     assert room.books.written[second.state.id].size_seen == 8
 
 
@@ -234,7 +234,7 @@ def test_its_entry_stays_as_it_was_however_it_is_closed(
     state = unproven.unproven
     how(room, unproven)
     assert (room.entries.closed_entries, room.entries.unclaimed.states) == ({unproven.key: state}, {})
-    assert (room.books.written, is_open(unproven.fd)) == ({}, False)
+    assert (room.books.written, unproven.is_open) == ({}, False)
 
 
 def test_the_entry_of_a_deleted_file_waits_for_another_again(room: Room) -> None:

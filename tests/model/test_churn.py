@@ -60,11 +60,11 @@ def churn(lab: Lab, rounds: int, files: int) -> None:
         assert lab.running.registrar.entries == 4 * rounds * files  # a truncated file has two lives
         pass_a_day(lab, entries=0)
         counted.append(references(lab))
-    assert counted[1] <= counted[0]
+    assert counted[1] <= counted[0] + SPARE
 
 
 def test_nothing_is_left_of_short_lived_files_but_their_entries_and_of_these_nothing_after_a_day(lab: Lab) -> None:
-    churn(lab, 5, 2)
+    churn(lab, 10, 2)
 
 
 @pytest.mark.slow("long")

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.base import SourceContext, SourceStatus, each
@@ -218,11 +218,11 @@ class Crawler:
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
         """Return the message that was pending, if nothing else will give it."""
-        if isinstance(error, Truncated) and not isinstance(error, Disproved):
+        decided, batch, again = after(Failed(error)), None, None
+        if Effect.SCAN in decided.effects:
             self._look_for_copy(harvester)
             if not harvester.is_open:
                 return None  # the scan has shown that it has ended
-        decided, batch, again = after(Failed(error)), None, None
         if Effect.REPORT in decided.effects:
             self._report(harvester, error)
         if Effect.COUNT in decided.effects and isinstance(error, Truncated):

@@ -18,7 +18,7 @@ from log_shipper.shipper.source.base import SourceContext, each
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.discovery.watch import Watcher
 from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.source.lifecycle.transitions import Effect, Event, Looked, Next, To, after
+from log_shipper.shipper.source.lifecycle.transitions import Effect, Event, Looked, Next, To, after, is_over_time
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.rotation_links import is_read_on
 
@@ -125,7 +125,7 @@ class Closer:
             return
         rules = self._rules_of(harvester)
         due = harvester.schedule.read_at + rules.on_state_change.inactive
-        if 0 < rules.reader.after_interval <= now - harvester.opened_at:
+        if is_over_time(rules, now - harvester.opened_at):
             self._idle.expect(harvester)
         elif due > now:
             self._schedule(harvester, due)

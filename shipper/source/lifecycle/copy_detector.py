@@ -155,7 +155,7 @@ class CopyDetector:
             state = files.state_of(known.original)  # by its key, because it may have been renamed since
             return known.original, state.id if state is not None else known.original_id
         assumed_ended = UnclaimedEntries()
-        for state in self._open_files.ended_originals(opened):
+        for state in files.ended_originals(opened):
             assumed_ended.add(_settled(state))
         original = assumed_ended.match(opened)
         if original is not None:
@@ -163,7 +163,7 @@ class CopyDetector:
         for path in possible_originals(opened.scanned.path):
             for key in files_at(opened.spec.id, path):
                 if key != opened.key and self._looks_like(opened, path, key):
-                    state = self._open_files.state_of(key)
+                    state = files.state_of(key)
                     return key, state.id if state is not None else ""
         return None
 

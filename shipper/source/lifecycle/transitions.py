@@ -228,12 +228,12 @@ def _looked(seen: Looked) -> Next:
 
 def _without_name(seen: Looked) -> Next:
     """Return what becomes of a deleted file: it is read to its end, because nobody can do that later."""
-    option, is_over_time = _option(seen), _is_over_time(seen)
+    option, is_over = _option(seen), is_over_time(seen.rules, seen.open_for)
     if option is None:
-        return _given_up(AFTER_INTERVAL) if is_over_time and not seen.is_read_on else STAYS
+        return _given_up(AFTER_INTERVAL) if is_over and not seen.is_read_on else STAYS
     if seen.is_compressed:
         return Next(To.NONE, (Effect.END,), option, REMOVED) if seen.is_complete else _given_up(option)
-    if (seen.has_rest and option == AFTER_INTERVAL) or (seen.has_grown and is_over_time):
+    if (seen.has_rest and option == AFTER_INTERVAL) or (seen.has_grown and is_over):
         return _given_up(AFTER_INTERVAL)
     if seen.has_grown:  # its writer still has it open, or truncated it before it was deleted
         return Next(To.READING, (Effect.WAKE,), option)
@@ -251,7 +251,7 @@ def _option(seen: Looked) -> str | None:
         return None
     if seen.is_finished and seen.is_settled:
         return "--once"
-    if seen.is_settled and _is_over_time(seen) and not seen.is_ending:
+    if seen.is_settled and is_over_time(rules, seen.open_for) and not seen.is_ending:
         return AFTER_INTERVAL
     if not seen.is_over:
         return None
@@ -269,8 +269,8 @@ def _option(seen: Looked) -> str | None:
     return None
 
 
-def _is_over_time(seen: Looked) -> bool:
-    return 0 < seen.rules.reader.after_interval <= seen.open_for
+def is_over_time(rules: CloseConfig, open_for: float) -> bool:
+    return 0 < rules.reader.after_interval <= open_for
 
 
 def _settled(seen: Settled) -> Next:

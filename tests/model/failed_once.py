@@ -481,4 +481,13 @@ FAILED_ONCE = [
             *[("move_back", 1), ("kill",), ("write", "a.log", (3,))],
         ],
     ),
+    Program(
+        "a copy takes the name of a generation that leaves the paths with an unfinished message",
+        MULTILINE | {"gzip": False, "symlinks": True},
+        [
+            *[("write", "b.log", (7,)), ("rotate", "b.log"), ("write", "b.log", (4,)), ("run", (0.1,))],
+            *[("rotate_dated", "b.log", "."), ("write", "b.log", (2,)), ("run", (0.1,)), ("copytruncate", "b.log")],
+            ("move_outside", "b.log", 2),
+        ],
+    ),
 ]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from log_shipper.shipper.source.discovery.spec import FileKey
-from log_shipper.shipper.source.identity.rotated_names import log_of, name_of, was_rotated_before
+from log_shipper.shipper.source.identity.rotated_names import generation_of, log_of, name_of, was_rotated_before
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.reading.schedule import Turn
 from log_shipper.shipper.source.reading.sighting import PathState
@@ -42,9 +42,10 @@ class RotationLinks:
 
     def left_paths(self, harvester: Harvester) -> None:
         """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
-        no glob matches: so the kubelet rotates the log of a container."""
-        if harvester.path_state is PathState.MOVED:
-            self.renamed(harvester, harvester.state.path, harvester.state.path)
+        no glob matches: so the kubelet rotates the log of a container. A generation (app.log.1) was followed before."""
+        path = harvester.state.path
+        if harvester.path_state is PathState.MOVED and generation_of(path, log_of(path)) is None:
+            self.renamed(harvester, path, path)
 
     def missed(self) -> None:
         """Note that a file may have come and gone unread: it may be the one that followed any of those noted."""

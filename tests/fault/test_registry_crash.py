@@ -141,6 +141,7 @@ class Place:
         try:
             run.run()
         except Crash:
+            run.disk.release()
             return run
         assert positions(read(run.disk.directory)) == run.history[-1]
         return None
@@ -196,6 +197,7 @@ def test_a_crash_while_a_crashed_registry_is_opened_loses_nothing(place: Place) 
             try:
                 Store.open(where, again).close()
             except Crash:
+                again.release()
                 assert all(outcome in run.allowed() for outcome in place.outcomes(again)), run.disk.trace
                 assert place.killed(again) in run.allowed(killed=True)
             else:

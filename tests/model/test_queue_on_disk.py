@@ -74,6 +74,7 @@ def waiting(lab: Lab) -> int:
         stand_still(lab)
     lab.remove("a.log")
     stand_still(lab)
+    assert lab.running.registrar.save([]).wait(LONG)  # which events were written is noted there, to be saved later
     kill(lab)
     return segments(lab)[-1].stat().st_size
 

@@ -53,9 +53,11 @@ class Coverage:
         return first if all(others) else ""
 
     def _untiled(self, life: Life, end: int, *, cut_at_stop: bool) -> str:
-        content, position = bytes(life.content), 0
+        content = bytes(life.content)
+        # The first lines may belong to a message that was dropped, also where a copy shipped some of them alone.
+        position = len(content) - len(self._reading.shippable(content, at_start=True))
         for start, stop in sorted(self.spans(life, cut_at_stop=cut_at_stop)):
-            if start > position and self._reading.shippable(content[position:start], at_start=not position):
+            if start > position and self._reading.shippable(content[position:start]):
                 break
             position = max(position, stop)
         # In a .gz a line without an end is one, and its message may be dropped for what that has.

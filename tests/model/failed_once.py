@@ -490,4 +490,24 @@ FAILED_ONCE = [
             ("move_outside", "b.log", 2),
         ],
     ),
+    Program(
+        "a generation is compressed, and another file takes its name, before the file that follows is read",
+        MULTILINE | {"multiline": False, "symlinks": True, "disk": True, "full": True, "links": True, "present": True},
+        [
+            *[("write", "a.log", (1,)), ("run", (0.1,)), ("write_partly", "a.log", 3), ("rotate", "a.log")],
+            *[("write", "a.log", (2,)), ("rotate", "a.log"), ("run", (0.1,)), ("gzip", "a.log", 1)],
+            *[("write", "a.log", (2,)), ("rotate", "a.log"), ("write", "a.log", (3,))],
+        ],
+        "excluded joined",
+    ),
+    Program(
+        "a file that was deleted while it was a suspected copy is opened after the one that followed it",
+        LINES | {"gzip": False, "flush_at_once": True, "disk": True, "full": True},
+        [
+            *[("hold", True), ("write_much", "a.log", 20), ("run", (11,)), ("restore", "a.log", 0, "whole")],
+            *[("run", (11, 3)), ("write", "a.log", (0,)), ("recreate_as", "a.log", 0, 1.0, ()), ("hold", False)],
+            *[("run", (0.005, 3, 0, 0.1)), ("rotate", "a.log"), ("write", "a.log", (2,))],
+        ],
+        "processed",
+    ),
 ]

@@ -22,6 +22,8 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
     rotated = [file for file in new if log_of(file.state.path) == log and name_of(file.state.path) != name]
     if not rotated and not last:
         return []
+    if any(not os.fstat(file.fd).st_nlink for file in [*rotated, *last]):
+        return None  # it is opened late (a suspected copy), and may have been at this path before
     generation = generation_of(harvester.state.path, previous_path)
     if generation is not None:
         between = _by_generation(harvester, generation, previous_path, rotated)
@@ -50,8 +52,8 @@ def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Ha
         number = generation_of(file.state.path, log) if is_beside else None
         if number in numbered or (number is None and not _is_older(file, harvester)):
             return None
-        if number is not None and number > oldest and not was_written_before(file, harvester):
-            return None  # this log's numbers grow from the oldest file to the youngest
+        if number is not None and number >= oldest and not was_written_before(file, harvester):
+            return None  # its name is another's now, or this log's numbers grow from the oldest file to the youngest
         if number is not None:
             numbered[number] = file
     first = 0 if 0 in numbered else 1

@@ -139,7 +139,9 @@ class Job:
         """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
         state = Table(location_of(self._config, self._config.state_path))
         # Only the ends are wanted, no file.
-        deleted = deleted_topics.find(self._checkpoint, admin.topic_names, lambda: marks.load(state, math.inf).ends)
+        deleted = deleted_topics.find(
+            self._checkpoint, admin.topic_names, lambda: marks.load(state.snapshot(), math.inf).ends
+        )
         deleted_topics.check(deleted, self._config, logger.warning)
         return deleted
 

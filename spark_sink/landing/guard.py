@@ -78,13 +78,13 @@ def check_new(tables: Sequence[TableSnapshot], topics: Sequence[str], checkpoint
             )
 
 
-def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks: Table) -> None:
+def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks: str) -> None:
     """Raise Refused where the tables of lines were deleted together with the marks, which would have told of it."""
     if checkpoint.last_committed() == NO_BATCH or any(snapshot.exists for snapshot in tables):
         return
     paths = ", ".join(snapshot.path for snapshot in tables)
     raise Refused(
-        f"the table {paths} and the marks table {marks.path} are missing, but the checkpoint {checkpoint.path} resumes "
+        f"the table {paths} and the marks table {marks} are missing, but the checkpoint {checkpoint.path} resumes "
         "behind the batches that landed in them: those rows would be missing. Either bring both tables back (a backup, "
         "or table.path and state.path as they were before); or move the checkpoint away, and a new one begins where "
         "start says (earliest: at the first record that Kafka has)"

@@ -27,7 +27,7 @@ from pyarrow import compute
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.storage.commits import last_turn
-from log_shipper.spark_sink.storage.tables import Table, quoted
+from log_shipper.spark_sink.storage.tables import TableSnapshot, quoted
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
@@ -124,10 +124,10 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(table: Table, since: float) -> Marks:
+def load(snapshot: TableSnapshot, since: float) -> Marks:
     """Return the marks in a table, without the files of which nothing has landed since `since` (seconds of the epoch).
     Raises SinkError where the table cannot be read."""
-    marks, snapshot = Marks(), table.snapshot()
+    marks = Marks()
     if snapshot.delta is None:
         return marks
     # What another process appends after this version is noticed by the first append of this one.

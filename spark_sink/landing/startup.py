@@ -71,6 +71,7 @@ class StartupState:
     `Started`."""
 
     marks: Marks
+    marks_table: TableSnapshot
     snapshots: Mapping[str, TableSnapshot]
     dead_letter: TableSnapshot
     continues: bool = False
@@ -111,10 +112,10 @@ class Startup:
         """Take all steps. Raises Refused where a run would lose rows or land them twice, SinkError where a table
         cannot be used."""
         tables = SinkTables(self.config, self.log)
-        state = self.read_tables(tables, self.read_marks(tables.marks))
+        state = self.read_tables(tables, *self.read_marks(tables.marks))
         self.check_topics(state)
         self.set_aside(state)
-        state = self.check_checkpoint(self.lower_ends(state), tables.marks)
+        state = self.check_checkpoint(self.lower_ends(state))
         self.check_versions(state)
         state.marks.note_topics(self.kafka.ids)
         state = self.create_tables(tables, state)
@@ -125,24 +126,25 @@ class Startup:
         writer = BatchWriter(tables, tasks, state.marks, orphaned, clock=self.clock, stopwatch=stopwatch)
         return Started(writer, state.continues)
 
-    def read_marks(self, marks_table: Table) -> Marks:
+    def read_marks(self, marks_table: Table) -> tuple[TableSnapshot, Marks]:
         mend_table(marks_table.path, self.log)
-        known = marks.load(marks_table, self.clock() - self.config.dedupe.forget_after)
+        snapshot = marks_table.snapshot()
+        known = marks.load(snapshot, self.clock() - self.config.dedupe.forget_after)
         self.progressed()
-        return known
+        return snapshot, known
 
-    def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
+    def read_tables(self, tables: SinkTables, marks_table: TableSnapshot, known: Marks) -> StartupState:
         for table in tables.all(known):
             mend_table(table.path, self.log)
         snapshots = {table.path: table.snapshot() for table in self._each(tables.known(known))}
-        return StartupState(known, snapshots, tables.dead_letter.snapshot())
+        return StartupState(known, marks_table, snapshots, tables.dead_letter.snapshot())
 
     def check_topics(self, state: StartupState) -> None:
         guard.check_topics(state.marks, self.kafka.ids)
 
     def set_aside(self, state: StartupState) -> None:
         """Rename a checkpoint that is not the last one. Raises Refused where it cannot be renamed."""
-        if not (reason := guard.outdated(self.checkpoint, state.tables, state.marks.ends)):
+        if not (reason := guard.outdated(self.checkpoint, [*state.tables, state.marks_table], state.marks.ends)):
             return
         wrong = f"the checkpoint {self.checkpoint.path} was set back, or another one has been used since: {reason}"
         if not state.marks.ends:
@@ -167,15 +169,15 @@ class Startup:
             )
         return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
 
-    def check_checkpoint(self, state: StartupState, marks_table: Table) -> StartupState:
+    def check_checkpoint(self, state: StartupState) -> StartupState:
         topics, path = self.kafka.names, self.checkpoint.path
         continues = guard.continues(self.checkpoint, state.tables, topics, state.marks.ends)
         if continues and self.checkpoint.query_id() is None:
             self.log(f"the checkpoint {path} is new: it begins where the marks end, which is what has landed")
         elif not continues and self.config.start != "table":
-            guard.check_new(state.tables, topics, path, marks_table.path)
+            guard.check_new(state.tables, topics, path, state.marks_table.path)
         if not state.marks.appends and not self.config.has_template:  # with a template, step 9 refuses it
-            guard.check_deleted(self.checkpoint, state.lines, marks_table)
+            guard.check_deleted(self.checkpoint, state.lines, state.marks_table.path)
         return replace(state, continues=continues)
 
     def check_versions(self, state: StartupState) -> None:
@@ -255,7 +257,7 @@ def open_writer(
     """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
     tables = SinkTables(config, log)
     mend_table(tables.marks.path, log)
-    known = marks.load(tables.marks, clock() - config.dedupe.forget_after)
+    known = marks.load(tables.marks.snapshot(), clock() - config.dedupe.forget_after)
     for table in tables.all(known):
         mend_table(table.path, log)
     return BatchWriter(tables, range_tasks(tasks, tables, new_reader), known, OrphanedRows(), clock=clock)

@@ -1,5 +1,6 @@
 """A batch is landed once, wherever an earlier run of it was cut off, whatever became of the checkpoint."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -160,6 +161,28 @@ def test_a_checkpoint_that_was_set_back_is_renamed_and_a_new_one_continues(lab: 
         True,
         False,
     ]
+    send_a_batch(lab, 100)
+    lab.land()
+    expect_all(lab)
+
+
+def test_a_checkpoint_that_was_set_back_before_a_batch_of_repeats_is_renamed(lab: LandingLab) -> None:
+    """Only the marks have the batch: the name of its commit there is used."""
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    path = Path(lab.config.checkpoint.path)
+    shutil.rmtree(path)
+    lab.start()  # a new checkpoint, with no batch yet
+    backup = shutil.copytree(path, path.with_name("backup"))
+    lab.send_lines(0, 10, 20)
+    assert lab.land().rows == 0
+    shutil.rmtree(path)
+    backup.rename(path)
+    lab.start()
+    assert f"{lab.config.state_path} has batch 0 of it, and it knows no batch after -1" in lab.logged[-2]
+    send_a_batch(lab, 50)
+    lab.land()
     send_a_batch(lab, 100)
     lab.land()
     expect_all(lab)

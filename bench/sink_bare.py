@@ -22,9 +22,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.views import ViewConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform.session import open_session
 
 OWN = {

@@ -17,8 +17,8 @@ import pyarrow
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from deltalake import write_deltalake
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.options.model import SinkConfig
 
 FETCHED = 10_000  # records that one call returns at most
 LAST_TIMEOUT = 1.0

@@ -25,13 +25,13 @@ from bench import sink_search
 from bench.measure import peak_mb
 from bench.runs import report
 from bench.table import show
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.range_tasks import BatchLines, WrittenBatch
 from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.rows.batches import FileSummary
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter
 from log_shipper.spark_sink.storage.layout import retention_properties

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bench.sink_records import BAD, record
-from log_shipper.config.sink.template import parse_template
+from log_shipper.spark_sink.options.template import parse_template
 from log_shipper.spark_sink.rows.batches import KafkaRecords, RowOptions
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.rows.place_headers import Headers

@@ -1,13 +1,13 @@
-"""The typed configuration: YAML in, frozen dataclasses out; every mistake is reported with file, line and dotted path.
+"""The engine of typed configurations: YAML in, frozen dataclasses out; every mistake is reported with file, line and
+dotted path. It knows no option: those are in `shipper/options` and `spark_sink/options`.
 
 Each room imports only from those above it (tests/test_architecture.py):
 
 text        compilers of patterns, globs, encodings, time layouts and format strings: options are checked with them
             here, and the agent and the sink run them
 yaml        the engine: files -> tree (`document`, `composing`) -> dataclasses (`walk`), all of it in order in `load`
-shipper     the shipper's options, `model.ShipperConfig`
-sink        the sink's options, `model.SinkConfig`
-commands    `export` (the configuration in effect), `reference` (the pages of all options), `json_schema` (for editors)
+top level   what shows a model: `export` (the configuration in effect), `reference` (the pages of all options),
+            `json_schema` (for editors)
 
 Why the engine is our own: pydantic 2.14 and msgspec 0.22 were measured in its place, on the same trees, so that lines
 and dotted keys stayed.

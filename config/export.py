@@ -23,21 +23,11 @@ from log_shipper.config.yaml.templates import kept
 __all__ = ["MASK", "export", "masked"]
 
 
-def export(
-    files: Sequence[Path],
-    overrides: Overrides = (),
-    env: Mapping[str, str] = os.environ,
-    model: Any = None,
-) -> str:
-    """Return the configuration as YAML. `model`: the shipper's, unless another one is given.
+def export(files: Sequence[Path], model: Any, overrides: Overrides = (), env: Mapping[str, str] = os.environ) -> str:
+    """Return the configuration of a model as YAML.
 
     Raises ConfigError for what is not YAML, and for variables that are not set.
     """
-    if model is None:
-        # Here, because it imports compiled libraries that the driver of a cluster does not have.
-        from log_shipper.config.shipper.model import ShipperConfig
-
-        model = ShipperConfig
     raw = read(files, model, overrides, env)
     report = LoadReport(raw.problems, tolerant=raw.tolerant)
     values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(kept(raw.root), Spot("", "", raw.root.place))

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from log_shipper.config.sink.times import parse_span
 from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.spans import parse_span
 from log_shipper.config.text.units import parse_duration, parse_duration_or_never, parse_size
 from log_shipper.config.yaml.schema import Kinds, NamedItems, Option, options
 from log_shipper.config.yaml.templates import Template

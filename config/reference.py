@@ -1,5 +1,4 @@
-"""The pages of all options, generated from the models: `python -m log_shipper.config.reference` writes
-docs/configuration.md, `python -m log_shipper.config.reference sink` docs/sink-configuration.md.
+"""The parts of a page of all options, generated from the models.
 
 The class variable `since` of a model, or `since` of an option, is the release that brought it; the first release by
 default. The first paragraph of a processor's or parser's docstring is its introduction.
@@ -7,23 +6,15 @@ default. The first paragraph of a processor's or parser's docstring is its intro
 
 import inspect
 import json
-import sys
 import types
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from log_shipper.config.shipper.conditions import ConditionConfig
-from log_shipper.config.shipper.model import INPUT_KINDS, PROVIDERS, ShipperConfig
-from log_shipper.config.shipper.parsers import PARSERS
-from log_shipper.config.shipper.processors import PROCESSORS
-from log_shipper.config.shipper.processors.host_metadata import parse_ttl
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.tables import BUILT_IN
-from log_shipper.config.sink.times import Span, parse_span, parse_timestamp, readable_span
 from log_shipper.config.text.encodings import parse_encoding
 from log_shipper.config.text.patterns import parse_pattern
+from log_shipper.config.text.spans import Span, parse_span, parse_timestamp, readable_span
 from log_shipper.config.text.units import (
     Size,
     Watermark,
@@ -31,6 +22,7 @@ from log_shipper.config.text.units import (
     parse_duration,
     parse_duration_or_never,
     parse_size,
+    parse_ttl,
     parse_wait,
     parse_watermark,
     readable_watermark,
@@ -60,57 +52,6 @@ _UNITS = {parse_size: "bytes", **dict.fromkeys(_SECONDS, "seconds")}
 Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since, meaning
 
 _TITLE = "| option | type | default | unit | since | |\n|---|---|---|---|---|---|\n"
-_INTRODUCTION = """# Configuration
-
-All options, generated from the code (`python -m log_shipper.config.reference`). `a.b: 1` and `a: {b: 1}` mean the same
-everywhere.
-A size is a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units
-(`100ms`, `1m30s`, `24h`); a pattern is a regular expression in RE2 syntax, as in Filebeat. A list of one text, number,
-parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are replaced by
-variables of the environment, and `-E key=value` overrides an option. The options of the sink are in
-`docs/sink-configuration.md`.
-
-`shipper schema > shipper.schema.json` writes a JSON schema for editors. One with the YAML language server (VS
-Code, Neovim, Emacs ...) completes options, shows what they mean and marks mistakes in a file that begins with
-`# yaml-language-server: $schema=shipper.schema.json`, the path of the schema from there.
-"""
-_SINK_INTRODUCTION = """# Configuration of the sink
-
-All options of `sink.yml`, generated from the code (`python -m log_shipper.config.reference sink`). `a.b: 1` and
-`a: {{b: 1}}` mean the same everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration
-is a number of seconds or has units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO
-8601 (`2026-11-21T09:30:00Z`), in UTC unless it has a zone. A list of one item may be written without the list.
-`${{VAR}}`, `${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment, and `-E
-key=value` overrides an option. `spark-sink test config -c sink.yml` checks a file, and `spark-sink export config -c
-sink.yml` prints the configuration in effect, with secrets masked. `spark-sink schema > sink.schema.json` writes a JSON
-schema for editors: one with the YAML language server completes options and marks mistakes in a file that begins with
-`# yaml-language-server: $schema=sink.schema.json`.
-
-Every table has the columns
-{columns};
-`columns` adds others, and `doc` contains all other fields of a record. A template in `table.path` makes several tables.
-`%{{[topic]}}` is Kafka's topic, any other name a field of the record (`%{{[a.b]}}` and `%{{[a][b]}}` are the same); the
-text after `]:` is used where a record lacks the field, and without it such a record is a bad record. The other tables
-are named after the directories before the template: with `/lake/logs/%{{[topic]}}`, bad records are written to
-`/lake/logs_dead_letter`.
-
-```yaml
-kafka:
-  hosts: ["localhost:9092"]
-  topics: [logs, audit]
-table.path: /lake/logs/%{{[topic]}}
-checkpoint.path: /lake/logs_checkpoint
-columns:
-  - {{name: status, path: http.response.status_code, type: int}}
-views:
-  - name: errors_a_minute
-    source: /lake/logs/logs
-    watermark: 10m
-    sql: >
-      SELECT window.start AS minute, host, count(*) AS errors FROM lines
-      WHERE message LIKE '%ERROR%' GROUP BY window(ts, '1 minute'), host
-```
-"""
 _LIMITS = (
     f"A configuration file is a regular file of up to {MAX_BYTES // 1024**2} MiB, not a pipe or a device.",
     f"It is nested up to {MAX_DEPTH} levels deep; a dotted key counts as one level for each name.",
@@ -118,46 +59,14 @@ _LIMITS = (
     f"Up to {MAX_NESTED} variables are nested in each other's defaults, and up to {MAX_CHAIN} options refer to each "
     "other in a chain. Whatever exceeds a limit is reported like any other mistake.",
 )
-_LIMITS_OF_INPUTS = "The limit of values applies to all files of `config.inputs` together."
-_INPUTS = """Each item of `shipper.inputs` (or `filebeat.inputs`). An option that only some types have names these
-types. An input without `type` is filestream, and `log` in a configuration with `filebeat.*` names, as in Filebeat."""
-_AUTODISCOVER = """Each item of `shipper.autodiscover.providers` (or `filebeat.autodiscover.providers`); an option that
-only one of the types has names it. How containers are read by them: [autodiscover.md](autodiscover.md)."""
-_PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they are applied in order."
-_PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
-are applied in order, those of the input first. Each of them also takes `when`, one condition."""
-_CONDITIONS = "The options of `when`, and of `if` in an item with `if`, `then` and `else` (lists of processors)."
 
 
-def page() -> str:
-    """Return the content of docs/configuration.md."""
-    return "\n".join(
-        [
-            _INTRODUCTION,
-            _limits(*_LIMITS, _LIMITS_OF_INPUTS),
-            f"## shipper.yml\n\n{table(ShipperConfig)}",
-            f"## Inputs\n\n{_INPUTS}\n\n{table(INPUT_KINDS)}",
-            f"## Autodiscover\n\n{_AUTODISCOVER}\n\n{table(PROVIDERS)}",
-            f"## Parsers\n\n{_PARSERS}\n",
-            *_chapters(PARSERS),
-            f"## Processors\n\n{_PROCESSORS}\n",
-            *_chapters(PROCESSORS),
-            f"## Conditions\n\n{_CONDITIONS}\n\n{table(ConditionConfig)}",
-        ]
-    )
+def limits(*others: str) -> str:
+    """Return the chapter on what a configuration file may be, with further sentences."""
+    return f"## Limits\n\n{fill(' '.join([*_LIMITS, *others]), 120)}\n"
 
 
-def sink_page() -> str:
-    """Return the content of docs/sink-configuration.md."""
-    introduction = _SINK_INTRODUCTION.format(columns=fill(", ".join(f"`{name}`" for name in BUILT_IN), 120))
-    return f"{introduction}\n{_limits(*_LIMITS)}\n## sink.yml\n\n{table(SinkConfig)}"
-
-
-def _limits(*sentences: str) -> str:
-    return f"## Limits\n\n{fill(' '.join(sentences), 120)}\n"
-
-
-def _chapters(named: NamedItems) -> Iterator[str]:
+def chapters(named: NamedItems) -> Iterator[str]:
     for name, model in sorted(named.models.items()):
         words = (inspect.getdoc(model) or "").partition("\n\n")[0]
         generated = words.startswith(f"{model.__name__}(")  # generated by dataclasses where there is none
@@ -252,7 +161,3 @@ def _text(hint: Any, value: Any) -> str:
         return f"{value // 1024**2}MiB" if value and value % 1024**2 == 0 else str(value)
     text = str(value)
     return text if text.isprintable() else json.dumps(text)  # as YAML writes it, in quotes
-
-
-if __name__ == "__main__":
-    sys.stdout.write(sink_page() if sys.argv[1:] == ["sink"] else page())

@@ -146,13 +146,13 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def _manual(options: argparse.Namespace) -> int:
-    from log_shipper.config.reference import sink_page
     from log_shipper.runtime.manual import command_page, options_page
+    from log_shipper.spark_sink.options.page import page
 
     if options.page == "spark-sink":
         text = command_page(whole_parser(), PROJECT, VERSION, "sink.yml(5): spark-sink manual sink.yml")
     else:
-        text = options_page("sink.yml", sink_page(), PROJECT, VERSION)
+        text = options_page("sink.yml", page(), PROJECT, VERSION)
     print(text, end="")  # noqa: T201
     return 0
 

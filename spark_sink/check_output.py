@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TextIO
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import topics
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import latest
 from log_shipper.spark_sink.maintenance.status import PATIENCE, PATIENCE_IF_DOWN
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform import delta_jar
 from log_shipper.spark_sink.platform.java import NoJava, find_java
 from log_shipper.spark_sink.storage.conditional_puts import buckets, check_conditional_puts

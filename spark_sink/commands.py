@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from log_shipper import VERSION
 from log_shipper.config.export import export
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.document import Override
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
@@ -25,6 +24,7 @@ from log_shipper.config.yaml.report import Examination
 from log_shipper.runtime.logs.journal import report
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.spark_sink import logs
+from log_shipper.spark_sink.options.model import SinkConfig
 
 logger = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ def print_schema(_: argparse.Namespace) -> int:
 
 def _exported(options: argparse.Namespace) -> str:
     """Return the configuration in effect as YAML, secrets masked."""
-    return export(options.files, options.overrides, model=SinkConfig)
+    return export(options.files, SinkConfig, options.overrides)
 
 
 def _parsed(config: SinkConfig) -> Examination:

@@ -20,7 +20,6 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka import bounds, client, planned_source, planning, start, topics
@@ -42,6 +41,7 @@ from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silenc
 from log_shipper.spark_sink.monitor.liveness import Liveness
 from log_shipper.spark_sink.monitor.progress import QUERY, BatchProgress
 from log_shipper.spark_sink.monitor.table_sizes import TableSizes
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.running_tasks import RunningTasks
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.platform.stop_signals import stop_signals

@@ -8,13 +8,13 @@ import logging
 import sys
 from typing import TextIO
 
-from log_shipper.config.sink.parts import SinkLoggingConfig
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import STATUS_LINE, JsonFormatter
 from log_shipper.runtime.logs.journal import StreamHandler
 from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.runtime.logs.visible import visible
+from log_shipper.spark_sink.options.parts import SinkLoggingConfig
 
 OWN = ("log_shipper.spark_sink", "log_shipper.runtime")
 LOGGERS = (*OWN, LIBRDKAFKA)  # not the root: py4j and others log to it

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.logs import is_text
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform import delta_jar, executors
 from log_shipper.spark_sink.platform.session import close_session, open_session
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS

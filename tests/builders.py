@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from log_shipper.config.shipper.model import InputConfig, MultilineConfig, ParserConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
 from log_shipper.shipper.formats.record import Agent, file_member, members
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import InputConfig, MultilineConfig, ParserConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 

@@ -8,11 +8,11 @@ from pyspark.sql import SparkSession
 
 from demo.broker import Broker
 from demo.jars import broker_set
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
-from log_shipper.config.sink.views import ViewConfig
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
 from tests.descriptors import collect_descriptors

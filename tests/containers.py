@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.providers import EveryProvider
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.autodiscover.configuring import Configurer
 from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.providers import EveryProvider
 
 ID = "4c1e0f6ab1f24a1d9f1f3f0a8f6f7a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f"
 UID = "0b8a5f0e-6a53-4a36-9f0a-6f7d2f1f7c11"

@@ -13,7 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from log_shipper.config.shipper.model import (
+from log_shipper.shipper.agent.app import App, build
+from log_shipper.shipper.agent.environment import Environment, Threads
+from log_shipper.shipper.options.model import (
     CloseConfig,
     ConsoleOutputConfig,
     InputConfig,
@@ -27,9 +29,7 @@ from log_shipper.config.shipper.model import (
     ShipperConfig,
     StateChangeConfig,
 )
-from log_shipper.config.shipper.queues import DiskQueueConfig, WatermarkConfig
-from log_shipper.shipper.agent.app import App, build
-from log_shipper.shipper.agent.environment import Environment, Threads
+from log_shipper.shipper.options.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.source.crawler import Crawler

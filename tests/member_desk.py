@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.pipeline.acks import Stage
 from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
 from log_shipper.shipper.source.feeds.kafka.partition import Partition

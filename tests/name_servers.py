@@ -9,7 +9,7 @@ import dns.message
 import dns.rcode
 import dns.rrset
 
-from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.metadata.dns import Dns
 from log_shipper.shipper.processor.metadata.lookups import Lookups

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from log_shipper.config.shipper.processors import PROCESSORS, AnyProcessor
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches

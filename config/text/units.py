@@ -54,6 +54,13 @@ def parse_wait(text: str) -> float:
     return parse_duration(text) if known is None else known
 
 
+def parse_ttl(text: str) -> float:
+    """Return seconds; a negative duration, which turns a cache off, is 0. Raises ValueError."""
+    stripped = text.strip()
+    seconds = parse_duration(stripped.removeprefix("-"))
+    return 0.0 if stripped.startswith("-") else seconds
+
+
 def parse_duration_or_never(text: str) -> float:
     """Return the same as `parse_duration`, and 0 for -1. Raises ValueError."""
     return 0.0 if text.strip() in ("-1", "-1s") else parse_duration(text)

@@ -55,7 +55,7 @@ def _shipper_parser() -> argparse.ArgumentParser:
 
 
 def _shipper_options() -> str:
-    from log_shipper.config.reference import page
+    from log_shipper.shipper.options.page import page
 
     return page()
 
@@ -67,9 +67,9 @@ def _sink_parser() -> argparse.ArgumentParser:
 
 
 def _sink_options() -> str:
-    from log_shipper.config.reference import sink_page
+    from log_shipper.spark_sink.options.page import page
 
-    return sink_page()
+    return page()
 
 
 # useradd is in passwd; the wheels are linked against glibc and the C++ library, and bring all else.

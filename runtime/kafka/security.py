@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from confluent_kafka import KafkaException, Producer
 
-from log_shipper.config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig, SaslConfig
-from log_shipper.config.kafka.tls import SslConfig
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.kafka import tls
+from log_shipper.runtime.kafka.security_options import AwsMskIamConfig, KerberosConfig, OauthbearerConfig, SaslConfig
+from log_shipper.runtime.kafka.tls_options import SslConfig
 
 # A suite of TLS 1.2 for keys that both sides were given beforehand. The client has none, so it offers no suite of
 # TLS 1.2 at all; OpenSSL takes no empty list, and librdkafka has no setting for the versions.

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from log_shipper.config.kafka.tls import SslConfig, is_pem
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.digests import sha256
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.files import read_plain
+from log_shipper.runtime.kafka.tls_options import SslConfig, is_pem
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

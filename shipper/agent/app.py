@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
@@ -28,6 +27,7 @@ from log_shipper.shipper.autodiscover.base import Containers
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats.record import Agent
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import CommitsPositions, Output
 from log_shipper.shipper.outputs.codecs import fit_for
 from log_shipper.shipper.outputs.context import OutputContext

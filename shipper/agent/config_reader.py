@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from log_shipper.config.shipper.included import ConfigInputs, Content
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.agent.memory import long_lived
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.included import ConfigInputs, Content
+from log_shipper.shipper.options.model import ShipperConfig
 
 logger = logging.getLogger(__name__)
 

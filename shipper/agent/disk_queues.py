@@ -4,14 +4,14 @@ import logging
 from contextlib import ExitStack
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.queues import DiskQueueConfig
 from log_shipper.shipper.agent.committed_positions import Stopped
 from log_shipper.shipper.agent.environment import Environment, QueueParts
 from log_shipper.shipper.agent.queue_entry import QueueEntry, report_others
 from log_shipper.shipper.agent.queue_entry import has_undelivered as has_undelivered  # `outputs` has it from here
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
 from log_shipper.shipper.pipeline.disk_queue.directory import open_directory, translated
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk

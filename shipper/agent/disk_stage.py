@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.queues import DiskQueueConfig
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.agent.environment import QUEUE, Environment, QueueParts
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.pipeline.pipeline import MakeDisk
 
 if TYPE_CHECKING:

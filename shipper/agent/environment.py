@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.store import Store
 from log_shipper.runtime.systemd import Notifier
@@ -13,6 +12,7 @@ from log_shipper.shipper.agent.reload import ConfigSource
 from log_shipper.shipper.agent.service import Service
 from log_shipper.shipper.autodiscover.base import Containers, NoContainers, Surroundings
 from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.outputs.kinds import build_output

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from log_shipper.config.shipper.feeds.base import AnyInput as AnyConfig
-from log_shipper.config.shipper.feeds.base import FeedConfig
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.agent.static_fields import static_fields
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Doc, InputCounts
 from log_shipper.shipper.formats.record import merged
+from log_shipper.shipper.options.feeds.base import AnyInput as AnyConfig
+from log_shipper.shipper.options.feeds.base import FeedConfig
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.outputs.record_limit import message_limit
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext

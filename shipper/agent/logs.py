@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from log_shipper.config.shipper.logs import LogFilesConfig, LoggingConfig
 from log_shipper.runtime.logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
@@ -13,6 +12,7 @@ from log_shipper.runtime.logs.journal import StreamHandler
 from log_shipper.runtime.logs.levels import LIBRDKAFKA, set_levels
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.logs import LogFilesConfig, LoggingConfig
 
 logger = logging.getLogger(__name__)
 

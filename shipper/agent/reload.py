@@ -9,7 +9,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.schema import options
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.agent.config_reader import ConfigReader, ReadResult, Start, on_new_thread
@@ -18,6 +17,7 @@ from log_shipper.shipper.agent.memory import long_lived
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.agent.app import App, build
@@ -19,6 +18,7 @@ from log_shipper.shipper.agent.progress import Progress
 from log_shipper.shipper.agent.service import Observed
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.outputs.kinds import kind_of
 from log_shipper.shipper.source.base import SourceStatus
 

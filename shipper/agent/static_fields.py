@@ -1,10 +1,10 @@
 """The tags and fields of the configuration and of an input, which all events of the input have."""
 
-from log_shipper.config.shipper.inputs import EveryInput
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.rooted_fields import left_out
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.record import merged, static_members
+from log_shipper.shipper.options.inputs import EveryInput
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.rooted_fields import left_out
 
 
 def static_fields(config: EveryInput, root: ShipperConfig) -> Doc:

@@ -8,11 +8,11 @@ whatever it does. An entry allows the option of that name and all options below 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from log_shipper.config.shipper.model import INPUT_KINDS
-from log_shipper.config.shipper.parsers import PARSERS
-from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.yaml.schema import NamedItems, leaves
 from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
+from log_shipper.shipper.options.model import INPUT_KINDS
+from log_shipper.shipper.options.parsers import PARSERS
+from log_shipper.shipper.options.processors import PROCESSORS
 
 _CHECKS = ("ignore_missing", "fail_on_error")
 _FAILURES = ("ignore_missing", "ignore_failure")

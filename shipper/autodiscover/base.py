@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from log_shipper.config.shipper.inputs import InputConfig
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import ContainerCounts
+from log_shipper.shipper.options.inputs import InputConfig
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.wake import Wake
 
 

@@ -6,17 +6,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
-from log_shipper.config.shipper.exactly_once import conflicts
-from log_shipper.config.shipper.inputs import InputConfig
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.own_output import reads_own_output
-from log_shipper.config.shipper.rooted_fields import refused
 from log_shipper.shipper.autodiscover.base import DiscoveredInput, Files, Reloading
 from log_shipper.shipper.autodiscover.configuring import Configurer
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
 from log_shipper.shipper.autodiscover.reporter import Reporter
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import ContainerCounts
+from log_shipper.shipper.options.exactly_once import conflicts
+from log_shipper.shipper.options.inputs import InputConfig
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.own_output import reads_own_output
+from log_shipper.shipper.options.rooted_fields import refused
 
 logger = logging.getLogger(__name__)
 

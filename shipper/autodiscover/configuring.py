@@ -7,11 +7,6 @@ container, and of others, are as they would be without it.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from log_shipper.config.shipper.conditions import ConditionConfig
-from log_shipper.config.shipper.feeds.base import FeedConfig
-from log_shipper.config.shipper.model import INPUT_KINDS, InputConfig
-from log_shipper.config.shipper.old_names import with_todays_options
-from log_shipper.config.shipper.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider
 from log_shipper.config.yaml.report import LoadReport, Spot
 from log_shipper.config.yaml.secrets import without_secrets
 from log_shipper.config.yaml.templates import LateVariables, Template
@@ -20,6 +15,11 @@ from log_shipper.config.yaml.walk import Walk
 from log_shipper.shipper.autodiscover.allowed_hints import allowed_input
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.autodiscover.hints import Hint, HintNodes, HintSet, hints_of
+from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.feeds.base import FeedConfig
+from log_shipper.shipper.options.model import INPUT_KINDS, InputConfig
+from log_shipper.shipper.options.old_names import with_todays_options
+from log_shipper.shipper.options.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import Condition
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from log_shipper.config.shipper.inputs import InputConfig
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.autodiscover.configuring import Configured
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import ContainerCounts
+from log_shipper.shipper.options.inputs import InputConfig
 
 logger = logging.getLogger(__name__)
 

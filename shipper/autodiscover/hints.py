@@ -14,8 +14,6 @@ from functools import partial
 
 import orjson
 
-from log_shipper.config.shipper.parsers import PARSERS
-from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.yaml.composing import MAX_DEPTH
 from log_shipper.config.yaml.errors import Place
 from log_shipper.config.yaml.schema import NamedItems
@@ -23,6 +21,8 @@ from log_shipper.config.yaml.templates import LateVariables
 from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 from log_shipper.config.yaml.variables import expand
 from log_shipper.shipper.autodiscover.allowed_hints import refusal_of
+from log_shipper.shipper.options.parsers import PARSERS
+from log_shipper.shipper.options.processors import PROCESSORS
 
 MOST_DIGITS = 9  # of the number of a set, or of a processor
 _TRUE = ("1", "t", "true")

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from log_shipper.config.shipper.providers import DockerProvider, KubernetesProvider
 from log_shipper.shipper.autodiscover.composition import ProviderContext, RunningProvider
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.providers import DockerProvider, KubernetesProvider
 
 
 def make_provider(provider: object, context: ProviderContext) -> RunningProvider:

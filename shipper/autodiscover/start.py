@@ -2,11 +2,11 @@
 
 from contextlib import ExitStack
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.shipper.autodiscover.base import Surroundings
 from log_shipper.shipper.autodiscover.composition import Autodiscover, MakeProvider
 from log_shipper.shipper.autodiscover.providers import make_provider
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
 
 
 def start(

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.agent.static_fields import check_fields
 from log_shipper.shipper.cli.options import add_shared, keystore_values, load_config
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
 
 HEALTH_TIMEOUT = 3.0  # seconds; those who probe wait for five, or less
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.cli.options import add_shared, existing_data
@@ -14,6 +13,7 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.letters.letter_box import LetterBox, Resending, StoredLetter
 from log_shipper.shipper.letters.resend import Resent, resend
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.pipeline.dead_letter import DeadLetterFile
 
 FAILED = 1

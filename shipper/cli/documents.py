@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from log_shipper import VERSION
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.shipper.cli.options import add_shared, written
+from log_shipper.shipper.options.model import ShipperConfig
 
 PROJECT = "kafka-log-shipper"
 
@@ -20,7 +20,7 @@ def _export(options: argparse.Namespace) -> int:
     from log_shipper.config.export import export
 
     files, overrides = written(options)
-    sys.stdout.write(export(files, overrides))
+    sys.stdout.write(export(files, ShipperConfig, overrides))
     return 0
 
 
@@ -36,7 +36,7 @@ def add_migrate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _migrate(options: argparse.Namespace) -> int:
-    from log_shipper.config.migration import migrate
+    from log_shipper.shipper.options.migration import migrate
 
     migrated = migrate(options.file, strict=options.strict_names)
     sys.stdout.write(migrated.text)
@@ -68,9 +68,9 @@ def add_manual(parser: argparse.ArgumentParser) -> None:
 
 
 def _manual(options: argparse.Namespace) -> int:
-    from log_shipper.config.reference import page
     from log_shipper.runtime.manual import command_page, options_page
     from log_shipper.shipper.cli.commands import whole_parser
+    from log_shipper.shipper.options.page import page
 
     if options.page == "shipper":
         text = command_page(whole_parser(), PROJECT, VERSION, "shipper.yml(5): shipper manual shipper.yml")

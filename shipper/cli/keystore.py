@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from log_shipper.config.shipper.keystore import is_name, location, read_keystore, written_keystore
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import variables_of
 from log_shipper.runtime.disk import make_directory, replace_file
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.shipper.cli.options import add_shared, written
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.keystore import is_name, location, read_keystore, written_keystore
+from log_shipper.shipper.options.model import ShipperConfig
 
 
 def add_keystore_commands(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.document import Override
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.files import check_permissions
@@ -15,6 +14,7 @@ from log_shipper.config.yaml.report import Examination
 from log_shipper.runtime.kafka import load_library
 from log_shipper.shipper.cli.parser import CommandParser
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
 
 DEFAULT = Path("shipper.yml")
 OF_FILEBEAT = Path("filebeat.yml")

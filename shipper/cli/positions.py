@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.registry.files import DiskFiles
 from log_shipper.shipper.cli.options import add_shared, context, existing_data
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.positions.heads import Fingerprinting
 
 FAILED = 1

@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from log_shipper.config.shipper.model import InputConfig, ShipperConfig
-from log_shipper.config.shipper.processors import AnyProcessor, Branch
 from log_shipper.config.text.globs import matches, parse
 from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.visible import visible
@@ -26,6 +24,8 @@ from log_shipper.shipper.agent.static_fields import static_fields
 from log_shipper.shipper.cli.explain import name_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.options.model import InputConfig, ShipperConfig
+from log_shipper.shipper.options.processors import AnyProcessor, Branch
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.outputs.record_limit import UNLIMITED, message_limit
 from log_shipper.shipper.pipeline.processing import Processing

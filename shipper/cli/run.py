@@ -8,7 +8,6 @@ import sys
 from contextlib import closing
 from functools import partial
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.shipper.agent import logs, running
@@ -19,6 +18,7 @@ from log_shipper.shipper.agent.signals import Signals
 from log_shipper.shipper.agent.static_fields import check_fields
 from log_shipper.shipper.cli.options import add_shared, data_path, files, load_config, written
 from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.outputs.kinds import kind_of
 from log_shipper.shipper.wake import Wake
 
@@ -109,7 +109,8 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> running.Mak
 def _exported(options: argparse.Namespace) -> str:
     from log_shipper.config.export import export  # as few ask for it
 
-    return export(*written(options))
+    files, overrides = written(options)
+    return export(files, ShipperConfig, overrides)
 
 
 def _load_checked(options: argparse.Namespace) -> ShipperConfig:

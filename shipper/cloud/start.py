@@ -3,13 +3,13 @@
 import ssl
 from collections.abc import Collection
 
-from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.config.yaml.files import read_text
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.cloud.providers import PROVIDERS, Provider
 from log_shipper.shipper.cloud.search import MakeService
 from log_shipper.shipper.cloud.service import NoMetadata, Service
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.tls_texts import trust
 
 

@@ -3,12 +3,12 @@
 import ssl
 from pathlib import Path
 
-from log_shipper.config.shipper.docker import DockerTlsConfig, docker_host
 from log_shipper.config.text.secrets import without_passwords
 from log_shipper.config.yaml.files import read_text
 from log_shipper.runtime.http import Address, Place, UnixSocket
 from log_shipper.shipper.docker.client import DockerError
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.docker import DockerTlsConfig, docker_host
 from log_shipper.shipper.tls_texts import client_context
 
 

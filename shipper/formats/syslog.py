@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from log_shipper.config.shipper.parsers import SyslogFormat
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats import times
+from log_shipper.shipper.options.parsers import SyslogFormat
 
 _SEVERITIES = ("Emergency", "Alert", "Critical", "Error", "Warning", "Notice", "Informational", "Debug")
 _FACILITIES = (

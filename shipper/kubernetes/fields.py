@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelOptions
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import labelled
 from log_shipper.shipper.kubernetes.objects import Container, Named, Node, Pod
+from log_shipper.shipper.options.kubernetes import AddResourceMetadataConfig, LabelOptions
 
 OWNERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")
 # A Deployment names its ReplicaSets by its own name and this label of theirs, which their pods have, too.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.transactions import TransactionConfig
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.transactions import TransactionConfig
 from log_shipper.shipper.output.kafka_errors import advice
 from log_shipper.shipper.output.transaction_context import Limits, Positions, TransactionContext
 from log_shipper.shipper.output.transactional import TransactionalOutput

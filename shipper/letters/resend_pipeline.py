@@ -5,7 +5,6 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.shipper.agent.data_directory import DataDirectory
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
@@ -13,6 +12,7 @@ from log_shipper.shipper.letters.letter_box import Resending
 from log_shipper.shipper.letters.output import MOST_BYTES, MOST_LETTERS, letters_output
 from log_shipper.shipper.letters.resend import LettersInFlight, ResendPipeline, noted
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.outputs.codecs import fit_for
 from log_shipper.shipper.outputs.context import OutputContext

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from log_shipper.config.shipper.http import SOCKET_FILE
 from log_shipper.runtime.sockets import LONGEST_PATH
+from log_shipper.shipper.options.http import SOCKET_FILE
 
 LONGEST_DATA = LONGEST_PATH - len(f"/{SOCKET_FILE}")  # bytes
 # What to do where path.data is longer, and so has no socket.

@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from log_shipper import VERSION
-from log_shipper.config.shipper.feeds.base import AnyInput
-from log_shipper.config.shipper.http import HttpConfig
-from log_shipper.config.shipper.inputs import InputConfig
 from log_shipper.runtime.logs.recent import RecentMessages
 from log_shipper.runtime.monitor.server import Handler
 from log_shipper.shipper.agent.app import App
@@ -31,6 +28,9 @@ from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.serving import Serving
 from log_shipper.shipper.monitor.snapshot import Snapshot
 from log_shipper.shipper.monitor.status import AgentIdentity
+from log_shipper.shipper.options.feeds.base import AnyInput
+from log_shipper.shipper.options.http import HttpConfig
+from log_shipper.shipper.options.inputs import InputConfig
 from log_shipper.shipper.output.base import Records, Remote
 from log_shipper.shipper.tap.route import Tappable, no_tap, sources_route, tap_route
 from log_shipper.shipper.tap.tap import Tap

@@ -6,10 +6,10 @@ import socket
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from log_shipper.config.shipper.http import HttpConfig
 from log_shipper.runtime.monitor.server import Handler, HttpServer
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.agent_socket import ADVICE_FOR_LENGTH
+from log_shipper.shipper.options.http import HttpConfig
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from log_shipper.config.shipper.outputs import FileOutputConfig
 from log_shipper.runtime.locking import FileInUse, Lock, flock
 from log_shipper.runtime.logs.folding import END
 from log_shipper.runtime.logs.throttle import Throttle
@@ -14,6 +13,7 @@ from log_shipper.shipper.append_file import AppendFile
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.outputs import FileOutputConfig
 from log_shipper.shipper.output.base import Deliveries, OnePlace
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
 from log_shipper.shipper.output.rotation import OutputFile, Rotation

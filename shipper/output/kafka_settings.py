@@ -7,7 +7,6 @@ from confluent_kafka import Consumer, KafkaError
 from confluent_kafka import Producer as ConfluentProducer
 from confluent_kafka.admin import AdminClient
 
-from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.yaml.report import Examination
 from log_shipper.runtime.kafka import renewal
@@ -17,6 +16,7 @@ from log_shipper.shipper import librdkafka
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.librdkafka import ClientMaker
+from log_shipper.shipper.options.model import KafkaOutputConfig
 from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.positions_topic import Clients
 

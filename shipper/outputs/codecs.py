@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from log_shipper.config.shipper.codec import CodecConfig, JsonCodec
-from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.codec import CodecConfig, JsonCodec
+from log_shipper.shipper.options.model import KafkaOutputConfig, ShipperConfig
 from log_shipper.shipper.output.base import Records, Sample
 from log_shipper.shipper.output.encode import Codec, Encoder, sendable
 from log_shipper.shipper.output.format_codec import FormatCodec

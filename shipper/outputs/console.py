@@ -1,6 +1,6 @@
 """`output.console`: records on standard output."""
 
-from log_shipper.config.shipper.model import ShipperConfig
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.output.console import ConsoleOutput
 from log_shipper.shipper.outputs.codecs import make_codec, records_of_codec

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from log_shipper.config.shipper.model import FileOutputConfig, ShipperConfig
 from log_shipper.runtime.disk import DiskFile, open_plain, refuse_dangling, write_all
 from log_shipper.runtime.disk_errors import Misplaced, NotDirectory
+from log_shipper.shipper.options.model import FileOutputConfig, ShipperConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.output.file import FileOutput, advice, output_file
 from log_shipper.shipper.outputs.codecs import make_codec, records_of_codec

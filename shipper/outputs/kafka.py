@@ -1,7 +1,7 @@
 """`output.kafka`: records of topics, with at least one or exactly one delivery."""
 
-from log_shipper.config.shipper.model import KafkaOutputConfig, MemQueue, ShipperConfig
 from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.options.model import KafkaOutputConfig, MemQueue, ShipperConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
 from log_shipper.shipper.output.kafka_errors import ErrorReporter

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.config.text.secrets import MASK, Secret
 from log_shipper.shipper.event import Batch, Topics
+from log_shipper.shipper.options.model import KafkaOutputConfig
 from log_shipper.shipper.output.base import Records, Sample
 from log_shipper.shipper.output.encode import Codec
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output, Records
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters

@@ -1,7 +1,7 @@
 """How large a message and its record may become, so that the output can send it."""
 
-from log_shipper.config.shipper.feeds.base import AnyInput
-from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.shipper.options.feeds.base import AnyInput
+from log_shipper.shipper.options.model import KafkaOutputConfig, ShipperConfig
 
 UNLIMITED = 2**31
 # The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,

@@ -6,12 +6,12 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
-from log_shipper.config.shipper.model import KafkaOutputConfig, ShipperConfig
-from log_shipper.config.shipper.transactions import TransactionConfig
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats.record import timestamp
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.options.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.shipper.options.transactions import TransactionConfig
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional

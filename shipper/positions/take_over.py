@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from log_shipper.config.shipper.model import InputConfig
 from log_shipper.config.text.encodings import padding_unit
 from log_shipper.registry.files import DiskFiles
 from log_shipper.registry.state import FileState
@@ -17,6 +16,7 @@ from log_shipper.registry.store import Store
 from log_shipper.runtime.locking import FileInUse, lock_exclusively
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.record import readable_path
+from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
 from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened

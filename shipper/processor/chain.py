@@ -9,9 +9,9 @@ from itertools import groupby
 from types import ModuleType
 from typing import Any
 
-from log_shipper.config.shipper.processors import AnyProcessor, Branch
 from log_shipper.shipper.event import Batch, Growth
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.processors import AnyProcessor, Branch
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import (
     Awaiting,
@@ -198,7 +198,7 @@ class _Builder:
 
     def outer(self, config: AnyProcessor) -> Outer:
         """Return the step of a processor. One that may wait for look-ups is not part of a branch
-        (config/shipper/processors checks that), so a batch can continue after it."""
+        (shipper/options/processors checks that), so a batch can continue after it."""
         factories = _factory().ASYNC
         if not isinstance(config, Branch) and type(config) in factories:
             processor = factories[type(config)](config, self._context)
@@ -247,7 +247,9 @@ def _growth(config: Any) -> Growth | None:
         case "decompress_gzip_field":
             return Growth(DEFLATE, config.max_bytes)
         case "decode_xml":
-            from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES  # imported where it is configured
+            from log_shipper.shipper.options.processors.decoding import (
+                MOST_XML_NODES,  # imported where it is configured
+            )
 
             return Growth(XML, MOST_XML_NODES * XML_NODE)
     return None

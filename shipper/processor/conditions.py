@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from log_shipper.config.shipper.conditions import ConditionConfig, flat, number_of
 from log_shipper.config.text.patterns import column_searcher, searcher
+from log_shipper.shipper.options.conditions import ConditionConfig, flat, number_of
 from log_shipper.shipper.processor.base import Condition
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, Path, path_of, roots

@@ -1,16 +1,16 @@
 """Makes processors of their options. A new processor is one line in a table here, beside its options
-(config/shipper/processors) and its class."""
+(shipper/options/processors) and its class."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from log_shipper.config.shipper.processors import adding, decoding, moving, parsing, values
-from log_shipper.config.shipper.processors.caching import CacheConfig
-from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig
-from log_shipper.config.shipper.processors.dns import DnsConfig
-from log_shipper.config.shipper.processors.docker_metadata import AddDockerMetadataConfig
-from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
-from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from log_shipper.shipper.options.processors import adding, decoding, moving, parsing, values
+from log_shipper.shipper.options.processors.caching import CacheConfig
+from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig
+from log_shipper.shipper.options.processors.dns import DnsConfig
+from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
+from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
+from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.processor.base import EventProcessor, Processor, ProcessorContext
 from log_shipper.shipper.processor.changing.add import (
     AddFields,

@@ -3,13 +3,13 @@
 import logging
 from typing import Protocol
 
-from log_shipper.config.shipper.model import InputConfig
-from log_shipper.config.shipper.multiline import MultilineConfig
-from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig, ParserConfig, SyslogConfig
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, ParserConfig, SyslogConfig
 from log_shipper.shipper.reader import line, multiline
 from log_shipper.shipper.reader.base import RawFile, Reader
 from log_shipper.shipper.reader.container import ContainerReader, longest_line

@@ -11,11 +11,11 @@ for the message that began before it.
 
 from collections.abc import Sequence
 
-from log_shipper.config.shipper.parsers import ContainerConfig
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import TRUNCATED, Doc, Messages, add_flag
 from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.parsers import ContainerConfig
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.container_line import ContainerLine, ContainerLineError, parsers
 

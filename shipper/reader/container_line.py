@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import orjson
 
-from log_shipper.config.shipper.parsers import ContainerFormat
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.times import rfc3339, rfc3339_column
+from log_shipper.shipper.options.parsers import ContainerFormat
 
 STREAMS = frozenset({"stdout", "stderr"})
 

@@ -6,7 +6,6 @@ are kept, and fields of the configuration win: they may choose the topic. `log.o
 `log.file.id` are never replaced, because the sink recognises duplicates by them: such members of a JSON's `log` are put
 into `json.log`, and so is a member that a record has with another type (`json.host`)."""
 
-from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import (
     TYPED,
@@ -22,6 +21,7 @@ from log_shipper.shipper.formats.json_fields import (
 )
 from log_shipper.shipper.formats.record import BUILT_IN
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.ndjson import NdjsonConfig
 
 OURS_IN_LOG = ("offset", "length", "flags")
 

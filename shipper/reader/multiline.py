@@ -10,9 +10,9 @@ import sys
 from collections.abc import Collection
 from itertools import pairwise
 
-from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import MULTILINE, Messages
+from log_shipper.shipper.options.multiline import MultilineConfig
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.interleaved import snap_back, with_messages
 from log_shipper.shipper.reader.multiline_open import TIME, Limits, Open

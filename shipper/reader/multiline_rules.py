@@ -7,8 +7,8 @@ many the pending message has, and whether the last of them is continued by the n
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.config.text.patterns import column_searcher
+from log_shipper.shipper.options.multiline import MultilineConfig
 
 # The texts of a run's lines, each line being shown once, and how many lines the pending message has -> the indices
 # before which a message ends, ascending: 0 for the pending one, the number of lines for one that ends with the run.

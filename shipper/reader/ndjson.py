@@ -9,12 +9,12 @@ import logging
 
 import orjson
 
-from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.ndjson import NdjsonConfig
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.json_members import JsonMembers
 

@@ -5,12 +5,12 @@ A message that is not a syslog message stays as it is, with the reason in its `e
 
 import logging
 
-from log_shipper.config.shipper.parsers import SyslogConfig
 from log_shipper.config.text.timezones import zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats import syslog as syslog_format
 from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage
+from log_shipper.shipper.options.parsers import SyslogConfig
 from log_shipper.shipper.reader.base import Reader
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ The bounds are resolved once, at the start. A partition that appears later has n
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offsets import (
     NO_OFFSETS,
@@ -21,6 +20,7 @@ from log_shipper.spark_sink.kafka.offsets import (
     describe_partitions,
     flat,
 )
+from log_shipper.spark_sink.options.model import SinkConfig
 
 
 @dataclass(frozen=True, slots=True)

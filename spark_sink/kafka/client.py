@@ -13,12 +13,12 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from log_shipper.config.kafka.security import AwsMskIamConfig
-from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.runtime.kafka.clients import new_client, unused
 from log_shipper.runtime.kafka.renewal import Clock, renewals
 from log_shipper.runtime.kafka.security import AwsTokens, NoCredentials, Security
+from log_shipper.runtime.kafka.security_options import AwsMskIamConfig
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.kafka import KafkaSource
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka import client, topics
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.kafka.topics import TopicDirectory
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
 
 
 class PlanningBroker(TopicDirectory, Protocol):

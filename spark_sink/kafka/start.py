@@ -9,7 +9,6 @@ offsets they had (`lost`).
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offsets import (
     EARLIEST,
@@ -21,6 +20,7 @@ from log_shipper.spark_sink.kafka.offsets import (
     describe_partitions,
     flat,
 )
+from log_shipper.spark_sink.options.model import SinkConfig
 
 
 @dataclass(frozen=True, slots=True)

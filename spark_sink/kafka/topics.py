@@ -7,8 +7,8 @@ order in which the parts of a pipeline are started should not matter: so the job
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.spark_sink.kafka.offsets import Partition, describe_partitions
+from log_shipper.spark_sink.options.kafka import KafkaSource
 
 
 class TopicDirectory(Protocol):

@@ -8,10 +8,10 @@ that waited for the topic would wait until someone looks.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 
 SHOWN = 5  # ranges in a message

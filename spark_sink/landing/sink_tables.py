@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.landing.marks import MARKS, Marks
 from log_shipper.spark_sink.landing.range_task import TableFiles
 from log_shipper.spark_sink.landing.staged import Staged, stage
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.records.schema import BAD_RECORDS
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage import creation

@@ -31,7 +31,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
@@ -42,6 +41,7 @@ from log_shipper.spark_sink.landing.range_tasks import NewReader, RangeTasks
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.stages import Stopwatch
 from log_shipper.spark_sink.landing.tasks import Tasks
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.rows.batches import RowOptions
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table

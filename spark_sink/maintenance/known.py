@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.locations import location_of
 from log_shipper.spark_sink.storage.tables import Table
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.times import DAY
+from log_shipper.config.text.spans import DAY
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.logs import trace
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
@@ -25,6 +24,7 @@ from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable
 from log_shipper.spark_sink.maintenance.status_report import many_files
 from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from log_shipper.spark_sink.maintenance.table_steps import TableSteps
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.power_cuts import mend_table, sync_commits
 from log_shipper.spark_sink.storage.rewrites import Conflict
 

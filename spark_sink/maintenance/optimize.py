@@ -16,8 +16,8 @@ from datetime import UTC, date, datetime, time, timedelta
 import pyarrow as pa
 from pyarrow import dataset, fs
 
-from log_shipper.config.sink.maintenance import OptimizeConfig
 from log_shipper.spark_sink.maintenance.sizes import DATE, DateFiles, Sizes, date_of
+from log_shipper.spark_sink.options.maintenance import OptimizeConfig
 from log_shipper.spark_sink.storage.data_files import DataFile, FileLayout, PartFile
 from log_shipper.spark_sink.storage.rewrites import StoredFile, file_layout, replace, stored_files
 from log_shipper.spark_sink.storage.tables import Table, reading

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.tables import literal
 
 

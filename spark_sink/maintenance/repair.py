@@ -13,7 +13,6 @@ A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was
 import logging
 import time
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.admin import Admin
@@ -23,6 +22,7 @@ from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.landing.tasks import LocalTasks, SparkTasks, Tasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from log_shipper.spark_sink.maintenance.repair_from_kafka import KafkaRepair
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.spark_session import sink_session
 

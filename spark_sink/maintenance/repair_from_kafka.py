@@ -7,7 +7,6 @@ have been overwritten by then.
 import logging
 from dataclasses import dataclass
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.kafka import topics
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.offset_ranges import between
@@ -17,6 +16,7 @@ from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.places import PLACE, PLACE_SQL, Places
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
 from log_shipper.spark_sink.maintenance.ranges import pieces, range_to_read, within
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.tables import Unnamed
 
 logger = logging.getLogger(__name__)

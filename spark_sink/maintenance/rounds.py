@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink import logs
+from log_shipper.spark_sink.options.model import SinkConfig
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TextIO, TypeVar
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import latest
@@ -22,6 +21,7 @@ from log_shipper.spark_sink.maintenance import status_report
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables, table_of
 from log_shipper.spark_sink.maintenance.sizes import read_sizes
 from log_shipper.spark_sink.maintenance.streams import streams
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.tables import Table
 
 SMALL = 32 * 1024**2

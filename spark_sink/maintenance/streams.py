@@ -9,8 +9,8 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.locations import Location, location_of
 
 

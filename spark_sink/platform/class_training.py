@@ -15,16 +15,16 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.kafka import planned_source
 from log_shipper.spark_sink.kafka.planning import Limits, Planner
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
 from log_shipper.spark_sink.landing.tasks import SparkTasks
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
 from log_shipper.spark_sink.platform.class_sharing import class_list, class_path_file
 from log_shipper.spark_sink.platform.jvm import java_class
 from log_shipper.spark_sink.platform.session import JAVA_OPTIONS, open_session

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import log_shipper
-from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform import delta_jar
 from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.class_sharing import archive_option

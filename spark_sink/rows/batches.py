@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from log_shipper.config.sink.tables import ColumnConfig, DocMode
-from log_shipper.config.sink.template import Template
+from log_shipper.spark_sink.options.tables import ColumnConfig, DocMode
+from log_shipper.spark_sink.options.template import Template
 from log_shipper.spark_sink.rows.place_headers import Headers
 
 

@@ -7,7 +7,7 @@ every type.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from log_shipper.config.sink.template import TemplateField
+from log_shipper.spark_sink.options.template import TemplateField
 from log_shipper.spark_sink.records.schema import FIELDS, PARENTS, Kind
 from log_shipper.spark_sink.rows.json_text import Json, NotJson, parse
 from log_shipper.spark_sink.rows.kinds import SHOWN

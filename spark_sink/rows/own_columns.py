@@ -6,7 +6,7 @@ a number with more digits than a double has.
 
 from dataclasses import dataclass
 
-from log_shipper.config.sink.tables import ColumnConfig, ColumnType
+from log_shipper.spark_sink.options.tables import ColumnConfig, ColumnType
 from log_shipper.spark_sink.records.schema import Column
 from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number
 from log_shipper.spark_sink.rows.kinds import kind_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from log_shipper.config.sink.template import Template, TemplateField
+from log_shipper.spark_sink.options.template import Template, TemplateField
 from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number, write
 from log_shipper.spark_sink.rows.kinds import kind_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from log_shipper.config.sink.tables import DocMode
+from log_shipper.spark_sink.options.tables import DocMode
 from log_shipper.spark_sink.records.schema import LINES
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.json_text import Json

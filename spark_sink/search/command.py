@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TextIO
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.search.arguments import FOLLOWED, LIMIT
 from log_shipper.spark_sink.search.context import Group, Groups, Neighbours
 from log_shipper.spark_sink.search.follow import Follow

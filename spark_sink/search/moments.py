@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
-from log_shipper.config.sink.times import parse_span
+from log_shipper.config.text.spans import parse_span
 
 _DAYS_BACK = {"today": 0, "yesterday": 1}
 

@@ -13,9 +13,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyarrow import compute, fs
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.paths import normal, normal_pattern
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.paths import normal, normal_pattern
 from log_shipper.spark_sink.search.query import Query, is_literal
 from log_shipper.spark_sink.storage.locations import Location, location_of
 from log_shipper.spark_sink.storage.power_cuts import damage

@@ -17,8 +17,8 @@ from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 from pyarrow import fs
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.commits import NO_HOOKS
 from log_shipper.spark_sink.storage.locations import Location, location_of
 

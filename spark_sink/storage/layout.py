@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import texts
-from log_shipper.config.sink.times import DAY, HOUR
+from log_shipper.config.text.spans import DAY, HOUR
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import texts
 from log_shipper.spark_sink.records.schema import LINES, Column
 
 # The columns of which Delta keeps minimum and maximum, so that a query reads few files. Not of messages: no query asks

@@ -17,7 +17,7 @@ from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
-from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 
 
 @dataclass(frozen=True, slots=True)

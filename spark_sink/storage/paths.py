@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError, enumerated, translate
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.locations import Location
 

@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DayTimeIntervalType, NullType, YearMonthIntervalType
 
-from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.views import catalyst
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.report import Examination
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.java import NoJava
 from log_shipper.spark_sink.platform.session import packages_of_java
 from log_shipper.spark_sink.views.query import explain, text_of

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused, SinkError, translate
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.layout import assignments, retention_properties

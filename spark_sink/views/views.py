@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.runtime.logs.folding import END
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.logs import trace
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.views.progress import Figures, ViewProgress
 from log_shipper.spark_sink.views.query import ViewEntry, query

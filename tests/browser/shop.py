@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from demo.shop import FIRST, messages
-from log_shipper.config.sink.parts import UiConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.monitor.server import HttpServer
+from log_shipper.spark_sink.options.parts import UiConfig
 from log_shipper.spark_sink.search.ui.server import LIMITS, SearchPage
 from log_shipper.spark_sink.search.ui.sources import sources
 from tests.unit.spark_sink.landing.landing_lab import LandingLab

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from pyarrow import fs
 
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig, DeadLetterConfig
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig, DeadLetterConfig
+from log_shipper.spark_sink.options.tables import TableConfig
 from log_shipper.spark_sink.storage.conditional_puts import check_conditional_puts
 from log_shipper.spark_sink.storage.locations import Location
 from tests.object_store import ObjectStore

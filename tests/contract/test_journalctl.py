@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.options.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.shipper.source.feeds.journald.arguments import command
 from log_shipper.shipper.source.feeds.journald.entries import Decoder, Entry
 from tests.fake_journalctl import Journal, installed

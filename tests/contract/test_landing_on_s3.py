@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.options.tables import TableConfig
 from tests.object_store import Fault, ObjectStore
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 

@@ -16,11 +16,11 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from demo.broker import Broker
-from log_shipper.config.shipper.model import KafkaOutputConfig
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import KafkaOutputConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.output.console import ConsoleOutput
 from log_shipper.shipper.output.file import FileOutput

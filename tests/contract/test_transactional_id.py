@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.config.shipper.kafka import KafkaOutputConfig
 from log_shipper.shipper.errors import Fenced
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId

@@ -10,19 +10,19 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from demo.broker import Broker
-from log_shipper.config.kafka.security import SaslConfig
-from log_shipper.config.kafka.tls import SslConfig
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.config.text.secrets import Secret
+from log_shipper.runtime.kafka.security_options import SaslConfig
+from log_shipper.runtime.kafka.tls_options import SslConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka import client, failures, start, topics
 from log_shipper.spark_sink.kafka.admin import Admin
 from log_shipper.spark_sink.kafka.client import ClientOptions
 from log_shipper.spark_sink.kafka.group import MonitoringGroup
 from log_shipper.spark_sink.kafka.offsets import Partition
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
 from tests.e2e.running import PATIENCE
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send

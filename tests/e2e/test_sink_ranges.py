@@ -9,12 +9,12 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.cimpl import TopicPartition
 
 from demo.broker import Broker
-from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client
 from log_shipper.spark_sink.kafka.lost import Lost
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.range_reader import RangeReader
+from log_shipper.spark_sink.options.kafka import KafkaSource
 from tests.e2e.running import PATIENCE
 from tests.e2e.sinking import send
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
-from log_shipper.config.sink.views import ViewConfig, ViewTriggerConfig
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
+from log_shipper.spark_sink.options.views import ViewConfig, ViewTriggerConfig
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE
 from tests.java import QUICK

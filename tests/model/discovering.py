@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.agent.app import build
 from log_shipper.shipper.agent.environment import Environment
@@ -14,6 +13,7 @@ from log_shipper.shipper.autodiscover.composition import Autodiscover, ProviderC
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
 from log_shipper.shipper.autodiscover.start import start
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.wake import Wake
 from tests.lab import Lab
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.journald.host import Bell
 from tests.fake_journalctl import ARCHIVED, HEADER, Entry, OpenFile, Reader, Refused, header, make_entry
 

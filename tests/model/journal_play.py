@@ -7,10 +7,10 @@ as lost.
 
 from dataclasses import dataclass, field
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from log_shipper.config.shipper.model import InputConfig, MultilineConfig
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
+from log_shipper.shipper.options.model import InputConfig, MultilineConfig
 
 
 @dataclass(frozen=True)

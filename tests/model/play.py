@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from log_shipper.config.shipper.model import FileIdentityConfig
-from log_shipper.config.shipper.read_until_eof import ReadUntilEofConfig
 from log_shipper.registry.load import read
+from log_shipper.shipper.options.model import FileIdentityConfig
+from log_shipper.shipper.options.read_until_eof import ReadUntilEofConfig
 from tests.lab import CHECK_INTERVAL
 from tests.model.disk import HEADER
 from tests.model.equal_disk import EqualDisk

@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from log_shipper.config.shipper.conditions import ConditionConfig
-from log_shipper.config.shipper.model import MultilineConfig
-from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig
-from log_shipper.config.shipper.processors.adding import AddFieldsConfig
-from log_shipper.config.shipper.processors.moving import DropEventConfig
+from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.model import MultilineConfig
+from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.options.processors.adding import AddFieldsConfig
+from log_shipper.shipper.options.processors.moving import DropEventConfig
 from tests.builders import multiline
 
 Parts = tuple[str, bool]  # the text of a line; True if the message's next line follows without a newline

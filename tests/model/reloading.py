@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from log_shipper.config.shipper.model import InputConfig, ShipperConfig
 from log_shipper.shipper.agent.app import build
 from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.agent.reload import ConfigSource
+from log_shipper.shipper.options.model import InputConfig, ShipperConfig
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.wake import Wake
 from tests.lab import Lab

@@ -4,10 +4,10 @@ import json
 import random
 from typing import Any
 
-from log_shipper.config.shipper.ndjson import NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.ndjson import NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.container import ContainerReader, longest_line

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from log_shipper.config.shipper.model import FileIdentityConfig
+from log_shipper.shipper.options.model import FileIdentityConfig
 from log_shipper.shipper.source.lifecycle.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.config.shipper.model import DeleteConfig, ShipperConfig
-from log_shipper.config.shipper.queues import DiskQueueConfig
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Topics
+from log_shipper.shipper.options.model import DeleteConfig, ShipperConfig
+from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import ErrorReporter

@@ -4,7 +4,7 @@ import gzip
 import random
 from pathlib import Path
 
-from log_shipper.config.shipper.model import FileIdentityConfig
+from log_shipper.shipper.options.model import FileIdentityConfig
 from tests.fakes import ManualClock
 from tests.model.seeds import for_each_seed
 from tests.reading_room import Room, finish, read_all

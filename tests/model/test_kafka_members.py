@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.config.shipper.feeds.kafka import RebalanceConfig
-from log_shipper.config.shipper.multiline import MultilineConfig
-from log_shipper.config.shipper.parsers import ContainerConfig, ParserConfig
 from log_shipper.shipper.event import Batch, together
+from log_shipper.shipper.options.feeds.kafka import RebalanceConfig
+from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, ParserConfig
 from log_shipper.shipper.source.feeds.kafka.feed import group_offset
 from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place

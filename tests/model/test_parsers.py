@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from log_shipper.config.shipper.model import InputConfig, ParserConfig
-from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig, SyslogConfig
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import InputConfig, ParserConfig
+from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, SyslogConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from tests.builders import input_config, multiline, source

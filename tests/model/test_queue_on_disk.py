@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.agent.running import _end
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.wake import Wake
 from tests.builders import batch
 from tests.descriptors import descriptors_before, open_descriptors

@@ -3,8 +3,8 @@
 import itertools
 import random
 
-from log_shipper.config.shipper.model import InputConfig, MultilineConfig
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
+from log_shipper.shipper.options.model import InputConfig, MultilineConfig
 from log_shipper.shipper.reader import chain
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.inputs import TakeOverConfig
-from log_shipper.config.shipper.model import (
+from log_shipper.config.yaml.errors import ConfigError, Problem
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.inputs import TakeOverConfig
+from log_shipper.shipper.options.model import (
     CloseConfig,
     InputConfig,
     ProspectorConfig,
@@ -17,9 +19,7 @@ from log_shipper.config.shipper.model import (
     ReaderCloseConfig,
     ScannerConfig,
 )
-from log_shipper.config.shipper.queues import MemQueue
-from log_shipper.config.yaml.errors import ConfigError, Problem
-from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.queues import MemQueue
 from tests.builders import multiline
 from tests.model.reloading import ReloadingLab
 

@@ -4,8 +4,8 @@ import json
 import os
 from pathlib import Path
 
-from log_shipper.config.shipper.model import DeleteConfig
 from log_shipper.registry.load import read
+from log_shipper.shipper.options.model import DeleteConfig
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, READ_INTERVAL, Lab
 from tests.still_lab import StillLab

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.event import Batch, Growth, Source
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.pipeline.processing import Processing

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from log_shipper.config.shipper.model import InputConfig, MultilineConfig, ParserConfig
-from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig, ContainerStream, SyslogConfig
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import InputConfig, MultilineConfig, ParserConfig
+from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, ContainerStream, SyslogConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from tests.builders import input_config, source

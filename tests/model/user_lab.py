@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
+from log_shipper.shipper.options.model import ShipperConfig
 from tests.lab import Lab
 
 HOUR = 3600.0

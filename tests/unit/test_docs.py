@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]

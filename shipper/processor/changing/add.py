@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from log_shipper.config.shipper.processors.adding import (
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.formats.record import timestamp
+from log_shipper.shipper.options.processors.adding import (
     AddFieldsConfig,
     AddFormattedIndexConfig,
     AddIdConfig,
@@ -15,9 +18,6 @@ from log_shipper.config.shipper.processors.adding import (
     AddTagsConfig,
     NowConfig,
 )
-from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.processor.events import Event, Events, all_of
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
 from log_shipper.shipper.processor.formatting import Formatter, NoText

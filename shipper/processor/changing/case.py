@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from log_shipper.config.shipper.processors.values import CaseConfig, LowercaseConfig, UppercaseConfig
 from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.processors.values import CaseConfig, LowercaseConfig, UppercaseConfig
 from log_shipper.shipper.processor.changing.values import on_text
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step

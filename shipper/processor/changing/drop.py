@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from log_shipper.config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
 from log_shipper.config.text.patterns import searcher
 from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
 from log_shipper.shipper.processor.events import Event, Events, all_of
 from log_shipper.shipper.processor.fields import MISSING, Path, dotted, find, path_of, roots, store
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from log_shipper.config.shipper.processors.moving import CopyFieldsConfig, FromToConfig, MoveFieldsConfig, RenameConfig
 from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.processors.moving import CopyFieldsConfig, FromToConfig, MoveFieldsConfig, RenameConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Saved, Step, value_of
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, find, path_of, roots

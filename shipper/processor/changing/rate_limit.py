@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from log_shipper.config.shipper.processors.moving import RateLimitConfig, parse_rate
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.options.processors.moving import RateLimitConfig, parse_rate
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 

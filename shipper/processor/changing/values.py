@@ -5,9 +5,12 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_plus
 
-from log_shipper.config.shipper.conditions import flat
-from log_shipper.config.shipper.processors.adding import AppendConfig
-from log_shipper.config.shipper.processors.values import (
+from log_shipper.config.text.patterns import finder, group_names
+from log_shipper.shipper.event import TRUNCATED
+from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.conditions import flat
+from log_shipper.shipper.options.processors.adding import AppendConfig
+from log_shipper.shipper.options.processors.values import (
     ConversionConfig,
     ConvertConfig,
     ExtractArrayConfig,
@@ -17,9 +20,6 @@ from log_shipper.config.shipper.processors.values import (
     UrldecodeConfig,
     UrlFieldConfig,
 )
-from log_shipper.config.text.patterns import finder, group_names
-from log_shipper.shipper.event import TRUNCATED
-from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.processor.conversions import CONVERSIONS
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of

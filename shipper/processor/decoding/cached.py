@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from log_shipper.config.shipper.processors.caching import CacheConfig, CacheDeleteConfig, CacheGetConfig, CachePutConfig
+from log_shipper.shipper.options.processors.caching import (
+    CacheConfig,
+    CacheDeleteConfig,
+    CacheGetConfig,
+    CachePutConfig,
+)
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.caches import Cache
 from log_shipper.shipper.processor.events import Event

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from log_shipper.config.shipper.processors.decoding import DecodeCefConfig
 from log_shipper.config.text.timezones import zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
+from log_shipper.shipper.options.processors.decoding import DecodeCefConfig
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.decoding.cef_format import CefMessage, NotCefError, parse
 from log_shipper.shipper.processor.decoding.cef_types import extensions

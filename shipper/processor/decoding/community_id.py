@@ -11,7 +11,7 @@ import re
 import struct
 from typing import Any
 
-from log_shipper.config.shipper.processors.decoding import CommunityIdConfig
+from log_shipper.shipper.options.processors.decoding import CommunityIdConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 

@@ -4,7 +4,7 @@ The rules are those of Go's reader with "lazy quotes", as in Filebeat: a quote w
 in a quoted value ends it only before a separator or the end. Python's module has other rules.
 """
 
-from log_shipper.config.shipper.processors.decoding import DecodeCsvFieldsConfig
+from log_shipper.shipper.options.processors.decoding import DecodeCsvFieldsConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, text_in
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of

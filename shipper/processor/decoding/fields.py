@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from log_shipper.config.shipper.processors.decoding import (
+from log_shipper.shipper.options.processors.decoding import (
     DecodeBase64FieldConfig,
     DecodeDurationConfig,
     DecompressGzipFieldConfig,

@@ -7,7 +7,7 @@ from typing import Any
 
 import xxhash
 
-from log_shipper.config.shipper.processors.decoding import FingerprintConfig
+from log_shipper.shipper.options.processors.decoding import FingerprintConfig
 from log_shipper.shipper.processor.conversions import real_text
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots

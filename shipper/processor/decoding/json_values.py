@@ -3,11 +3,11 @@ parser `ndjson` (shipper/formats/json_fields.py)."""
 
 from typing import Any
 
-from log_shipper.config.shipper.processors.decoding import DecodeJsonFieldsConfig
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, take
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.processors.decoding import DecodeJsonFieldsConfig
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, path_of, roots

@@ -11,7 +11,7 @@ from xml.parsers import expat
 import filetype
 import orjson
 
-from log_shipper.config.shipper.processors.decoding import DetectMimeTypeConfig
+from log_shipper.shipper.options.processors.decoding import DetectMimeTypeConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import path_of, roots
 

@@ -1,6 +1,6 @@
 """`add_network_direction`: the direction of a flow, as seen from the border of the internal networks."""
 
-from log_shipper.config.shipper.processors.adding import AddNetworkDirectionConfig
+from log_shipper.shipper.options.processors.adding import AddNetworkDirectionConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import path_of, roots
 from log_shipper.shipper.processor.networks import address_of, within

@@ -5,7 +5,7 @@ The list is that of the installed package; nothing is downloaded.
 
 from publicsuffixlist import PublicSuffixList
 
-from log_shipper.config.shipper.processors.decoding import RegisteredDomainConfig
+from log_shipper.shipper.options.processors.decoding import RegisteredDomainConfig
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of, roots
 

@@ -8,9 +8,9 @@ number of nodes are bounded, because an empty element takes 4 bytes and its obje
 from typing import Any
 from xml.parsers import expat
 
-from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES, DecodeXmlConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST, take
+from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES, DecodeXmlConfig
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import text_in

@@ -10,9 +10,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from log_shipper.config.shipper.processors.cloud_metadata import LOCAL, SERVICES, AddCloudMetadataConfig
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.processors.cloud_metadata import LOCAL, SERVICES, AddCloudMetadataConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, path_of

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from log_shipper.config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied, labelled
+from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import Path, path_of

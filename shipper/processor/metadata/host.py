@@ -8,9 +8,9 @@ from pathlib import Path as FilePath
 
 import psutil
 
-from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING

@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.kubernetes.access import Access, NoAccess
 from log_shipper.shipper.kubernetes.account import find_access, in_pod
 from log_shipper.shipper.kubernetes.fields import PodFields, container_of, wanted_labels
+from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING, Path

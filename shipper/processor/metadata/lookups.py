@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 
-from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.config.text.units import readable_duration
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer
 
 logger = logging.getLogger(__name__)

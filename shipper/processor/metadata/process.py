@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 
-from log_shipper.config.shipper.processors.host_metadata import AddProcessMetadataConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied
+from log_shipper.shipper.options.processors.host_metadata import AddProcessMetadataConfig
 from log_shipper.shipper.processor.base import ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING, Path, find, path_of

@@ -17,8 +17,8 @@ import dns.rdatatype
 import dns.resolver
 import dns.reversename
 
-from log_shipper.config.shipper.processors.dns import DnsConfig, Nameserver, nameserver
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.processors.dns import DnsConfig, Nameserver, nameserver
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from log_shipper.config.shipper.processors.parsing import DissectConfig
 from log_shipper.config.text.tokenizer import Key, parse_tokenizer
+from log_shipper.shipper.options.processors.parsing import DissectConfig
 from log_shipper.shipper.processor.base import ProcessorError
 from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from log_shipper.config.shipper.processors.parsing import GrokConfig
 from log_shipper.config.text.grok import Expression, parse_expression
 from log_shipper.config.text.patterns import Groups, matcher
+from log_shipper.shipper.options.processors.parsing import GrokConfig
 from log_shipper.shipper.processor.base import ProcessorError
 from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event

@@ -1,15 +1,15 @@
 """`redact`: masks secrets in texts.
 
 One search for all patterns together shows whether a text has any secret at all, which most do not. Only then each
-pattern is searched by itself. Everything is linear in the text: see config/shipper/processors/secrets.py.
+pattern is searched by itself. Everything is linear in the text: see shipper/options/processors/secrets.py.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from log_shipper.config.shipper.processors.parsing import RedactConfig
-from log_shipper.config.shipper.processors.secrets import PATTERNS
 from log_shipper.config.text.patterns import Span, finder, searcher
+from log_shipper.shipper.options.processors.parsing import RedactConfig
+from log_shipper.shipper.options.processors.secrets import PATTERNS
 from log_shipper.shipper.processor.base import ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, dotted, path_of

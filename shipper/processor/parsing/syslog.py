@@ -1,11 +1,11 @@
 """The processor `syslog`."""
 
-from log_shipper.config.shipper.processors.parsing import SyslogProcessorConfig
 from log_shipper.config.text.timezones import zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats import syslog as syslog_format
 from log_shipper.shipper.formats.json_fields import copied, merge
 from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage
+from log_shipper.shipper.options.processors.parsing import SyslogProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots

@@ -1,10 +1,10 @@
 """The processor `timestamp`."""
 
-from log_shipper.config.shipper.processors.parsing import TimestampConfig
 from log_shipper.config.text.layouts import time_reader
 from log_shipper.config.text.timezones import zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats import times
+from log_shipper.shipper.options.processors.parsing import TimestampConfig
 from log_shipper.shipper.processor.base import ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from log_shipper.config.shipper.model import InputConfig
 from log_shipper.config.text.globs import PathPattern, matches, parse
 from log_shipper.config.text.patterns import Pattern
 from log_shipper.registry.state import FileState
+from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.source.discovery.directory_tree import Directories
 from log_shipper.shipper.source.discovery.scanner import ScannedFile, Scanner, ScanOptions
 

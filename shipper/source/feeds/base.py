@@ -8,9 +8,9 @@ and stands among its problems.
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from log_shipper.config.shipper.feeds.base import FeedConfig
 from log_shipper.shipper.event import Constants, Doc, Source
 from log_shipper.shipper.formats.record import members_of_file, merged, readable_path
+from log_shipper.shipper.options.feeds.base import FeedConfig
 from log_shipper.shipper.source.reading.configured import ConfiguredInput
 
 

@@ -6,10 +6,10 @@ import socket
 import ssl
 from typing import Protocol
 
-from log_shipper.config.shipper.server_ssl import ServerSslConfig
 from log_shipper.runtime.kafka import tls
 from log_shipper.runtime.kafka.renewal import CertificateFiles
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.server_ssl import ServerSslConfig
 from log_shipper.shipper.tls_texts import load_pair, trust
 
 logger = logging.getLogger(__name__)

@@ -3,10 +3,10 @@
 import os
 from typing import Protocol
 
-from log_shipper.config.shipper.model import InputConfig
 from log_shipper.config.text.encodings import padding_unit
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.reader.base import RawFile
 from log_shipper.shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
 from log_shipper.shipper.reader.log_file import TAIL_SIZE, LogFile

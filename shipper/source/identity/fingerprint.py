@@ -3,10 +3,10 @@
 import os
 from collections.abc import Callable
 
-from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
 from log_shipper.config.text.digests import blake2
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.registry.state import MISSING, FileState
+from log_shipper.shipper.options.model import FileIdentityConfig, InputConfig
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import FileKey, key_of

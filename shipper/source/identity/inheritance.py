@@ -13,8 +13,8 @@ Any other input reads the file as a new one.
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from log_shipper.config.shipper.input_ids import is_derived
 from log_shipper.registry.state import FileState
+from log_shipper.shipper.options.input_ids import is_derived
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.fingerprint import Name, name_of_entry
 

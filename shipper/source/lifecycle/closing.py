@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import count
 
-from log_shipper.config.shipper.model import CloseConfig
 from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.options.model import CloseConfig
 from log_shipper.shipper.source.base import SourceContext, each
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.discovery.watch import Watcher

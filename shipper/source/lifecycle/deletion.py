@@ -15,12 +15,12 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from itertools import count
 
-from log_shipper.config.shipper.model import DeleteConfig
 from log_shipper.registry.registrar import Registrar, SaveTicket
 from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import DeleteConfig
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.content import Plain

@@ -55,9 +55,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from log_shipper.config.shipper.model import CloseConfig
 from log_shipper.registry.state import REMOVED, TRUNCATED
 from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.options.model import CloseConfig
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey

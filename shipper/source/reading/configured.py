@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from log_shipper.config.shipper.feeds.base import AnyInput
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, InputCounts, Process
 from log_shipper.shipper.formats.record import Agent, members_of_input
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.feeds.base import AnyInput
 from log_shipper.shipper.source.reading.file_reader import MakeStage
 
 Config = TypeVar("Config", bound=AnyInput)

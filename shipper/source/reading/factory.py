@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
-from log_shipper.config.shipper.model import InputConfig
-from log_shipper.config.shipper.multiline import MultilineConfig
-from log_shipper.config.shipper.parsers import ContainerConfig, longest_timeout
 from log_shipper.config.text.encodings import encoded_terminator
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Constants, Doc, Source
 from log_shipper.shipper.formats.record import file_member, members_of_file, owner_members
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, longest_timeout
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import RawFile, Reader
 from log_shipper.shipper.source.discovery.spec import InputSpec

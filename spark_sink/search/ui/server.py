@@ -16,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from log_shipper import VERSION
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import UiConfig
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.runtime.monitor.page import files_of, page_routes
 from log_shipper.runtime.monitor.server import Handler, HttpServer, Limits, Request, Response
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import UiConfig
 from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.sealed import Judge

@@ -9,7 +9,7 @@ from typing import Literal
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.tables import (
     SearchedFile,

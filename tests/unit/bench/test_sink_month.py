@@ -5,8 +5,8 @@ from datetime import date
 from pathlib import Path
 
 from bench.sink_month import Day, Month, maintain
-from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
-from log_shipper.config.sink.times import DAY, HOUR
+from log_shipper.config.text.spans import DAY, HOUR
+from log_shipper.spark_sink.options.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
 from tests.unit.spark_sink.conftest import sink_config
 
 SMALL = 8  # in place of a thousand

@@ -6,7 +6,8 @@ import yaml
 
 from log_shipper.config.export import MASK, export, masked
 from log_shipper.config.yaml.errors import ConfigError
-from tests.unit.config.conftest import Lab, Load
+from log_shipper.shipper.options.model import ShipperConfig
+from tests.configuring import Lab, Load
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def exported(tmp_path: Path) -> Load[Any]:
     def exported(text: str, *overrides: str, **env: str) -> Any:
         file = tmp_path / "shipper.yml"
         file.write_text(text)
-        return yaml.safe_load(export([file], overrides, env))
+        return yaml.safe_load(export([file], ShipperConfig, overrides, env))
 
     return exported
 
@@ -29,7 +30,7 @@ def test_dotted_and_nested_keys_overrides_and_variables_are_one_in_it(exported: 
 def test_what_it_prints_loads_to_the_same(exported: Load[Any], lab: Lab) -> None:
     text = lab.whole + "queue.mem.events: '${N:17}'\ntags: [a, '007']\nfields: {on: yes, at: 2026-01-01, n: 1.50}\n"
     once = lab.load(text)
-    assert lab.load(export([lab.file], (), {})) == once
+    assert lab.load(export([lab.file], ShipperConfig, (), {})) == once
 
 
 @pytest.mark.parametrize(
@@ -72,5 +73,5 @@ def test_variables_that_are_known_later_stay_as_they_are(exported: Load[Any], la
     paths = ["/x/${data.container.id}/${data.kubernetes.labels.app:-}.log"]
     assert provider["templates"][0]["config"][0]["paths"] == paths
     lab.load(f"{text}\noutput.console: {{}}\n")
-    (again,) = lab.load(export([lab.file], (), {})).autodiscover.providers
+    (again,) = lab.load(export([lab.file], ShipperConfig, (), {})).autodiscover.providers
     assert len(again.templates) == 1

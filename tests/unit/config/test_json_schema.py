@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from log_shipper.config.json_schema import schema
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.parsers import PARSERS
-from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.config.yaml.schema import NamedItems, options
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.parsers import PARSERS
+from log_shipper.shipper.options.processors import PROCESSORS
 from tests import json_schemas
-from tests.unit.config.conftest import Lab
+from tests.configuring import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"
 SCHEMA = schema(ShipperConfig, "shipper.yml")

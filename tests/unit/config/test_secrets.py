@@ -14,16 +14,16 @@ import pytest
 import yaml
 
 from log_shipper.config.export import MASK, export
-from log_shipper.config.shipper.keystore import written_keystore
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.secrets import Secret, hidden, is_secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import RawConfig, load, read
 from log_shipper.config.yaml.schema import Option, options
 from log_shipper.shipper.cli import commands as cli
+from log_shipper.shipper.options.keystore import written_keystore
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.spark_sink import __main__ as sink_cli
-from tests.unit.config.conftest import Lab
+from log_shipper.spark_sink.options.model import SinkConfig
+from tests.configuring import Lab
 
 MARKER = "hunter2-and-more"
 BARE_KEY = "MC4CAQAwBQYDK2VwBCIEIHvXxP9kGV/" + "a" * 60
@@ -185,7 +185,7 @@ def test_a_secret_of_any_section_is_neither_exported_nor_in_a_mistake(
     for (model, place), value in product(SECRETS, VALUES):
         with subtests.test(f"{model}: {place.name}: {value}"):
             file.write_text(place.written(value))
-            text = export([file], (), {}, MODELS[model])
+            text = export([file], MODELS[model], (), {})
             assert MASK in text
             with pytest.raises(ConfigError) as caught:
                 load(file, MODELS[model], (f"stop={MARKER}", f"queue.mem.events={MARKER}"), {})  # messages quote these

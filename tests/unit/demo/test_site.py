@@ -1,9 +1,9 @@
 from pathlib import Path
 
 from demo.site import Site, has_package_log
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 
 
 def made(tmp_path: Path) -> Site:

@@ -11,10 +11,10 @@ import yaml
 from demo.jars import BROKER
 from deploy.container.contents import HERE, IMAGES
 from log_shipper import VERSION
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.stores import NAMES
 from log_shipper.config.yaml.load import load
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.stores import NAMES
 from tests.json_schemas import refusals
 
 DEPLOY = Path(__file__).parents[3] / "deploy"

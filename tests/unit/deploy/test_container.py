@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from demo.process import SHIPPER_PROGRAM
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 
 CONTAINER = Path(__file__).parents[3] / "deploy" / "container"
 LEAST_OF_SINK = {

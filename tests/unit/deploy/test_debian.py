@@ -15,10 +15,10 @@ from deploy.debian.contents import PACKAGES, ROOT, SHIPPER, SINK, Package
 from deploy.debian.environment import copy_source
 from deploy.debian.errors import PackagingFailed
 from deploy.debian.policy import MAINTAINER, check_maintainer, rights
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.runtime.manual import command_page, commands, escaped, options_page, visible_options
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 from tests.unit.deploy.units import settings
 
 BOTH = pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from log_shipper.config.shipper.model import ShipperConfig
-from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
 from tests.unit.deploy.manifests import (
     KUBERNETES,

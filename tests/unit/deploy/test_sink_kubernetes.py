@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from deploy.container.contents import IMAGES
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.__main__ import whole_parser
+from log_shipper.spark_sink.options.model import SinkConfig
 from tests.unit.deploy.manifests import KUBERNETES, OF_SINK, Document, check_names, documents
 
 ENVIRON = {"KAFKA_HOSTS": "kafka:9092", "TABLE_PATH": "s3://lake/logs"}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.__main__ import whole_parser
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.service import INTERVAL
 from tests.unit.deploy.units import exposure, settings
 

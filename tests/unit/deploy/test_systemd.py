@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.shipper.agent.service import EXTENSION, START_PATIENCE, STATUS_INTERVAL
 from log_shipper.shipper.agent.signals import Signals
 from log_shipper.shipper.cli import commands as cli
 from log_shipper.shipper.cli.run import run
+from log_shipper.shipper.options.model import ShipperConfig
 from tests.unit.deploy.units import exposure, settings
 
 ROOT = Path(__file__).parents[3]

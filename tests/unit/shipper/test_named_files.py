@@ -10,18 +10,13 @@ from threading import Thread
 import pytest
 from confluent_kafka import Producer
 
-from log_shipper.config.kafka.tls import SslConfig
-from log_shipper.config.shipper.docker import DockerTlsConfig
-from log_shipper.config.shipper.identity import FileIdentityConfig
-from log_shipper.config.shipper.inputs import InputConfig
-from log_shipper.config.shipper.keystore import read_keystore
-from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.files import MAX_BYTES, read_bytes, read_plain
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.runtime.kafka import tls
 from log_shipper.runtime.kafka.clients import refusal
+from log_shipper.runtime.kafka.tls_options import SslConfig
 from log_shipper.shipper.agent.data_directory import DataDirectory
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud.start import services
@@ -29,6 +24,11 @@ from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.kubernetes.access import Access, Pem
 from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
+from log_shipper.shipper.options.docker import DockerTlsConfig
+from log_shipper.shipper.options.identity import FileIdentityConfig
+from log_shipper.shipper.options.inputs import InputConfig
+from log_shipper.shipper.options.keystore import read_keystore
+from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.identity.fingerprint import name_of_file
 from tests.certificates import CertificateDirectory

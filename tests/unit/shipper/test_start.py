@@ -54,7 +54,7 @@ def all_loaded(*arguments: str) -> set[str]:
 
 def test_the_version_is_printed_before_anything_is_loaded_that_reads_a_configuration() -> None:
     modules = loaded("version")
-    assert [name for name in modules if name.startswith(("config.shipper", "yaml", "shipper.agent.app"))] == []
+    assert [name for name in modules if name.startswith(("shipper.options", "yaml", "shipper.agent.app"))] == []
     assert len(modules) <= 17
 
 
@@ -80,8 +80,8 @@ def test_a_running_agent_is_looked_at_without_what_ships(command: list[str], tmp
 
 def test_a_configuration_is_read_without_the_options_that_it_does_not_have(config: Path) -> None:
     modules = loaded("test", "config", "-c", str(config))
-    families = {f"config.shipper.processors.{name}" for name in ("adding", "decoding", "dns", "moving", "parsing")}
-    assert modules & {"config.json_schema", "config.shipper.flat_inputs", *families} == set()
+    families = {f"shipper.options.processors.{name}" for name in ("adding", "decoding", "dns", "moving", "parsing")}
+    assert modules & {"config.json_schema", "shipper.options.flat_inputs", *families} == set()
     assert "confluent_kafka" not in modules
 
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
 
 
 def sink_config(directory: Path, **changes: object) -> SinkConfig:

@@ -3,8 +3,8 @@ import json
 import logging
 import re
 
-from log_shipper.config.sink.parts import SinkLoggingConfig
 from log_shipper.spark_sink import logs
+from log_shipper.spark_sink.options.parts import SinkLoggingConfig
 from tests.fakes import Terminal
 
 logger = logging.getLogger("log_shipper.spark_sink.x")

@@ -11,9 +11,9 @@ import yaml
 
 from demo.process import SINK_PROGRAM
 from log_shipper import VERSION, config
-from log_shipper.config.sink.tables import BUILT_IN
 from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.__main__ import main, whole_parser
+from log_shipper.spark_sink.options.tables import BUILT_IN
 from log_shipper.spark_sink.records.schema import LINES, names
 from tests.java import QUICK
 from tests.json_schemas import check_schema, refusals

@@ -6,8 +6,8 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.runtime.monitor.exchange import RefusedRequest
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
 
 HASHES = {"sha256": hashlib.sha256, "sha1": hashlib.sha1}
 

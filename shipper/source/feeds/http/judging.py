@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
 from log_shipper.shipper.event import Doc, Messages
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from log_shipper.shipper.source.feeds.http.access import Access
 from log_shipper.shipper.source.feeds.http.bodies import NDJSON, BodyReader, memory_of
 from log_shipper.shipper.source.feeds.http.decompression import ACCEPTED, decompress, is_known

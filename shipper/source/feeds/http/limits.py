@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import orjson
 
-from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied, without_null
 from log_shipper.shipper.formats.text import dumps
 from log_shipper.shipper.formats.times import rfc3339
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.ndjson import NdjsonConfig
 from log_shipper.shipper.reader.json_members import JsonMembers
 
 

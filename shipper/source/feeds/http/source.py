@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http import HTTPStatus
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.runtime import sockets
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import EVENT_OVERHEAD, Batch, Messages, Source
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput

@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Iterator, Sequence
 
-from log_shipper.config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
+from log_shipper.shipper.options.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
 
 SINCE = "@"  # in front of the seconds since 1970 where to begin; no cursor begins so
 FIRST = "^"  # in front of a cursor: its entry was the first to be read, and is not acknowledged

@@ -2,9 +2,9 @@
 
 import logging
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE
 from log_shipper.shipper.source.feeds.journald.entries import Entry, Key, number_of
 

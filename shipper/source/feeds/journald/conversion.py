@@ -7,9 +7,9 @@ is kept, by all fields that are not of the entry alone, and only those are conve
 import re
 from typing import Any
 
-from log_shipper.config.shipper.feeds.journal_fields import FIELDS, PARTIAL
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied, merge
+from log_shipper.shipper.options.feeds.journal_fields import FIELDS, PARTIAL
 
 Entry = dict[str, Any]
 

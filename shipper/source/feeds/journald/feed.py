@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.journald.host import Host, ThisHost

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from log_shipper.config.shipper.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
+from log_shipper.shipper.options.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
 from log_shipper.shipper.source.feeds.journald.child import Child
 from log_shipper.shipper.source.feeds.journald.doorbell import Doorbell
 

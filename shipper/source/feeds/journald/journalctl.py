@@ -12,12 +12,12 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.journald.arguments import FIRST, command
 from log_shipper.shipper.source.feeds.journald.child import end_in_words
 from log_shipper.shipper.source.feeds.journald.entries import number_of

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.journald.host import Host
 
 logger = logging.getLogger(__name__)

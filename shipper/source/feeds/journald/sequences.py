@@ -14,8 +14,8 @@ import hashlib
 import logging
 from dataclasses import replace
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
 from log_shipper.registry.state import FileState
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE

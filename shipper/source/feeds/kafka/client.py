@@ -8,11 +8,11 @@ from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.kafka.clients import answer_of, client_settings
 from log_shipper.runtime.kafka.security import Security
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.librdkafka import ClientMaker, latest
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 
 MIB = 1024**2
 PREFETCHED_KBYTES = 16 * 1024  # that the client keeps, beside what it has handed over

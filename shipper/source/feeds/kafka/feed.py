@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.kafka.renewal import renewals
 from log_shipper.shipper.event import Source
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.pipeline.acks import Stage
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.source.feeds.kafka.partition import Partition
 from log_shipper.shipper.source.feeds.kafka.problems import Problems
 from log_shipper.shipper.source.feeds.kafka.starts import Start

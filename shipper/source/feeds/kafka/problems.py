@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable
 
 from confluent_kafka import KafkaError
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.source.feeds.kafka.brokers_away import LONG, BrokersAway
 from log_shipper.shipper.source.feeds.kafka.partition import Place
 

@@ -8,9 +8,9 @@ where the partition goes to another member, that one reads it again.
 
 from collections.abc import Sequence
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
-from log_shipper.config.shipper.parsers import longest_timeout
 from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.options.parsers import longest_timeout
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.container import longest_line

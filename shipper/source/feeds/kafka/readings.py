@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.kafka.client import MIB
 from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from log_shipper.config.shipper.feeds.kafka import InitialOffset
+from log_shipper.shipper.options.feeds.kafka import InitialOffset
 from log_shipper.shipper.source.feeds.kafka.client import Consumer, Topic, TopicLookup
 from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.source.feeds.kafka.partition import Place

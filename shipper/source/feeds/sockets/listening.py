@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from log_shipper.config.shipper.feeds.sockets import ListenOptions, TcpOptions, UdpOptions, UnixOptions, host_and_port
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.feeds.sockets import ListenOptions, TcpOptions, UdpOptions, UnixOptions, host_and_port
 from log_shipper.shipper.source.feeds.sockets.system_calls import written
 
 logger = logging.getLogger(__name__)

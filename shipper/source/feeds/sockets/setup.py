@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from log_shipper.config.shipper.feeds.sockets import SocketConfig, TcpOptions, UdpOptions, UnixOptions
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.feeds.sockets import SocketConfig, TcpOptions, UdpOptions, UnixOptions
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.server_tls import ServerTls
 from log_shipper.shipper.source.feeds.sockets.accepting import Limits, Secured

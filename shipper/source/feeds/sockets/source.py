@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from log_shipper.config.shipper.feeds.sockets import SocketConfig, SyslogInput
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.options.feeds.sockets import SocketConfig, SyslogInput
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.source.base import SourceContext, SourceStatus

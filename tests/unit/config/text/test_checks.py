@@ -1,7 +1,7 @@
 import pytest
 
 from log_shipper.config.text.checks import not_blank, without_blanks
-from tests.unit.config.conftest import Lab
+from tests.configuring import Lab
 
 
 def test_a_name_that_is_empty_or_holds_a_nul_is_refused() -> None:

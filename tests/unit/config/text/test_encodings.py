@@ -15,7 +15,7 @@ from log_shipper.config.text.encodings import (
     encoded_terminator,
     parse_encoding,
 )
-from tests.unit.config.conftest import Lab
+from tests.configuring import Lab
 
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)
 

@@ -12,7 +12,7 @@ from log_shipper.config.text.units import Duration, Size
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.config.yaml.schema import Kinds, NamedItems
-from tests.unit.config.conftest import Lab, Load
+from tests.configuring import Lab, Load
 
 
 def not_odd(value: int) -> Iterator[Finding]:

@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from log_shipper.config.shipper.model import SslConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.kafka.tls import TlsFiles, paths, read
+from log_shipper.shipper.options.model import SslConfig
 from tests.certificates import CertificateDirectory
 
 NOW = datetime.now(UTC)

@@ -7,12 +7,12 @@ from typing import cast
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.agent.inputs import AnyInput, InputFactory
 from log_shipper.shipper.agent.static_fields import static_fields
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from tests.builders import AGENT, batch, source

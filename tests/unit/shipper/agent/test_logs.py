@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from log_shipper.config.shipper.logs import LogFilesConfig, LoggingConfig
 from log_shipper.runtime.logs.files import LocalSyslogHandler, LogFile, LogFileHandler
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
 from log_shipper.shipper.agent import logs
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.logs import LogFilesConfig, LoggingConfig
 from tests.capabilities import without_capabilities
 
 

@@ -13,15 +13,15 @@ from typing import Any, cast
 
 import pytest
 
-from log_shipper.config.shipper.processors.decoding import (
+from log_shipper.shipper.agent.loop import BYTES_A_STEP, Loop
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.processors.decoding import (
     DecodeBase64FieldConfig,
     DecompressGzipFieldConfig,
     OneFieldConfig,
 )
-from log_shipper.config.shipper.processors.dns import DnsConfig
-from log_shipper.config.shipper.queues import DiskQueueConfig
-from log_shipper.shipper.agent.loop import BYTES_A_STEP, Loop
-from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.processors.dns import DnsConfig
+from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.reader.log_file import READ_SIZE
 from log_shipper.shipper.source.batch_sources import BatchSources

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from log_shipper.config.shipper.included import ConfigInputs, ReloadConfig
-from log_shipper.config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.agent.inputs import InputFactory
 from log_shipper.shipper.agent.reload import RELOADED, ConfigSource, Reloader, changed_options, difference, log_findings
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.included import ConfigInputs, ReloadConfig
+from log_shipper.shipper.options.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
 from log_shipper.shipper.source.reading.factory import Input
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock

@@ -8,7 +8,6 @@ from typing import cast
 
 import pytest
 
-from log_shipper.config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
 from log_shipper.runtime.systemd import Notifier
 from log_shipper.shipper.agent.app import build
 from log_shipper.shipper.agent.environment import Environment
@@ -23,6 +22,7 @@ from log_shipper.shipper.agent.service import (
     Service,
 )
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
 from log_shipper.shipper.source.base import SourceStatus
 from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake

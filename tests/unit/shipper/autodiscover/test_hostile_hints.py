@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.model import INPUT_KINDS, InputConfig
-from log_shipper.config.shipper.parsers import PARSERS
-from log_shipper.config.shipper.processors import PROCESSORS, Branch
 from log_shipper.config.yaml.schema import NamedItems, leaves, options
 from log_shipper.shipper.autodiscover.allowed_hints import (
     ALLOWED_INPUTS,
@@ -20,6 +17,9 @@ from log_shipper.shipper.autodiscover.allowed_hints import (
     ALLOWED_PROCESSORS,
 )
 from log_shipper.shipper.autodiscover.configuring import Configured
+from log_shipper.shipper.options.model import INPUT_KINDS, InputConfig
+from log_shipper.shipper.options.parsers import PARSERS
+from log_shipper.shipper.options.processors import PROCESSORS, Branch
 from tests.containers import ID, UID, Rules, container
 
 HINTS = "type: kubernetes\nhints.enabled: true\n"

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
 from log_shipper.shipper.autodiscover.discoveries import Report
 from log_shipper.shipper.autodiscover.kubernetes_pods import PodProvider, containers_of
 from log_shipper.shipper.autodiscover.reporter import Reporter
@@ -15,6 +14,7 @@ from log_shipper.shipper.kubernetes.cache import Objects, Pods
 from log_shipper.shipper.kubernetes.fields import PodFields
 from log_shipper.shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher
+from log_shipper.shipper.options.kubernetes import AddResourceMetadataConfig, LabelsConfig
 from tests.containers import Rules
 from tests.fakes import ManualClock
 from tests.kubernetes_api import container, namespace, node, pod

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.cli.explain import explain
+from log_shipper.shipper.options.model import ShipperConfig
 from tests.capabilities import without_capabilities
 
 Explained = Callable[[str], list[str]]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.cli.init import BROKER, FILES, OF_ROOT, configuration
+from log_shipper.shipper.options.model import ShipperConfig
 
 
 @pytest.mark.parametrize("has_journal", [False, True])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.keystore import FILE, read_keystore
 from log_shipper.shipper.cli.commands import main
+from log_shipper.shipper.options.keystore import FILE, read_keystore
 
 CONFIG = """\
 shipper.inputs:

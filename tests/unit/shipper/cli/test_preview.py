@@ -7,12 +7,12 @@ from typing import Protocol
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.cli.preview import Preview, chosen
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from tests.builders import AGENT

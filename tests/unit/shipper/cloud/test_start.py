@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import trustme
 
-from log_shipper.config.shipper.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud.providers import PROVIDERS, openstack
 from log_shipper.shipper.cloud.service import NoMetadata
 from log_shipper.shipper.cloud.start import services, wanted
+from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from tests.fakes import ManualClock
 from tests.metadata_services import OPENSTACK, MetadataServer
 

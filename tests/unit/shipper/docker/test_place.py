@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.docker import DockerTlsConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.http import Address, UnixSocket
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.docker.client import DockerClient, DockerError
 from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.docker import DockerTlsConfig
 from tests.certificates import CertificateDirectory
 
 

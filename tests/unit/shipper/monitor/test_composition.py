@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.http import SOCKET_FILE, HttpConfig
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.composition import Monitor, MonitorSettings
+from log_shipper.shipper.options.http import SOCKET_FILE, HttpConfig
 from log_shipper.shipper.output.base import Records
 from tests.lab import Lab
 

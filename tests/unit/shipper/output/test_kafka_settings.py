@@ -4,9 +4,9 @@ from typing import Any, Literal
 import pytest
 from confluent_kafka import KafkaError
 
-from log_shipper.config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.model import KafkaOutputConfig, SaslConfig, SslConfig
 from log_shipper.shipper.output.kafka_settings import latest, make_producer, settings, transactional
 from tests.certificates import CertificateDirectory
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.outputs import FileOutputConfig
 from log_shipper.shipper.cli.checks import print_step
 from log_shipper.shipper.cli.commands import main
+from log_shipper.shipper.options.outputs import FileOutputConfig
 from log_shipper.shipper.outputs.file import check_file
 from tests.certificates import CertificateDirectory
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import ShipperConfig
 from log_shipper.config.text.secrets import MASK
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.kafka import KafkaOutput
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.outputs.kafka import kafka_parts

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.processors import PROCESSORS
 from log_shipper.shipper.event import Doc
+from log_shipper.shipper.options.processors import PROCESSORS
 from log_shipper.shipper.processor.caches import Caches
 from tests.fakes import ManualClock
 from tests.processing import batch_of, chain_of, records

@@ -1,4 +1,4 @@
-from log_shipper.config.shipper.processors import PROCESSORS
+from log_shipper.shipper.options.processors import PROCESSORS
 from log_shipper.shipper.processor.factory import ASYNC, OF_CONTEXT, OF_OPTIONS
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES
 from log_shipper.shipper.event import Growth
+from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES
 from log_shipper.shipper.processor.chain import DEFLATE, XML, XML_NODE
 from tests.processing import chain_of
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from log_shipper.config.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.pipeline.processing import NEVER, Processing
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import Awaiting, Processor

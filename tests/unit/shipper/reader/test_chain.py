@@ -3,9 +3,9 @@ from typing import Literal
 
 import pytest
 
-from log_shipper.config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Doc
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
 from log_shipper.shipper.reader import chain
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.multiline import MultilineConfig
-from log_shipper.config.shipper.ndjson import NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.options.ndjson import NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.container import WAITING_BYTES, ContainerReader
 from tests.builders import input_config, messages

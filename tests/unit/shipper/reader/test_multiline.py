@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.multiline import MultilineConfig
 from log_shipper.shipper.event import DELETED, MULTILINE, TRUNCATED, Doc, Messages
+from log_shipper.shipper.options.multiline import MultilineConfig
 from log_shipper.shipper.reader import multiline
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.line import LineReader

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from log_shipper.config.shipper.ndjson import NdjsonConfig
 from log_shipper.runtime.logs.throttle import INTERVAL
 from log_shipper.shipper.event import Batch, Doc, Messages
 from log_shipper.shipper.formats.json_fields import DEEPEST
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.ndjson import NdjsonConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.reader.ndjson import NdjsonReader
 from tests.builders import messages, nothing, source

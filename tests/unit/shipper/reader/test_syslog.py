@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.parsers import SyslogConfig
 from log_shipper.shipper.event import Messages
+from log_shipper.shipper.options.parsers import SyslogConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.syslog import SyslogReader
 from tests.builders import input_config, messages

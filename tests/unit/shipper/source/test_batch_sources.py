@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from log_shipper.config.shipper.feeds.base import FeedConfig
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.options.feeds.base import FeedConfig
 from log_shipper.shipper.source.base import SourceStatus
 from log_shipper.shipper.source.batch_sources import HANDOVER_RETRY, RECEIVE_SECONDS, RETRY_AFTER, BatchSources
 from log_shipper.shipper.source.feeds.base import FeedInput

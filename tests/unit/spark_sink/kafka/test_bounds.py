@@ -3,9 +3,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.bounds import Bounds, between, resolve
+from log_shipper.spark_sink.options.model import SinkConfig
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 A, B, NEW = ("logs", 0), ("logs", 1), ("logs", 2)

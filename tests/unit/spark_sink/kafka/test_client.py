@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.kafka.security import AwsMskIamConfig, OauthbearerConfig, SaslConfig
-from log_shipper.config.kafka.tls import SslConfig
-from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.config.text.secrets import Secret
+from log_shipper.runtime.kafka.security_options import AwsMskIamConfig, OauthbearerConfig, SaslConfig
+from log_shipper.runtime.kafka.tls_options import SslConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.client import ClientOptions, admin, client_options, consumer, latest
+from log_shipper.spark_sink.options.kafka import KafkaSource
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 

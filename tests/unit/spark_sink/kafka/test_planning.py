@@ -2,9 +2,9 @@
 
 import pytest
 
-from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka.planning import Limits, Planner, begin_new_topics, resume
+from log_shipper.spark_sink.options.kafka import KafkaSource
 from tests.fakes import ManualClock
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 

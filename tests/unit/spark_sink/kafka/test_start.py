@@ -3,11 +3,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import LostOffsets
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.planned_source import as_topics
 from log_shipper.spark_sink.kafka.start import Start, resolve
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import LostOffsets
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 THERE = {("logs", 0), ("logs", 1)}

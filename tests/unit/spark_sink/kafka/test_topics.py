@@ -1,7 +1,7 @@
 import pytest
 
-from log_shipper.config.sink.kafka import KafkaSource
 from log_shipper.spark_sink.kafka.topics import describe, missing, present, topics, wait_for
+from log_shipper.spark_sink.options.kafka import KafkaSource
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 KAFKA = FakeBroker(end={("logs-a", 0): 1, ("logs-b", 0): 1, ("logs-b", 1): 1, ("other", 0): 1})

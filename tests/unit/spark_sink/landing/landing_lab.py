@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from deltalake import DeltaTable
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds, between
 from log_shipper.spark_sink.kafka.lost import Lost
@@ -23,6 +22,7 @@ from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
 from log_shipper.spark_sink.landing.tasks import LocalTasks
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.locations import location_of

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing import deleted_topics
 from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 
 COMMITTED, PLANNED = {"stays": {"0": 3}, "other": {"0": 3}}, {"stays": {"0": 6}, "other": {"0": 5, "1": 2}}

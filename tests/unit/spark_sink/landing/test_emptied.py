@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.options.parts import CheckpointConfig
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 EVERYTHING = [("f", 0), ("f", 10), ("f", 20), ("g", 0)]

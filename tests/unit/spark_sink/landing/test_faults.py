@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.sink.bounds import Start
-from log_shipper.config.sink.parts import CheckpointConfig, DeadLetterConfig, DedupeConfig, StateConfig
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds
+from log_shipper.spark_sink.options.bounds import Start
+from log_shipper.spark_sink.options.parts import CheckpointConfig, DeadLetterConfig, DedupeConfig, StateConfig
+from log_shipper.spark_sink.options.tables import TableConfig
 from tests.capabilities import without_capabilities
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 

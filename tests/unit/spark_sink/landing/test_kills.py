@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from log_shipper.config.sink.bounds import Start
-from log_shipper.config.sink.parts import CheckpointConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.bounds import Bounds
+from log_shipper.spark_sink.options.bounds import Start
+from log_shipper.spark_sink.options.parts import CheckpointConfig
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 # What is on disk then differs; killed before the bad records is as killed after the rows.

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from log_shipper.config.sink.parts import DedupeConfig
 from log_shipper.spark_sink.landing.repeats import MAX_IDS
+from log_shipper.spark_sink.options.parts import DedupeConfig
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
 DAY = 86400.0

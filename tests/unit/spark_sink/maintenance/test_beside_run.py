@@ -13,11 +13,11 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
 from log_shipper.spark_sink.landing.range_tasks import RangeTasks
 from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
+from log_shipper.spark_sink.options.maintenance import MaintenanceConfig, OptimizeConfig, RetentionConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.storage.locations import Location

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.maintenance.known import KnownTable, table_name
+from log_shipper.spark_sink.options.tables import TableConfig
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from log_shipper.config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
-from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance.known import known_tables
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
 from log_shipper.spark_sink.maintenance.sizes import MANY_FILES
+from log_shipper.spark_sink.options.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (

@@ -5,7 +5,6 @@ import pytest
 from deltalake import DeltaTable
 from pyarrow import parquet
 
-from log_shipper.config.sink.maintenance import OptimizeConfig
 from log_shipper.spark_sink.maintenance.optimize import (
     TARGET,
     compact,
@@ -16,6 +15,7 @@ from log_shipper.spark_sink.maintenance.optimize import (
     without_large,
 )
 from log_shipper.spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
+from log_shipper.spark_sink.options.maintenance import OptimizeConfig
 from log_shipper.spark_sink.storage.data_files import FileLayout
 from log_shipper.spark_sink.storage.rewrites import StoredFile, stored_files
 from tests.unit.spark_sink.maintenance.tables import LINES, NOW, commit, make_lines, messages

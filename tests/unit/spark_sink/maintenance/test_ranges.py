@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.spark_sink.maintenance.ranges import pieces, range_to_read
+from log_shipper.spark_sink.options.model import SinkConfig
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 A, B = ("logs", 0), ("logs", 1)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.tables import ColumnConfig, TableConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
+from log_shipper.spark_sink.options.tables import ColumnConfig, TableConfig
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
 
 BEFORE = datetime(2025, 1, 1, tzinfo=UTC)

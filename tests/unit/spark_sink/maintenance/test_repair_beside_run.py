@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.tables import ColumnConfig
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.kafka.offset_ranges import between
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
+from log_shipper.spark_sink.options.tables import ColumnConfig
 from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
 

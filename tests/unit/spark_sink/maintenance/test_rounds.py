@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.maintenance import MaintenanceConfig, OptimizeConfig
 from log_shipper.spark_sink.maintenance.rounds import FIRST, Rounds
+from log_shipper.spark_sink.options.maintenance import MaintenanceConfig, OptimizeConfig
 from tests.fakes import ManualClock
 from tests.full_disk import no_larger_files_than
 from tests.unit.spark_sink.landing.landing_lab import LandingLab

@@ -6,7 +6,6 @@ from typing import Literal
 import pytest
 from deltalake import DeltaTable
 
-from log_shipper.config.sink.maintenance import VacuumConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.maintenance.optimize import TARGET, compact
 from log_shipper.spark_sink.maintenance.vacuum import (
@@ -16,6 +15,7 @@ from log_shipper.spark_sink.maintenance.vacuum import (
     kept_for,
     unneeded,
 )
+from log_shipper.spark_sink.options.maintenance import VacuumConfig
 from log_shipper.spark_sink.storage.layout import remembered, retention_properties
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table

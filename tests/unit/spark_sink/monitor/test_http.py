@@ -14,8 +14,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from demo.ports import free_ports
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import HttpConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.runtime.monitor.server import Request as AskedFor
 from log_shipper.spark_sink.errors import SinkError
@@ -26,6 +24,8 @@ from log_shipper.spark_sink.monitor.http import Monitored, MonitorServer, silenc
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations
 from log_shipper.spark_sink.monitor.processes import Usage
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import HttpConfig
 from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.storage.table_size import TableSize
 from log_shipper.spark_sink.views.progress import Figures

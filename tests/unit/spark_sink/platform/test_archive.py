@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform import archive, delta_jar
 from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
 from log_shipper.spark_sink.platform.jvm import spark_home

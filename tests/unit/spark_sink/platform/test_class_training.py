@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.platform.class_training import train
 from log_shipper.spark_sink.platform.training_topic import TOPIC
 

@@ -12,9 +12,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from log_shipper.config.sink.java_options import Raw
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.views import ViewConfig
+from log_shipper.spark_sink.options.java_options import Raw
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform import session
 from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.executors import UNPACKED

@@ -8,10 +8,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.tables import TableConfig
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import stage
 from log_shipper.spark_sink.landing.startup import row_options
+from log_shipper.spark_sink.options.tables import TableConfig
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.storage.tables import Unnamed

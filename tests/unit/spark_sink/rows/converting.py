@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from log_shipper.config.sink.tables import ColumnConfig, DocMode
-from log_shipper.config.sink.template import parse_template
+from log_shipper.spark_sink.options.tables import ColumnConfig, DocMode
+from log_shipper.spark_sink.options.template import parse_template
 from log_shipper.spark_sink.rows.batches import Converted, KafkaRecords, RowOptions
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.rows.place_headers import Headers

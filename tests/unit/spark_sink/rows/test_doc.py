@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.sink.tables import DocMode
+from log_shipper.spark_sink.options.tables import DocMode
 from log_shipper.spark_sink.rows.decoding import MOST_NAMES, Decoder
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.sink.tables import ColumnConfig, ColumnType
+from log_shipper.spark_sink.options.tables import ColumnConfig, ColumnType
 from log_shipper.spark_sink.records.schema import LINES, names
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
-from log_shipper.config.sink.times import DAY
+from log_shipper.config.text.spans import DAY
 from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.options.maintenance import MaintenanceConfig, VacuumConfig
 from log_shipper.spark_sink.records.schema import BAD_RECORDS, Column
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare

@@ -8,9 +8,9 @@ import pytest
 from deltalake import DeltaTable
 from pyarrow.dataset import field
 
-from log_shipper.config.sink.maintenance import MaintenanceConfig, VacuumConfig
-from log_shipper.config.sink.tables import ColumnConfig, ColumnType, TableConfig
-from log_shipper.config.sink.times import DAY
+from log_shipper.config.text.spans import DAY
+from log_shipper.spark_sink.options.maintenance import MaintenanceConfig, VacuumConfig
+from log_shipper.spark_sink.options.tables import ColumnConfig, ColumnType, TableConfig
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import FileLayout

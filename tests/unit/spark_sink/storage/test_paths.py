@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.model import SinkConfig
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.paths import check_shared, looker
 
 

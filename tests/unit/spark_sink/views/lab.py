@@ -13,14 +13,14 @@ import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.kafka import KafkaSource
-from log_shipper.config.sink.model import SinkConfig
-from log_shipper.config.sink.parts import CheckpointConfig
-from log_shipper.config.sink.tables import TableConfig
-from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import stage
+from log_shipper.spark_sink.options.kafka import KafkaSource
+from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.options.parts import CheckpointConfig
+from log_shipper.spark_sink.options.tables import TableConfig
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.storage.tables import Unnamed
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.views import Views

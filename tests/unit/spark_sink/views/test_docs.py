@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.views.views import Views
 from tests.java import needs_delta
 from tests.unit.spark_sink.views.lab import ViewsLab

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import explain
 from tests.java import needs_delta

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from log_shipper.config.sink.views import ViewConfig
 from log_shipper.spark_sink.errors import Refused, SinkError
+from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.storage.layout import retention_properties
 from tests.java import needs_delta
 from tests.loggers import restored_loggers

@@ -5,8 +5,8 @@ from datetime import date, datetime
 
 import pytest
 
-from log_shipper.config.sink.views import ViewConfig, ViewTriggerConfig
 from log_shipper.spark_sink.maintenance import optimize
+from log_shipper.spark_sink.options.views import ViewConfig, ViewTriggerConfig
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.views.views import Views

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from log_shipper.config.shipper.processors.adding import AddLocaleConfig
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.processors.adding import AddLocaleConfig
 from log_shipper.shipper.processor.chain import Chain
 from log_shipper.shipper.processor.changing.add import AddLocale
 from tests.builders import batch, messages, nothing, source

@@ -4,9 +4,9 @@ import tracemalloc
 
 import pytest
 
-from log_shipper.config.shipper.processors.decoding import MOST_XML_NODES
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST
+from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES
 from log_shipper.shipper.processor.chain import XML, XML_NODE
 from log_shipper.shipper.processor.decoding.xml_values import parse_xml
 from tests.processing import processed

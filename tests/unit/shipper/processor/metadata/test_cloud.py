@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.processors.cloud_metadata import LOCAL, AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.options.processors.cloud_metadata import LOCAL, AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.processor.metadata.cloud import CHOSEN, AddCloudMetadata, chosen
 from tests.builders import messages, nothing
 from tests.metadata_bench import MetadataBench

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.conditions import ConditionConfig
-from log_shipper.config.shipper.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.caches import Caches

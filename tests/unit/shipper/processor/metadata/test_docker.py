@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.config.yaml.files import MAX_BYTES
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import labelled
+from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.shipper.processor.metadata.docker import AddDockerMetadata
 from log_shipper.shipper.processor.metadata.runtime_files import RuntimeFiles
 from tests.fakes import ManualClock

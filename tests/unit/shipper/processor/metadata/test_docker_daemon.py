@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.docker import DockerTlsConfig
-from log_shipper.config.shipper.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.options.docker import DockerTlsConfig
+from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.shipper.processor.metadata.docker import CONTAINER_PATIENCE, LIST_PATIENCE, AddDockerMetadata
 from tests.builders import messages, nothing
 from tests.docker_api import DockerApi

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.processors.host_metadata import AddHostMetadataConfig, GeoConfig
 from log_shipper.shipper.event import Doc
+from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig, GeoConfig
 from log_shipper.shipper.processor.metadata.host import (
     AddHostMetadata,
     addresses,

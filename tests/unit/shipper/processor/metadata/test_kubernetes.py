@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.processors.kubernetes_metadata import (
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.options.processors.kubernetes_metadata import (
     AddKubernetesMetadataConfig,
     LogsPathMatcher,
     UnsupportedMatcher,
 )
-from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetadata
 from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, pod_of
 from tests.metadata_bench import MetadataBench

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.kubernetes import AddResourceMetadataConfig, LabelsConfig
-from log_shipper.config.shipper.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
@@ -20,6 +18,8 @@ from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+from log_shipper.shipper.options.kubernetes import AddResourceMetadataConfig, LabelsConfig
+from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetadata, connected
 from log_shipper.shipper.processor.metadata.pod_origins import PodOrigins

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.processors.host_metadata import AddProcessMetadataConfig
 from log_shipper.shipper.event import Doc
+from log_shipper.shipper.options.processors.host_metadata import AddProcessMetadataConfig
 from log_shipper.shipper.processor.metadata.proc import describe
 from log_shipper.shipper.processor.metadata.process import AddProcessMetadata
 from tests.metadata_bench import MetadataBench

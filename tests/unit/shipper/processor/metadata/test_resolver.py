@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from log_shipper.config.shipper.processors.dns import DnsConfig
+from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer, Resolver, Workers
 from tests.name_servers import NameServer
 

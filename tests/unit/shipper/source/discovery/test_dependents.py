@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
+from log_shipper.shipper.options.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.shipper.source.discovery.dependents import Dependents
 from log_shipper.shipper.source.discovery.scanner import Listing
 from log_shipper.shipper.source.discovery.spec import InputSpec

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from log_shipper.config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.shipper.source.discovery.problems import Problems
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import FileKey, InputSpec

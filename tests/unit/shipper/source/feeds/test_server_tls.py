@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.server_ssl import ServerSslConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.server_ssl import ServerSslConfig
 from log_shipper.shipper.source.feeds.server_tls import ServerTls, reason
 from tests.certificates import CertificateDirectory, replace
 from tests.fakes import ManualClock

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.options.model import FileIdentityConfig
 from log_shipper.shipper.source.discovery.spec import Candidate, key_of
 from log_shipper.shipper.source.identity.entries import KEPT_FOR
 from log_shipper.shipper.source.identity.fingerprint import HEAD_SIZE, digest

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from log_shipper.config.shipper.inputs import TakeOverConfig
-from log_shipper.config.shipper.model import InputConfig
 from log_shipper.registry.state import REMOVED, FileState
+from log_shipper.shipper.options.inputs import TakeOverConfig
+from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.inheritance import Inheritance
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.model import FileIdentityConfig, InputConfig
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.options.model import FileIdentityConfig, InputConfig
 from log_shipper.shipper.source.discovery.scanner import Inode, ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.content import Plain, Zipped

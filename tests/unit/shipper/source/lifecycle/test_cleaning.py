@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.shipper.model import FileIdentityConfig
 from log_shipper.registry.state import MISSING, REMOVED, FileState
+from log_shipper.shipper.options.model import FileIdentityConfig
 from log_shipper.shipper.source.identity.entries import KEPT_FOR
 from log_shipper.shipper.source.lifecycle.cleaning import BOOT_TIME, CLEAN_EVERY, MOST_KEPT, Cleaning
 from tests.fakes import ManualClock

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.model import (
+from log_shipper.registry.state import REMOVED
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.options.model import (
     CloseConfig,
     InputConfig,
     ReaderCloseConfig,
     RemovedCloseConfig,
     StateChangeConfig,
 )
-from log_shipper.registry.state import REMOVED
-from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.lifecycle.closing import SOON, Closer

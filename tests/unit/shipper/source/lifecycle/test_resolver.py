@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from log_shipper.config.shipper.model import (
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.options.model import (
     FileIdentityConfig,
     ProspectorConfig,
     ScannerConfig,
     ScannerFingerprintConfig,
 )
-from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.source.identity.birth import born

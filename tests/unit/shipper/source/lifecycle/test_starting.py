@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from log_shipper.config.shipper.model import CloseConfig, DeleteConfig, InputConfig
+from log_shipper.shipper.options.model import CloseConfig, DeleteConfig, InputConfig
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.discovery.spec import Candidate, InputSpec
 from log_shipper.shipper.source.identity.fingerprint import digest

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.model import MultilineConfig
-from log_shipper.config.shipper.ndjson import IncludeMessageConfig
-from log_shipper.config.shipper.parsers import ContainerConfig
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import TRUNCATED, Batch
+from log_shipper.shipper.options.model import MultilineConfig
+from log_shipper.shipper.options.ndjson import IncludeMessageConfig
+from log_shipper.shipper.options.parsers import ContainerConfig
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.identity.content import PlainFile

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from log_shipper.config.shipper.inputs import PublisherPipelineConfig
-from log_shipper.config.shipper.ndjson import NdjsonConfig
-from log_shipper.config.shipper.parsers import ContainerConfig
+from log_shipper.shipper.options.inputs import PublisherPipelineConfig
+from log_shipper.shipper.options.ndjson import NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig
 from tests.builders import multiline
 from tests.lab import Lab
 

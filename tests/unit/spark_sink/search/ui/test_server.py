@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from log_shipper.config.sink.model import SinkConfig
 from log_shipper.config.yaml.load import load
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.spark_sink.errors import SinkError
+from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.records.schema import BAD_RECORDS
 from log_shipper.spark_sink.search.ui.server import FOLDER, SearchPage, serve
 from log_shipper.spark_sink.search.ui.sources import Source, source_of, sources

@@ -5,8 +5,8 @@ import errno
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
 from log_shipper.shipper.event import Messages
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from log_shipper.shipper.source.feeds.http.bodies import BodyReader
 from log_shipper.shipper.source.feeds.http.conversation import Conversation
 from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from log_shipper.config.shipper.feeds.http import HmacConfig, HttpInputConfig, SecretConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.monitor.exchange import RefusedRequest
+from log_shipper.shipper.options.feeds.http import HmacConfig, HttpInputConfig, SecretConfig
 from log_shipper.shipper.source.feeds.http.access import Access
 
 BASE = HttpInputConfig(id="web")

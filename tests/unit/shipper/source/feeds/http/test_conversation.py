@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from log_shipper.config.shipper.feeds.http import HmacConfig, HttpInputConfig
 from log_shipper.config.text.secrets import Secret
+from log_shipper.shipper.options.feeds.http import HmacConfig, HttpInputConfig
 from log_shipper.shipper.source.feeds.http.conversation import STEPS_AT_ONCE
 from tests.unit.shipper.source.feeds.http.http_endpoints import Room, post
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 import pytest
 import zstandard
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from tests.unit.shipper.source.feeds.http.test_http_source import SECONDS, Site
 
 MIB = 1024 * 1024

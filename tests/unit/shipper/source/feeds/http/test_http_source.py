@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 import trustme
 
-from log_shipper.config.shipper.feeds.http import HttpInputConfig
-from log_shipper.config.shipper.server_ssl import ServerSslConfig
 from log_shipper.config.text.secrets import Secret
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.feeds.http import HttpInputConfig
+from log_shipper.shipper.options.server_ssl import ServerSslConfig
 from log_shipper.shipper.source.base import BatchSource, ReadsToEnd
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.http.limits import Patience

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig, MatchesConfig
+from log_shipper.shipper.options.feeds.journald import JournaldConfig, MatchesConfig
 from log_shipper.shipper.source.feeds.journald.arguments import command
 
 FIXED = ["journalctl", "--output=json", "--no-pager", "--all", "--no-tail", "--boot=all"]

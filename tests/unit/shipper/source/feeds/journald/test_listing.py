@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.config.shipper.feeds.journald import JournaldConfig
+from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.journald.host import ThisHost
 from log_shipper.shipper.source.feeds.journald.listing import MIN_INTERVAL, SETTLING, Listing
 from tests.fake_journalctl import ARCHIVED, header

@@ -12,9 +12,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.source.feeds.kafka.client import DescribedTopics, Topic, clients
 from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
 from log_shipper.shipper.source.feeds.kafka.partition import Partition

@@ -5,7 +5,7 @@ import logging
 import pytest
 from confluent_kafka import KafkaError
 
-from log_shipper.config.shipper.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.source.feeds.kafka.problems import Problems
 from tests.fakes import ManualClock
 

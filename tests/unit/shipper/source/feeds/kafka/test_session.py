@@ -414,7 +414,7 @@ def test_an_offset_of_a_topic_whose_id_is_not_known_is_taken(desk: Desk, brokers
 
 
 def desk_rebalance(strategy: str) -> object:
-    from log_shipper.config.shipper.feeds.kafka import RebalanceConfig
+    from log_shipper.shipper.options.feeds.kafka import RebalanceConfig
 
     return RebalanceConfig(strategy=strategy)  # type: ignore[arg-type]  # one of the choices
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import pytest
 
-from log_shipper.config.shipper.feeds.sockets import SocketConfig
-from log_shipper.config.shipper.model import INPUT_KINDS
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import Clock, SystemClock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.feeds.sockets import SocketConfig
+from log_shipper.shipper.options.model import INPUT_KINDS
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.sockets.source import SocketSource
 from tests.builders import AGENT, encoder, source_context

@@ -1,0 +1,33 @@
+"""`autodiscover`: inputs that are made for containers as they come and go."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from log_shipper.config.yaml.deferred import Deferred
+from log_shipper.config.yaml.schema import Kinds
+from log_shipper.config.yaml.tree import Section
+from log_shipper.shipper.options import filebeat
+from log_shipper.shipper.options.included import node_at
+
+PROVIDERS = Kinds(
+    "type",
+    Deferred(__package__, {"kubernetes": "providers:KubernetesProvider", "docker": "providers:DockerProvider"}),
+    filebeat.PROVIDERS_NOT_YET,
+)
+
+
+def has_providers(root: Section) -> bool:
+    """True if a configuration needs no inputs, because it has providers of them."""
+    return any(node_at(root, f"{dialect}.autodiscover.providers") is not None for dialect in ("filebeat", "shipper"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutodiscoverConfig:
+    since: ClassVar = "0.2"
+    enabled: bool = field(default=True, metadata={"doc": "Whether containers are discovered."})
+    providers: tuple[Any, ...] = field(
+        default=(), metadata={"doc": "Where containers are known from.", "read_as": PROVIDERS}
+    )
+
+    def converted(self) -> "AutodiscoverConfig":
+        return self if self.enabled else replace(self, providers=())

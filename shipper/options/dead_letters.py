@@ -1,0 +1,33 @@
+"""`dead_letter`: what happens to events that the output refuses permanently."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.units import Size
+from log_shipper.shipper.options.kafka import topic_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterTopicConfig:
+    topic: str = field(
+        metadata={
+            "doc": "The topic for the letters, at the brokers of output.kafka. What it refuses goes to the file.",
+            "check": topic_name,
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LettersConfig:
+    since: ClassVar = "0.2"
+    rotate_every: Size = field(
+        default=100 * 1024**2,
+        metadata={
+            "doc": "The size from which on dead_letter.ndjson in path.data is renamed to dead_letter-TIME.ndjson. The "
+            "shipper never deletes one.",
+            "min": 1024,
+        },
+    )
+    kafka: LetterTopicConfig | None = field(
+        default=None, metadata={"doc": "Sends the letters to a Kafka topic; they stay in the file when absent."}
+    )

@@ -1,0 +1,197 @@
+"""The input types with Filebeat's older, flat option names: `log`, `container` and `stdin`. Each becomes an
+InputConfig."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.encodings import check_terminator
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration, DurationOrNever, Size
+from log_shipper.shipper.options import filebeat
+from log_shipper.shipper.options.identity import FileIdentityConfig, FileIdentitySection
+from log_shipper.shipper.options.input_ids import derived_id
+from log_shipper.shipper.options.inputs import (
+    CLEAN_INACTIVE,
+    CLEAN_REMOVED,
+    CLOSE_AFTER,
+    CLOSE_AT_END,
+    CLOSE_INACTIVE,
+    CLOSE_REMOVED,
+    CLOSE_RENAMED,
+    EXCLUDE_FILES,
+    HARVESTER_LIMIT,
+    IGNORE_OLDER,
+    MESSAGE_LIMIT,
+    PATHS,
+    RECURSIVE_GLOB,
+    SCAN_INTERVAL,
+    SYMLINKS,
+    CloseConfig,
+    InputConfig,
+    InputType,
+    LineInput,
+    ProspectorConfig,
+    ReaderCloseConfig,
+    ScannerConfig,
+    StateChangeConfig,
+    check_clean_inactive,
+)
+from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.options.ndjson import JsonSection, NdjsonConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, ContainerStream, ParserConfig, dropped_stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatInput(LineInput):
+    """The options that all of them share."""
+
+    ignored: ClassVar = filebeat.FLAT_IGNORED
+    max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
+    json: NdjsonConfig | None = field(
+        default=None,
+        metadata={
+            "since": "0.2",
+            "doc": "Parses lines as JSON, before `multiline`; `{}` turns it on too.",
+            "read_as": JsonSection,
+            "null": "absent",
+        },
+    )
+    multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines into one message."})
+
+    @property
+    def parsers(self) -> tuple[ParserConfig, ...]:
+        return tuple(parser for parser in (self.json, self.multiline) if parser is not None)
+
+    def check_lines(self) -> Iterator[Finding]:
+        """Yield what is wrong with options that all of these types share."""
+        yield from check_terminator(self.encoding, self.line_terminator)
+        if self.json is None or self.json.message_key:
+            return
+        needing = [name for name in ("multiline", "include_lines", "exclude_lines") if getattr(self, name)]
+        for name in needing:
+            yield (
+                "json.message_key",
+                f"missing; {name} needs it: name the JSON member that is the message, as in 'message_key: log'",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogInput(FlatInput):
+    here: ClassVar = filebeat.LOG_NAMES
+    type: InputType = field(default="log", metadata={"doc": "The type of input."})
+    id: str | None = field(
+        default=None,
+        metadata={"doc": "The input's own name; derived from type and paths when absent.", "check": not_blank},
+    )
+    paths: tuple[str, ...] = field(metadata=PATHS)
+    scan_frequency: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
+    exclude_files: tuple[Pattern, ...] = field(default=(), metadata=EXCLUDE_FILES)
+    symlinks: bool = field(default=False, metadata=SYMLINKS)
+    recursive_glob: bool = field(
+        default=True,
+        metadata={"key": "recursive_glob.enabled", **RECURSIVE_GLOB},
+    )
+    file_identity: FileIdentityConfig = field(
+        default_factory=FileIdentityConfig, metadata={"read_as": FileIdentitySection}
+    )
+    ignore_older: Duration = field(default=0.0, metadata=IGNORE_OLDER)
+    tail_files: bool = field(
+        default=False, metadata={"doc": "Starts reading at the end of files that are seen for the first time."}
+    )
+    harvester_limit: int = field(default=0, metadata=HARVESTER_LIMIT)
+    close_inactive: Duration = field(default=300.0, metadata=CLOSE_INACTIVE)
+    close_renamed: bool = field(default=False, metadata=CLOSE_RENAMED)
+    close_removed: bool = field(default=True, metadata=CLOSE_REMOVED)
+    close_eof: bool = field(default=False, metadata=CLOSE_AT_END)
+    close_timeout: Duration = field(default=0.0, metadata=CLOSE_AFTER)
+    clean_inactive: DurationOrNever = field(default=0.0, metadata=CLEAN_INACTIVE)
+    clean_removed: bool = field(default=True, metadata=CLEAN_REMOVED)
+
+    def check(self) -> Iterator[Finding]:
+        yield from check_clean_inactive(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")
+        yield from self.check_lines()
+
+    def converted(self) -> InputConfig:
+        return InputConfig(
+            type=self.type,
+            id=self.id or derived_id(self.type, self.paths),
+            paths=self.paths,
+            **self.shared(),
+            message_max_bytes=self.max_bytes,
+            parsers=self.parsers,
+            prospector=ProspectorConfig(scanner=self._scanner()),
+            file_identity=self.file_identity,
+            ignore_older=self.ignore_older,
+            harvester_limit=self.harvester_limit,
+            close=self._close(),
+            clean_inactive=self.clean_inactive,
+            clean_removed=self.clean_removed,
+            tail_files=self.tail_files,
+        )
+
+    def _scanner(self) -> ScannerConfig:
+        return ScannerConfig(
+            check_interval=self.scan_frequency,
+            exclude_files=self.exclude_files,
+            symlinks=self.symlinks,
+            recursive_glob=self.recursive_glob,
+        )
+
+    def _close(self) -> CloseConfig:
+        return CloseConfig(
+            on_state_change=StateChangeConfig(
+                inactive=self.close_inactive, renamed=self.close_renamed, removed=self.close_removed
+            ),
+            reader=ReaderCloseConfig(on_eof=self.close_eof, after_interval=self.close_timeout),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdinInput(FlatInput):
+    here: ClassVar = filebeat.STDIN_NAMES
+    type: InputType = field(default="stdin", metadata={"doc": "The type of input; it must be the only enabled one."})
+    id: str = field(default="stdin", metadata={"doc": "The input's own name.", "check": not_blank})
+
+    def check(self) -> Iterator[Finding]:
+        yield from self.check_lines()
+
+    def converted(self) -> InputConfig:
+        return InputConfig(
+            type=self.type,
+            id=self.id,
+            paths=(),
+            **self.shared(),
+            message_max_bytes=self.max_bytes,
+            parsers=self.parsers,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerInput(LogInput):
+    """The files that a container runtime writes: `type: log` with the parser `container` first."""
+
+    type: InputType = field(default="container", metadata={"doc": "The type of input."})
+    symlinks: bool = field(
+        default=True,
+        metadata={"doc": "Whether symbolic links are followed; /var/log/containers contains nothing else."},
+    )
+    stream: ContainerStream = field(
+        default="all", metadata={"since": "0.2", "doc": "The stream whose lines are shipped."}
+    )
+    format: Literal["auto", "docker", "cri"] = field(
+        default="auto",
+        metadata={
+            "since": "0.2",
+            "doc": "How the runtime writes lines: JSON (docker) or text (cri); auto detects it for each line.",
+        },
+    )
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from dropped_stream(self.stream)
+
+    @property
+    def parsers(self) -> tuple[ParserConfig, ...]:
+        # With its name: slots=True creates a second class, and a bare super() would refer to the first.
+        return (ContainerConfig(format=self.format, stream=self.stream), *super(ContainerInput, self).parsers)

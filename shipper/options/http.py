@@ -1,0 +1,58 @@
+"""`http`: what the shipper shows of itself while it runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import ClassVar
+
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.shipper.options import filebeat
+
+SOCKET = "unix://"
+HTTP = "http://"  # may stand before the name, as in Filebeat
+SOCKET_FILE = "shipper.sock"  # below path.data
+
+
+def address(host: str) -> Iterator[Finding]:
+    yield from not_blank(host)
+    if host.startswith("npipe://"):
+        yield "", "is a named pipe of Windows; use localhost, or unix:///path for a socket"
+    elif host.startswith(SOCKET) and not PurePath(host.removeprefix(SOCKET)).is_absolute():
+        yield "", "must be an absolute path, as in unix:///run/shipper/http.sock"
+    elif "://" in host.removeprefix(HTTP) and not host.startswith(SOCKET):
+        yield "", "must be a name or an address alone, as in localhost; the port is http.port"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpConfig:
+    as_in: ClassVar = "http: {enabled: true}"
+    ignored: ClassVar = filebeat.HTTP_IGNORED
+    since: ClassVar = "0.2"
+    enabled: bool = field(
+        default=False,
+        metadata={"doc": "Whether status, metrics and probes are served over HTTP. With `--once` only if it is set."},
+    )
+    host: str = field(
+        default="localhost",
+        metadata={
+            "doc": "The address to listen on, 0.0.0.0 for all, or unix:///path for a socket that only the shipper's "
+            "own user may open.",
+            "check": address,
+        },
+    )
+    port: int = field(default=5066, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    socket: bool = field(
+        default=True,
+        metadata={
+            "doc": "Whether the same is served at shipper.sock in path.data, for `shipper top` and `shipper tap`. Only "
+            "the shipper's own user may open it."
+        },
+    )
+
+    def converted(self) -> "HttpConfig":
+        return replace(self, host=self.host.removeprefix(HTTP))
+
+    @property
+    def socket_path(self) -> str | None:
+        """Return the path of a `host` that is a unix socket."""
+        return self.host.removeprefix(SOCKET) if self.host.startswith(SOCKET) else None

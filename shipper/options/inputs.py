@@ -1,0 +1,334 @@
+"""The inputs: `InputConfig` is `type: filestream`, and every other type becomes one."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from log_shipper.config.text.checks import Finding, without_blanks
+from log_shipper.config.text.encodings import Encoding, LineTerminator, check_terminator
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration, DurationOrNever, Size, readable_duration
+from log_shipper.shipper.options import filebeat
+from log_shipper.shipper.options.codec import format_string
+from log_shipper.shipper.options.identity import FileIdentityConfig, FileIdentitySection
+from log_shipper.shipper.options.input_ids import derived_id, own_id
+from log_shipper.shipper.options.parsers import PARSERS, ContainerConfig, ParserConfig
+from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
+from log_shipper.shipper.options.read_until_eof import ReadUntilEofConfig
+
+InputType = Literal["filestream", "log", "container", "stdin"]
+Compression = Literal["none", "gzip", "auto"]
+
+# Options that `type: filestream` and the older types have under different names, or with different defaults.
+PATHS: dict[str, Any] = {"doc": "Files to read: globs, including `**`.", "check": without_blanks}
+MESSAGE_LIMIT: dict[str, Any] = {"doc": "Longer messages are truncated and flagged.", "min": 1}
+SCAN_INTERVAL: dict[str, Any] = {
+    "doc": "How often the paths are scanned; file events only make it happen sooner.",
+    "min": 0.001,
+}
+EXCLUDE_FILES: dict[str, Any] = {"doc": "Files whose path matches one of these are not read."}
+SYMLINKS: dict[str, Any] = {"doc": "Whether symbolic links are followed."}
+RECURSIVE_GLOB: dict[str, Any] = {"doc": "Whether `**` matches directories at any depth."}
+IGNORE_OLDER: dict[str, Any] = {"doc": "Files not written to for this long are ignored; 0 turns it off."}
+HARVESTER_LIMIT: dict[str, Any] = {
+    "doc": "How many files may be open at once; 0 means no limit.",
+    "unit": "files",
+    "min": 0,
+}
+CLOSE_INACTIVE: dict[str, Any] = {
+    "doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."
+}
+CLOSE_RENAMED: dict[str, Any] = {"doc": "Closes a renamed file once all of it is acknowledged."}
+CLOSE_REMOVED: dict[str, Any] = {"doc": "Closes a deleted file once all of it is acknowledged."}
+CLOSE_AT_END: dict[str, Any] = {"doc": "Closes a file as soon as its end is reached."}
+CLOSE_AFTER: dict[str, Any] = {
+    "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
+}
+CLEAN_INACTIVE: dict[str, Any] = {
+    "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
+    "reading resumes; after a restart, it is read from its beginning. Checked once a minute, but not in the first ten "
+    "minutes of the host, whose clock may still be wrong. 0 or -1 turns it off."
+}
+CLEAN_REMOVED: dict[str, Any] = {"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherPipelineConfig:
+    disable_host: bool = field(default=False, metadata={"since": "0.2", "doc": "Leaves `host.name` out of events."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveryInput:
+    """The options of every type of input. `of_first_line`: members of which a joined message has those of its first
+    line; of others the last one counts."""
+
+    of_first_line: ClassVar[tuple[str, ...]] = ("@timestamp",)
+    enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
+    processors: tuple[AnyProcessor, ...] = field(
+        default=(),
+        metadata={"since": "0.2", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
+    )
+    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
+    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
+    fields_under_root: bool = field(
+        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
+    )
+    keep_null: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) are kept in events."}
+    )
+    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
+    pipeline: str = field(
+        default="",
+        metadata={
+            "since": "0.2",
+            "doc": "Added to events as `@metadata.pipeline`, for what sends them to Elasticsearch.",
+        },
+    )
+    index: str = field(
+        default="",
+        metadata={
+            "since": "0.2",
+            "doc": "A format string, added to events as `@metadata.raw_index`, for what sends them to Elasticsearch.",
+            "check": format_string,
+        },
+    )
+
+    @property
+    def steps(self) -> tuple[AnyProcessor, ...]:
+        """Return the processors of the input's events, in order."""
+        if not self.index:
+            return self.processors
+        from log_shipper.shipper.options.processors.adding import AddFormattedIndexConfig
+
+        return (AddFormattedIndexConfig(index=self.index), *self.processors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineInput(EveryInput):
+    """The options of every type of input that reads lines."""
+
+    encoding: Encoding = field(
+        default="utf-8", metadata={"doc": "The encoding of the lines; invalid bytes become U+FFFD."}
+    )
+    line_terminator: LineTerminator = field(
+        default="auto",
+        metadata={
+            "since": "0.2",
+            "doc": "What ends a line; auto is line_feed, with or without a carriage return before it.",
+        },
+    )
+    include_lines: tuple[Pattern, ...] = field(
+        default=(),
+        metadata={"since": "0.2", "doc": "Only messages that match one of these are shipped; all when empty."},
+    )
+    exclude_lines: tuple[Pattern, ...] = field(
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "Messages that match one of these are dropped; applied after include_lines.",
+        },
+    )
+
+    def shared(self) -> dict[str, Any]:
+        """Return these options by name, for the input that a type becomes."""
+        return {option.name: getattr(self, option.name) for option in dataclasses.fields(LineInput)}
+
+
+def parse_compression(text: str) -> Compression:
+    """Return the compression; Filebeat's "" is our "none". Raises ValueError."""
+    match text:
+        case "" | "none":
+            return "none"
+        case "gzip" | "auto":
+            return "gzip" if text == "gzip" else "auto"
+    raise ValueError(f"{text!r} must be one of: none, gzip, auto")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannerFingerprintConfig:
+    enabled: bool = field(default=True, metadata={"doc": "Must be true where `file_identity.fingerprint` is used."})
+    offset: Size = field(default=0, metadata={"doc": "Offset of the bytes that `file_identity.fingerprint` uses."})
+    length: Size = field(
+        default=1024, metadata={"doc": "Number of these bytes; a shorter file waits, unless `growing`.", "min": 64}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannerConfig:
+    check_interval: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
+    exclude_files: tuple[Pattern, ...] = field(default=(), metadata=EXCLUDE_FILES)
+    include_files: tuple[Pattern, ...] = field(
+        default=(), metadata={"doc": "Only files whose path matches one of these are read; all when empty."}
+    )
+    symlinks: bool = field(default=False, metadata=SYMLINKS)
+    recursive_glob: bool = field(default=True, metadata=RECURSIVE_GLOB)
+    resend_on_touch: bool = field(
+        default=False,
+        metadata={
+            "since": "0.2",
+            "doc": "Whether a file is shipped again, as a new file, when it was touched after all of it was shipped: "
+            "its modification time is later, its size the same.",
+        },
+    )
+    fingerprint: ScannerFingerprintConfig = field(default_factory=ScannerFingerprintConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProspectorConfig:
+    scanner: ScannerConfig = field(default_factory=ScannerConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChangeConfig:
+    inactive: Duration = field(default=300.0, metadata=CLOSE_INACTIVE)
+    renamed: bool = field(default=False, metadata=CLOSE_RENAMED)
+    removed: bool = field(default=True, metadata=CLOSE_REMOVED)
+    check_interval: Duration = field(
+        default=5.0, metadata={"doc": "How often open files are checked for these changes.", "min": 0.001}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderCloseConfig:
+    on_eof: bool = field(default=False, metadata=CLOSE_AT_END)
+    after_interval: Duration = field(default=0.0, metadata=CLOSE_AFTER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedCloseConfig:
+    max_bytes: Size = field(
+        default=1024**3,
+        metadata={"doc": "How many unread bytes of deleted files are kept on disk; 0 means no limit."},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseConfig:
+    on_state_change: StateChangeConfig = field(default_factory=StateChangeConfig)
+    reader: ReaderCloseConfig = field(default_factory=ReaderCloseConfig)
+    removed: RemovedCloseConfig = field(default_factory=RemovedCloseConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteConfig:
+    enabled: bool = field(
+        default=False, metadata={"doc": "Deletes a file once it is closed and all of it is acknowledged."}
+    )
+    grace_period: Duration = field(
+        default=1800.0,
+        metadata={"doc": "How long to wait before the file is deleted; new data in it cancels the deletion."},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeOverConfig:
+    """Each input has its own positions, so one with another id reads its files from their beginning."""
+
+    since: ClassVar = "0.2"
+    enabled: bool = field(
+        default=False,
+        metadata={
+            "doc": "Whether the input resumes files at the positions of inputs that are not configured any more."
+        },
+    )
+    from_ids: tuple[str, ...] = field(
+        default=(), metadata={"doc": "The ids of these inputs; all that are not configured any more when empty."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.from_ids and not self.enabled:
+            yield "from_ids", "has no effect without enabled: true"
+
+
+def check_clean_inactive(
+    clean_inactive: float, ignore_older: float, interval: float, interval_name: str
+) -> Iterator[Finding]:
+    """Yield a finding if an entry could be forgotten while its file is not ignored: it would be read again from its
+    start."""
+    if clean_inactive <= 0:
+        return
+    if not ignore_older:
+        yield "clean_inactive", "needs ignore_older: a file that is forgotten but not ignored is read again"
+    elif clean_inactive <= ignore_older + interval:
+        limit = f"ignore_older + {interval_name} ({readable_duration(ignore_older)} + {readable_duration(interval)})"
+        yield "clean_inactive", f"must be more than {limit}, or files would be forgotten that are still read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputConfig(LineInput):
+    not_yet: ClassVar = filebeat.INPUT_NOT_YET
+    ignored: ClassVar = filebeat.INPUT_IGNORED
+    here: ClassVar = filebeat.FILESTREAM_NAMES
+    type: InputType = field(default="filestream", metadata={"doc": "The type of input; each has its own options."})
+    id: str = field(
+        default="",
+        metadata={
+            "doc": "The input's own name; positions are stored under it. In a filebeat.yml it may be absent.",
+            "check": own_id,
+            "wanted": "every filestream input needs its own id, as in 'id: nginx'",
+        },
+    )
+    paths: tuple[str, ...] = field(metadata=PATHS)
+    message_max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
+    parsers: tuple[ParserConfig, ...] = field(
+        default=(), metadata={"doc": "Steps that turn lines into messages, in order.", "read_as": PARSERS}
+    )
+    compression: Annotated[Compression, parse_compression] = field(
+        default="none",
+        metadata={"doc": "Which files are read as gzip: none, all of them (gzip), or those that look like it (auto)."},
+    )
+    prospector: ProspectorConfig = field(default_factory=ProspectorConfig)
+    file_identity: FileIdentityConfig = field(
+        default_factory=FileIdentityConfig, metadata={"read_as": FileIdentitySection}
+    )
+    ignore_older: Duration = field(default=0.0, metadata=IGNORE_OLDER)
+    ignore_inactive: Literal["", "since_first_start", "since_last_start"] = field(
+        default="", metadata={"doc": "Files not written to since the first or the last start are ignored."}
+    )
+    harvester_limit: int = field(default=0, metadata=HARVESTER_LIMIT)
+    close: CloseConfig = field(default_factory=CloseConfig)
+    clean_inactive: DurationOrNever = field(default=0.0, metadata=CLEAN_INACTIVE)
+    clean_removed: bool = field(default=True, metadata=CLEAN_REMOVED)
+    delete: DeleteConfig = field(default_factory=DeleteConfig)
+    take_over: TakeOverConfig = field(default_factory=TakeOverConfig)
+    read_until_eof: ReadUntilEofConfig = field(default_factory=ReadUntilEofConfig)
+    include_file_owner_name: bool = field(
+        default=False,
+        metadata={
+            "since": "0.2",
+            "doc": "Adds the name of the file's owner as log.file.owner, as it is when the file is opened.",
+        },
+    )
+    include_file_owner_group_name: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Adds the name of the file's group as log.file.group."}
+    )
+    # The ids of the container and pod whose log directory has all files of the input, set where a hint names its paths.
+    owned_by: tuple[str, ...] = field(default=(), metadata={"key": None})
+    tail_files: bool = field(default=False, metadata={"key": None})  # set by `type: log`, which has the option
+
+    def check(self) -> Iterator[Finding]:
+        """Check the options under the names of `type: filestream`; the other types check their own."""
+        scanner = self.prospector.scanner
+        interval = "prospector.scanner.check_interval"
+        yield from check_clean_inactive(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
+        yield from check_terminator(self.encoding, self.line_terminator)
+        if sum(isinstance(parser, ContainerConfig) for parser in self.parsers) > 1:
+            yield "parsers", "list container twice; a line has the frame of one runtime, which the first one removes"
+        if self.file_identity.name == "fingerprint" and not scanner.fingerprint.enabled:
+            yield "prospector.scanner.fingerprint.enabled", "must be true; file_identity.fingerprint needs it"
+        if self.delete.enabled and not (self.close.reader.on_eof or self.close.on_state_change.inactive):
+            yield (
+                "delete.enabled",
+                "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files are "
+                "deleted",
+            )
+
+    def converted(self) -> "InputConfig":
+        read = self.prospector.scanner.fingerprint
+        identity = replace(self.file_identity, offset=read.offset, length=read.length)
+        return replace(self, id=self.id or self.derived_id, file_identity=identity)
+
+    @property
+    def derived_id(self) -> str:
+        return derived_id(self.type, self.paths)

@@ -1,0 +1,274 @@
+"""`output.kafka` with all of Filebeat's options. What the shipper decides by itself is checked and noted in one
+line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from log_shipper.config.text.checks import Finding, addresses
+from log_shipper.config.text.format_strings import parse_format
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.units import Duration, Size
+from log_shipper.runtime.kafka.security_options import KerberosConfig, SaslConfig, credentials, unused_mechanism
+from log_shipper.runtime.kafka.tls_options import SslConfig
+from log_shipper.shipper.options import filebeat
+from log_shipper.shipper.options.codec import CodecConfig, format_string
+from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.kafka_records import HeaderConfig, PartitionConfig
+from log_shipper.shipper.options.queues import QueueConfig
+from log_shipper.shipper.options.transactions import TransactionConfig, shorter_than_a_transaction
+
+_UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackoffConfig:
+    init: Duration = field(default=1.0, metadata={"doc": "The wait after the first failure.", "min": 0.001})
+    max: Duration = field(default=60.0, metadata={"doc": "The longest wait after repeated failures.", "min": 0.001})
+
+    def check(self) -> Iterator[Finding]:
+        if self.max < self.init:
+            yield "max", f"must be at least backoff.init ({self.init:g}s)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryConfig:
+    max: int = field(default=3, metadata={**_UNUSED, "min": 0})
+    backoff: Duration = field(default=0.25, metadata=_UNUSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataConfig:
+    retry: RetryConfig = field(default_factory=RetryConfig)
+    refresh_frequency: Duration = field(default=600.0, metadata=_UNUSED)
+    full: bool = field(default=False, metadata=_UNUSED)
+
+
+TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_IN_TOPIC = re.compile(r"[A-Za-z0-9._-]*")
+NOT_A_TOPIC = "is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes"
+
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+def is_topic(text: str) -> bool:
+    """True if Kafka accepts the name."""
+    return TOPIC.fullmatch(text) is not None and text not in (".", "..")
+
+
+def topic_name(text: str) -> Iterator[Finding]:
+    if not is_topic(text):
+        yield "", f"{text!r} {NOT_A_TOPIC}"
+
+
+def topic_format(text: str) -> Iterator[Finding]:
+    try:
+        parts = parse_format(text)
+    except ValueError as error:
+        yield "", str(error)
+        return
+    fixed = "".join(part for part in parts if isinstance(part, str))
+    if len(parts) == 1 and fixed:
+        yield from topic_name(fixed)
+    elif (fixed and not _IN_TOPIC.fullmatch(fixed)) or not parts:
+        yield "", f"{text!r}: {fixed!r} {NOT_A_TOPIC}"
+
+
+def topic_or_none(text: str) -> Iterator[Finding]:
+    if text:
+        yield from topic_format(text)
+
+
+def topic_mappings(mappings: dict[str, str]) -> Iterator[Finding]:
+    yield from ((value, message) for value, topic in mappings.items() if topic for _, message in topic_name(topic))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRuleConfig:
+    """A rule of `topics`."""
+
+    since: ClassVar = "0.2"
+    topic: str = field(
+        metadata={
+            "doc": "A format string; where an event has no text for it, the next rule is tried.",
+            "check": topic_format,
+        }
+    )
+    when: ConditionConfig | None = field(
+        default=None, metadata={"doc": "The events that the rule is for; all when absent.", "recursive": True}
+    )
+    mappings: dict[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "doc": "Topics by the text that `topic` gives; a text that is not among them has no topic. An empty topic "
+            "leaves the event to the next rule.",
+            "check": topic_mappings,
+        },
+    )
+    default: str | None = field(
+        default=None,
+        metadata={"doc": "The topic where `topic` or `mappings` give none.", "check": topic_name},
+    )
+
+
+def version_number(text: str) -> Iterator[Finding]:
+    if not re.fullmatch(r"\d+(\.\d+){0,3}", text):
+        yield "", f"{text!r} must be a version of Kafka, as in 2.1.0"
+
+
+def parse_compression_codec(text: str) -> Compression:
+    """Return the codec, whatever its case; YAML reads `off` and `no` as false. Raises ValueError."""
+    for codec in CODECS:
+        if text.lower() == codec or (codec == "none" and text.lower() in ("no", "off", "false")):
+            return codec
+    raise ValueError(f"{text!r} must be one of: {', '.join(CODECS)}")
+
+
+def _unused(why: str, **more: Any) -> dict[str, Any]:
+    return {"doc": "Accepted and not used.", "unused": why, **more}
+
+
+_SIZED = "the shipper sizes batches and requests itself; set raw client settings below librdkafka"
+_RETRIES = "a record is retried until the broker has it; set raw client settings below librdkafka"
+_CLIENT = "the client has its own; set raw client settings below librdkafka"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaOutputConfig:
+    not_yet: ClassVar = filebeat.KAFKA_NOT_YET
+    ignored: ClassVar = filebeat.KAFKA_IGNORED
+    enabled: bool = field(default=True, metadata={"doc": "Whether this output is used."})
+    hosts: tuple[str, ...] = field(
+        metadata={
+            "doc": "Bootstrap brokers, each host:port.",
+            "check": addresses,
+            "split": ",",
+            "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
+        }
+    )
+    topic: str = field(
+        default="",
+        metadata={
+            "doc": "The topic that records are sent to: a format string, as in `logs-%{[fields.team]:other}`.",
+            "check": topic_or_none,
+        },
+    )
+    topics: tuple[TopicRuleConfig, ...] = field(
+        default=(),
+        metadata={"doc": "Rules of which the first that has a topic for an event is taken; `topic` is for the others."},
+    )
+    key: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The key of records: a format string, as in `%{[fields.team]}`. The file id when absent, and where"
+            " an event has no text for it, so that a file's lines stay in order.",
+            "since": "0.2",
+            "check": format_string,
+        },
+    )
+    codec: CodecConfig = field(
+        default_factory=CodecConfig,
+        metadata={
+            "doc": "The payload of records. With `format`, the file, the offset and the length travel as headers, by"
+            " which the sink lands each line once."
+        },
+    )
+    headers: tuple[HeaderConfig, ...] = field(
+        default=(), metadata={"doc": "Headers that all records have; several may have the same key.", "since": "0.2"}
+    )
+    partition: PartitionConfig | None = field(
+        default=None,
+        metadata={
+            "doc": "How the partition of a record is chosen: by its key when absent. With another one, a file's lines"
+            " are in several partitions, and have no order among these."
+        },
+    )
+    timestamp: Literal["event", "sent"] = field(
+        default="sent",
+        metadata={
+            "doc": "The time of records in Kafka: that of sending, or the event's @timestamp, which costs about a tenth"
+            " more CPU time.",
+            "since": "0.2",
+        },
+    )
+    version: str | None = field(
+        default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
+    )
+    client_id: str = field(default="shipper", metadata={"doc": "The client's name in the broker's logs and quotas."})
+    compression: Annotated[Compression, parse_compression_codec] = field(
+        default="lz4", metadata={"doc": "How batches are compressed."}
+    )
+    compression_level: int | None = field(
+        default=None, metadata={"doc": "The codec's level; the codec's default when absent.", "min": -1, "max": 12}
+    )
+    max_message_bytes: Size = field(
+        default=1_000_000,
+        metadata={"doc": "The largest record; `oversized` decides about larger events.", "min": 1000},
+    )
+    oversized: Literal["cut", "split", "dead_letter"] = field(
+        default="cut",
+        metadata={
+            "since": "0.2",
+            "doc": "What happens to a larger event: its message is cut to fit, and flagged (cut); it is sent in "
+            "numbered parts (split); or the whole of it is a dead letter (dead_letter).",
+        },
+    )
+    username: str | None = field(
+        default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}
+    )
+    password: Secret | None = field(default=None, metadata={"doc": "The password of `username`."})
+    sasl: SaslConfig = field(default_factory=SaslConfig)
+    ssl: SslConfig = field(default_factory=SslConfig)
+    backoff: BackoffConfig = field(default_factory=BackoffConfig)
+    delivery: Literal["at_least_once", "exactly_once"] = field(
+        default="at_least_once",
+        metadata={
+            "since": "0.2",
+            "doc": "at_least_once: lines may come twice after a crash; exactly_once: Kafka transactions, so that "
+            "consumers with read_committed see each line once.",
+        },
+    )
+    transaction: TransactionConfig | None = None
+    kerberos: KerberosConfig | None = field(default=None)
+    # Not shown: raw settings may contain secrets (ssl.key.password).
+    librdkafka: dict[str, str | int | float | bool] = field(
+        default_factory=dict,
+        repr=False,
+        metadata={"doc": "Raw settings of librdkafka; they take precedence over the shipper's."},
+    )
+    metadata: MetadataConfig | None = field(default=None, metadata=_unused(_CLIENT))
+    required_acks: int | None = field(
+        default=None,
+        metadata=_unused("a position only moves past records that all in-sync replicas have (-1)", min=-1, max=1),
+    )
+    max_retries: int | None = field(default=None, metadata=_unused(_RETRIES, min=-1))
+    bulk_max_size: int | None = field(default=None, metadata=_unused(_SIZED, min=0))
+    bulk_flush_frequency: Duration | None = field(default=None, metadata=_unused(_SIZED))
+    channel_buffer_size: int | None = field(default=None, metadata=_unused(_SIZED, min=1))
+    timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
+    broker_timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
+    keep_alive: Duration | None = field(default=None, metadata=_unused(_CLIENT))
+    queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
+
+    @property
+    def fixed_topics(self) -> set[str]:
+        """Return the topics that records may be sent to, but for those that depend on the event."""
+        named = {self.topic, *(rule.topic for rule in self.topics), *(rule.default or "" for rule in self.topics)}
+        named |= {topic for rule in self.topics for topic in rule.mappings.values() if topic}
+        return {topic for topic in named if is_topic(topic)}
+
+    def check(self) -> Iterator[Finding]:
+        if not self.topic and not self.topics:
+            yield "topic", "missing; name the topic that records are sent to"
+        if self.transaction is not None and self.delivery != "exactly_once":
+            yield "transaction", "needs delivery: exactly_once; set it, or remove transaction"
+        yield from shorter_than_a_transaction(self.transaction or TransactionConfig(), self.librdkafka)
+        if self.transaction is not None:
+            yield from ((f"transaction.topic{below}", fault) for below, fault in topic_name(self.transaction.topic))
+        tls = bool(self.ssl.enabled)
+        yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from unused_mechanism(self.sasl, self.username, self.librdkafka)

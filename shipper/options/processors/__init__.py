@@ -1,0 +1,107 @@
+"""`processors`: a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.yaml.deferred import Deferred
+from log_shipper.config.yaml.schema import NamedItems
+from log_shipper.shipper.options import filebeat
+from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+
+__all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
+
+_MODELS = Deferred(
+    __name__,
+    {
+        "add_fields": "adding:AddFieldsConfig",
+        "add_labels": "adding:AddLabelsConfig",
+        "add_tags": "adding:AddTagsConfig",
+        "add_id": "adding:AddIdConfig",
+        "add_locale": "adding:AddLocaleConfig",
+        "append": "adding:AppendConfig",
+        "add_formatted_index": "adding:AddFormattedIndexConfig",
+        "now": "adding:NowConfig",
+        "add_network_direction": "adding:AddNetworkDirectionConfig",
+        "copy_fields": "moving:CopyFieldsConfig",
+        "rename": "moving:RenameConfig",
+        "move_fields": "moving:MoveFieldsConfig",
+        "drop_event": "moving:DropEventConfig",
+        "drop_fields": "moving:DropFieldsConfig",
+        "include_fields": "moving:IncludeFieldsConfig",
+        "rate_limit": "moving:RateLimitConfig",
+        "convert": "values:ConvertConfig",
+        "extract_array": "values:ExtractArrayConfig",
+        "replace": "values:ReplaceConfig",
+        "truncate_fields": "values:TruncateFieldsConfig",
+        "urldecode": "values:UrldecodeConfig",
+        "lowercase": "values:LowercaseConfig",
+        "uppercase": "values:UppercaseConfig",
+        "dissect": "parsing:DissectConfig",
+        "grok": "parsing:GrokConfig",
+        "redact": "parsing:RedactConfig",
+        "timestamp": "parsing:TimestampConfig",
+        "syslog": "parsing:SyslogProcessorConfig",
+        "decode_base64_field": "decoding:DecodeBase64FieldConfig",
+        "decompress_gzip_field": "decoding:DecompressGzipFieldConfig",
+        "decode_csv_fields": "decoding:DecodeCsvFieldsConfig",
+        "decode_duration": "decoding:DecodeDurationConfig",
+        "decode_json_fields": "decoding:DecodeJsonFieldsConfig",
+        "decode_cef": "decoding:DecodeCefConfig",
+        "decode_xml": "decoding:DecodeXmlConfig",
+        "fingerprint": "decoding:FingerprintConfig",
+        "community_id": "decoding:CommunityIdConfig",
+        "registered_domain": "decoding:RegisteredDomainConfig",
+        "detect_mime_type": "decoding:DetectMimeTypeConfig",
+        "cache": "caching:CacheConfig",
+        "add_host_metadata": "host_metadata:AddHostMetadataConfig",
+        "add_process_metadata": "host_metadata:AddProcessMetadataConfig",
+        "add_cloud_metadata": "cloud_metadata:AddCloudMetadataConfig",
+        "add_docker_metadata": "docker_metadata:AddDockerMetadataConfig",
+        "add_kubernetes_metadata": "kubernetes_metadata:AddKubernetesMetadataConfig",
+        "dns": "dns:DnsConfig",
+    },
+)
+_NO_BRANCH = "dns waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
+_WHOLE: dict[str, Any] = {}
+PROCESSORS = NamedItems(
+    "processor",
+    _MODELS,
+    _WHOLE,
+    filebeat.PROCESSOR_NOT_YET,
+    filebeat.PROCESSOR_IGNORED,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    condition: ConditionConfig = field(
+        metadata={
+            "key": "if",
+            "doc": "The condition that decides.",
+            "missing": "'then' needs an 'if'",
+            "recursive": True,
+        },
+    )
+    then: tuple[Any, ...] = field(
+        default=(),
+        metadata={"doc": "Processors for events that meet the condition.", "read_as": PROCESSORS, "recursive": True},
+    )
+    otherwise: tuple[Any, ...] = field(
+        default=(),
+        metadata={"key": "else", "doc": "Processors for the other events.", "read_as": PROCESSORS, "recursive": True},
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if not self.then:
+            yield "then", "missing; name the processors for events that meet the condition"
+        for branch in ("then", "otherwise"):
+            for index, item in enumerate(getattr(self, branch)):
+                if isinstance(item, ProcessorConfig) and item.name == "dns":
+                    yield f"{branch}[{index}]", _NO_BRANCH
+
+
+AnyProcessor = ProcessorConfig | Branch
+_WHOLE.update({"if": Branch, "then": Branch, "else": Branch})

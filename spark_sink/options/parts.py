@@ -1,0 +1,137 @@
+"""The smaller sections of the sink."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import ClassVar, Literal
+
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.secrets import Secret
+from log_shipper.config.text.spans import DAY, HOUR, Span
+from log_shipper.config.text.units import Duration
+from log_shipper.runtime.logs.options import LogLinesConfig
+from log_shipper.spark_sink.options.java_options import Raw
+from log_shipper.spark_sink.options.tables import fixed_path
+
+LostOffsets = Literal["fail", "continue"]
+
+
+def at_least_an_hour(span: float) -> Iterator[Finding]:
+    if span < HOUR:
+        yield "", "must be at least 1h: a shipper that was away for a while sends lines again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointConfig:
+    path: str = field(
+        metadata={"doc": "The query's checkpoint; it belongs to the table permanently.", "check": fixed_path}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterConfig:
+    path: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The table of bad records; `<table.path>_dead_letter` when absent, without the part from the "
+            "template.",
+            "check": fixed_path,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateConfig:
+    since: ClassVar = "0.2"
+    path: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The table of marks: how far each file and each partition is landed; `<table.path>_marks` when "
+            "absent, without the part from the template.",
+            "check": fixed_path,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerConfig:
+    as_in: ClassVar = "trigger: {interval: 5s}"
+    interval: Duration = field(default=1.0, metadata={"doc": "How often a batch starts; 0 means immediately."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupeConfig:
+    as_in: ClassVar = "dedupe: {enabled: false}"
+    since: ClassVar = "0.2"
+    enabled: bool = field(
+        default=True, metadata={"doc": "Whether lines that the shipper sent twice are recognised and left out."}
+    )
+    forget_after: Span = field(
+        default=14 * DAY, metadata={"doc": "How long a file without new rows is remembered.", "check": at_least_an_hour}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpConfig:
+    as_in: ClassVar = "http: {enabled: true}"
+    since: ClassVar = "0.2"
+    enabled: bool = field(default=False, metadata={"doc": "Whether metrics are served over HTTP for Prometheus."})
+    host: str = field(
+        default="localhost", metadata={"doc": "The address to listen on; 0.0.0.0 for all.", "check": not_blank}
+    )
+    port: int = field(default=5067, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+
+
+def long_enough(token: Secret) -> Iterator[Finding]:
+    if len(token.reveal()) < 16:
+        yield "", "is too short to be a secret: take at least 16 characters, as of `openssl rand -hex 16`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiConfig:
+    as_in: ClassVar = "ui: {port: 8080}"
+    since: ClassVar = "0.3"
+    host: str = field(
+        default="localhost",
+        metadata={
+            "doc": "The address on which `spark-sink ui` serves its page. One that other machines reach needs `token`.",
+            "check": not_blank,
+        },
+    )
+    port: int = field(default=5068, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    token: Secret | None = field(
+        default=None,
+        metadata={"doc": "What people have to give to the page before it shows anything.", "check": long_enough},
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if not self.token and not _is_loopback(self.host):
+            yield "token", f"missing; ui.host is {self.host}, which other machines reach: they could read all tables"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkLoggingConfig(LogLinesConfig):
+    components: ClassVar = ("landing", "storage", "views", "maintenance", "monitor", "kafka")
+    ignored: ClassVar = {
+        **LogLinesConfig.ignored,
+        **dict.fromkeys(("to_files", "to_stderr", "to_syslog", "files"), "logs go to stderr"),
+        "metrics": "each batch is logged when it has landed",
+    }
+
+
+def _is_loopback(host: str) -> bool:
+    """True also for a name: what it means is known when it is listened on."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return True
+
+
+def texts(raw: Raw) -> dict[str, str]:
+    """Return raw settings as Java reads them."""
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in raw.items()}
+
+
+def spark_key(key: str) -> str:
+    # Both `spark.master: x` and `spark: {spark.master: x}` are natural spellings.
+    return key if key.startswith("spark.") else f"spark.{key}"

@@ -1,0 +1,105 @@
+"""Checks that the sink's directories are distinct, and that none contains another: a table's VACUUM deletes all other
+files in its directory, except names that begin with an underscore."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from log_shipper.config.text.checks import Finding
+from log_shipper.spark_sink.options.template import Template
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkDirectory:
+    """A directory, the option that names it, and what it is for."""
+
+    option: str
+    path: str
+    what: str
+
+
+def base_is_fixed(template: Template) -> Iterator[Finding]:
+    """Check that the base has a name of its own: the other tables are named after it."""
+    _, path = _split(template.base)
+    if path.strip("/") in ("", ".", ".."):
+        where = " before the first %{...}" if template.fields else ""
+        yield "", f"needs a directory of its own{where}, as in /data/logs: the other tables are named after it"
+
+
+def collisions(template: Template, topics: Sequence[str], directories: Sequence[SinkDirectory]) -> Iterator[Finding]:
+    """Yield a finding for each pair of directories that collide; `topics` are those that are read, none where only
+    Kafka knows them."""
+    fixed = [SinkDirectory("table.path", template.base, "the table")] if not template.fields else []
+    for index, directory in enumerate(directories):
+        others = (*fixed, *directories[:index])
+        clashes = (_clash(directory, other) for other in others)
+        yield from ((directory.option, message) for message in clashes if message)
+        if template.fields:
+            yield from ((directory.option, message) for message in _in_template(directory, template, topics))
+
+
+def _clash(directory: SinkDirectory, other: SinkDirectory) -> str:
+    mine, theirs = normal(directory.path), normal(other.path)
+    if mine == theirs:
+        return f"{directory.path!r} is {other.what} too ({other.option})"
+    if _inside(mine, theirs):
+        return f"{directory.path!r} is in the directory of {other.what} ({other.option})"
+    if _inside(theirs, mine):
+        return f"{directory.path!r} contains {other.what} ({other.option}: {other.path!r})"
+    return ""
+
+
+def _in_template(directory: SinkDirectory, template: Template, topics: Sequence[str]) -> Iterator[str]:
+    pattern = re.compile(normal_pattern(template, topics))
+    path = normal(directory.path)
+    parent = normal(template.directory)
+    if path == parent or _inside(parent, path):
+        yield f"{directory.path!r} would contain the tables; choose a directory beside them"
+    elif any(pattern.fullmatch(above) for above in _and_above(path)):
+        yield (
+            f"{directory.path!r} may be one of the tables of table.path ({_shown(template)}); choose a directory "
+            f"beside them"
+        )
+
+
+def normal_pattern(template: Template, topics: Sequence[str]) -> str:
+    """Return the template's pattern for normalised paths."""
+    start = normal(template.fixed) + ("/" if template.fixed.endswith("/") else "")
+    return Template((start, *template.parts[1:])).pattern(topics).pattern.rstrip("/")
+
+
+def normal(path: str) -> str:
+    """Return the normalised spelling of a directory: no slash at its end, no double slash, no `file:`."""
+    scheme, rest = _split(path)
+    return scheme + posixpath.normpath(re.sub("/+", "/", rest)) if rest else scheme
+
+
+def _split(path: str) -> tuple[str, str]:
+    matched = _SCHEME.fullmatch(path)
+    if matched is None:
+        return "", path
+    if matched[1].lower() == "file":
+        return "", "/" + matched[3].lstrip("/")
+    return f"{matched[1].lower()}://{matched[2] or ''}", matched[3]
+
+
+def _inside(path: str, other: str) -> bool:
+    """True if Delta would find the one directory among the other's files."""
+    below = path.removeprefix(other.rstrip("/") + "/")
+    return below != path and not below.startswith("_")
+
+
+def _and_above(path: str) -> Iterator[str]:
+    """Return the directory and all its parents."""
+    yield path
+    while (above := posixpath.dirname(path)) not in (path, ""):
+        if not posixpath.basename(path).startswith("_"):
+            yield above
+        path = above
+
+
+def _shown(template: Template) -> str:
+    return "".join(part if isinstance(part, str) else f"%{{[{part.name}]}}" for part in template.parts)

@@ -138,7 +138,9 @@ class Disk:
         if path.exists() and target.exists() and not (other_generation == 0 and self._is_fixed(path)):
             life = self.lives.of(path.stat().st_ino)
             assert life is not None
-            life.renamed = life.renamed or name != other
+            if name != other:
+                life.renamed = True
+                life.left_row()
             life.unknown = life.unknown or (life.copied and name != other)
             path.rename(target)
 

@@ -35,6 +35,7 @@ class Life:
     follows: "Life | None" = None  # the life that was written before this one at the same path
     replaces: "Life | None" = None  # a rotated file that was deleted and made again, alike: no name or time shows that
     renamed: bool = False  # to a name that is not derived from the old one
+    missed: bool = False  # left the row of its log, or the paths, before anything of it was handed to the output
     altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # its content is in another file now, as a copy or a .gz
     packed: bool = False
@@ -51,9 +52,14 @@ class Life:
         """The life that it is a copy of, directly or through other copies."""
         return self if self.twin is None else self.twin.root
 
+    def left_row(self) -> None:
+        """No name shows any more which files it lies between."""
+        self.missed = self.missed or not self.handed
+
     def became_unreachable(self, *, is_open: bool) -> None:
         """No path leads to it any more."""
         if self.owed is None:
+            self.left_row()
             is_open = is_open and (self.handed > 0 or not self.truncated_in_place)
             self.kept_open = is_open
             self.owed = len(self.content) if is_open else self.handed

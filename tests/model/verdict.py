@@ -239,12 +239,13 @@ class Verdict:
 
     def _followers(self, lives: list[Life]) -> Iterator[Life]:
         """Yield the lives that were written where the last of these was, next after it; and behind those of which the
-        agent cannot know: they were gone when it looked, or in a copy that nothing shows to be one. (Any life was taken
-        for the continuation before, so a message that was joined with a line of another file was never noticed.)"""
+        agent cannot know: they were gone when it looked, or had another log's name, or are in a copy that nothing shows
+        to be one. (Any life was taken for the continuation before, so a message that was joined with a line of another
+        file was never noticed.)"""
         roots = [life.root for life in (lives[-1], lives[-1].replaces) if life is not None]
         for following in self._lives.all:
             before = (following.replaces or following).follows
             if before is not None and before.root in roots and following not in lives:
                 yield following
-                if following.unknown or (following.owed is not None and not self._is_named(following)):
+                if following.unknown or following.missed:
                     yield from self._followers([*lives, following])

@@ -510,4 +510,24 @@ FAILED_ONCE = [
         ],
         "processed",
     ),
+    Program(
+        "a generation takes the name of another log's while an older one is restored",
+        MULTILINE | {"gzip": False, "flush_at_once": False, "disk": True},
+        [
+            *[("write", "b.log", (4,)), ("recreate", "a.log", (1, 0)), ("copytruncate", "b.log"), ("rotate", "a.log")],
+            *[("write", "a.log", (1,)), ("rotate", "a.log"), ("run", (0.001,)), ("restore", "a.log", 2, "shorter")],
+            *[("stop",), ("rename_over", "a.log", 1, "b.log", 1)],
+        ],
+        "before",
+    ),
+    Program(
+        "a file is compressed, and the file that followed it deleted, before a kill",
+        MULTILINE | {"disk": True, "present": True},
+        [
+            *[("write_much", "b.log", 20), ("run", (11,)), ("write", "b.log", (2,)), ("rotate", "b.log")],
+            *[("gzip", "b.log", 1), ("write", "b.log", (1,)), ("write", "b.log", (5, 6)), ("run", (0.1, 0.001))],
+            *[("recreate", "b.log", (3,)), ("kill",)],
+        ],
+        "twice",
+    ),
 ]

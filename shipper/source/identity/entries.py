@@ -194,7 +194,9 @@ class RegistryEntries:
             return None
         self.unclaimed.remove(known.id)
         self.possibly_lost.tried(known.id)
-        return EntryMatch(self._taken(known, opened), known.path, known)
+        taken = self._taken(known, opened)
+        # What followed it at its path is missing, too: no file that is there now did.
+        return EntryMatch(taken, taken.path if self.unclaimed.any_followed(known) else known.path, known)
 
     def put_back(self, state: FileState) -> None:
         """Undo a match: nothing was read of the file that was matched with this entry."""

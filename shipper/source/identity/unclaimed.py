@@ -51,6 +51,12 @@ class UnclaimedEntries:
         """Note that the file was proven not to have the bytes that the entry remembers."""
         self._refused[key].add(file_id)
 
+    def any_followed(self, state: FileState) -> bool:
+        """True if another of these files was created later than that of the entry, and was at its path, too."""
+        ids = self._by.get((state.input, ("name", name_of(state.path))), ())
+        others = map(self.states.__getitem__, ids)
+        return any(other.path == state.path and 0 < state.birth < other.birth for other in others)
+
     def match(self, opened: OpenedFile, original_id: str = "") -> FileState | None:
         """Return the entry from which the file may resume, if its bytes prove that. Of several, prefer the entry
         `original_id`, of the file that it was suspected to be a copy of, then the one that was read furthest. Raises

@@ -67,10 +67,14 @@ def _by_date(harvester: Harvester, rotated: list[Harvester]) -> list[Harvester] 
     younger = sorted((file for file in rotated if not _is_earlier(file, harvester)), key=_age)
     for older, file in pairwise([harvester, *younger]):
         numbers, following = numbers_in(older.state.path), numbers_in(file.state.path)
-        is_beside = os.path.dirname(older.state.path) == os.path.dirname(file.state.path)
+        is_beside = _row_of(older) == _row_of(file)
         if not is_beside or len(numbers) != len(following) or numbers >= following or _age(older) == _age(file):
             return None
     return younger
+
+
+def _row_of(file: Harvester) -> tuple[str, str]:
+    return os.path.dirname(file.state.path), log_of(file.state.path)
 
 
 def _is_earlier(file: Harvester, other: Harvester) -> bool:

@@ -45,6 +45,18 @@ def meet(room: Room, name: str, content: bytes, modified: int = TIME) -> OpenedF
     return room.open(name)
 
 
+@pytest.mark.parametrize(
+    ("birth", "path", "followed"), [(2, "/l/app.log", True), (1, "/l/app.log", False), (2, "/m/app.log", False)]
+)
+def test_a_missing_file_that_was_created_later_at_a_path_followed_the_one_that_was_there(
+    room: Room, birth: int, path: str, *, followed: bool
+) -> None:
+    first = remember(room, b"one\n", 4, path="/l/app.log", birth=1)
+    second = remember(room, b"two\n", 4, path=path, birth=birth, id="second")
+    assert orphans_of(first, second).any_followed(first) is followed
+    assert not orphans_of(first, second).any_followed(second)
+
+
 # A missing file is recognised in each way that the table in relation.py has.
 
 

@@ -45,6 +45,7 @@ UNKNOWN = [
     ("app-20261121.log", ("app-20261120.log", LOG)),
     ("app-20261121.log", ("app-20261123.log", "app-20261122.log", LOG)),
     ("app.log.old", ("app.log.1", LOG)),
+    ("web.log.1", ("app.log.2", LOG)),
     ("app.log.1", ("other/app-20261121.log", LOG)),
     ("app.log.2", ("other/app.log.1", LOG)),
     ("app-20261121.log", ("other/app-20261122.log", LOG)),

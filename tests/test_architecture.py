@@ -74,6 +74,7 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "reader": VALUES,
     "output": VALUES | {"append_file", "librdkafka"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},
+    "processors": VALUES | {"cloud", "docker", "kubernetes", "processor"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks", "librdkafka", "tls_texts"},

@@ -1,6 +1,8 @@
 """Models that are imported when they are needed: making one takes half a millisecond, and a configuration names few."""
 
+import pkgutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -25,3 +27,29 @@ class Deferred(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._classes)
+
+
+class Catalog(Mapping[str, Any]):
+    """The models of a package, one in each of its modules, which has the model's name in YAML: add_tags.py has
+    AddTagsConfig."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        return {module.name: None for module in pkgutil.iter_modules(import_module(self._package).__path__)}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return getattr(import_module(f"{self._package}.{name}"), f"{name.title().replace('_', '')}Config")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # the inherited method would import the model
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

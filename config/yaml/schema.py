@@ -74,10 +74,12 @@ class NamedItems:
     """The models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
 
     `whole` are models of items that are a section themselves, recognised by a key (`if`); `not_yet` are real names that
-    are not supported -> why; `ignored` are those that are left out with a note -> why.
+    are not supported -> why; `ignored` are those that are left out with a note -> why. `shown`: the name
+    by which messages show how an item is written.
     """
 
     what: str
+    shown: str
     models: Mapping[str, Any]
     whole: Mapping[str, Any] = field(default_factory=dict)
     not_yet: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class NamedItems:
     def wrong_shape(self, keys: Sequence[str] | None = None) -> str:
         """Return the message for an item that is not one name with a section; `keys` are its keys, None if it has
         none."""
-        example = f"each item is one {self.what}, as in '- {next(iter(self.models), 'name')}: {{...}}'"
+        example = f"each item is one {self.what}, as in '- {self.shown}: {{...}}'"
         if keys is None:
             return example
         ours = [key for key in keys if key in self.models]

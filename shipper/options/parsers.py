@@ -66,6 +66,7 @@ def dropped_stream(stream: ContainerStream) -> Iterator[Finding]:
 ParserConfig = MultilineConfig | NdjsonConfig | IncludeMessageConfig | ContainerConfig | SyslogConfig
 PARSERS = NamedItems(
     "parser",
+    "multiline",
     {
         "multiline": MultilineConfig,
         "ndjson": NdjsonConfig,

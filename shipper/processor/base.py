@@ -1,5 +1,7 @@
 """The contracts of processors, which work on events between the reader chain and the queue."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -39,6 +41,40 @@ class EventProcessor(Protocol):
         """Change the event. Raises ProcessorError."""
 
 
+class PendingLookup(Protocol):
+    """The look-ups of a step for the events of a batch. `due` is when it is too late for more results."""
+
+    @property
+    def open(self) -> bool:
+        """True if a result is missing."""
+
+    @property
+    def waiting(self) -> list[int]:
+        """Return the indices of the events whose result is missing, ascending."""
+
+    @property
+    def due(self) -> float: ...
+
+    def part(self, indices: Sequence[int]) -> PendingLookup:
+        """Return the look-ups of these events, which are numbered from 0 again."""
+
+    def write(self, events: Events) -> None:
+        """Write the results into the events; a result that is still missing is a failure."""
+
+
+@runtime_checkable
+class AsyncProcessor(Protocol):
+    """A step whose results come from elsewhere, and later (waiting.py)."""
+
+    keeps_order: bool
+
+    def look_up(self, events: Events, indices: Sequence[int]) -> PendingLookup:
+        """Start to look up what these events need. Never blocks."""
+
+
+AnyKind = Processor | EventProcessor | AsyncProcessor
+
+
 @runtime_checkable
 class Awaiting(Protocol):
     """A processor (of either kind) of metadata that something else finds out: batches wait for it before their first
@@ -75,3 +111,12 @@ class ProcessorContext:
     caches: Caches
     wake: Callable[[], None] = lambda: None
     services: Services = field(default_factory=Services)
+
+
+@runtime_checkable
+class Buildable(Protocol):
+    """The model of a processor's options, in its module of `processors`."""
+
+    def build(self, context: ProcessorContext) -> AnyKind:
+        """Return the processor of these options; an AsyncProcessor where it `awaits` look-ups. Raises StartError if it
+        cannot work here."""

@@ -6,15 +6,17 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from types import ModuleType
 from typing import Any
 
 from log_shipper.shipper.event import Batch, Growth
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.processors import AnyProcessor, Branch
+from log_shipper.shipper.options.processors import AnyProcessor, Branch, ProcessorConfig
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import (
+    AnyKind,
+    AsyncProcessor,
     Awaiting,
+    Buildable,
     Condition,
     EventProcessor,
     Processor,
@@ -180,13 +182,6 @@ def _in_turn(outer: Sequence[Outer], stores: Sequence[Sequence[object]]) -> list
     return result
 
 
-def _factory() -> ModuleType:
-    # Imported here: the processors and their libraries are a third of the agent's start, and it may have none of them.
-    from log_shipper.shipper.processor import factory
-
-    return factory
-
-
 class _Builder:
     """Makes steps, and notes in `awaiting` which processors batches wait for, and in `stores` which stores are used,
     those in branches included."""
@@ -199,30 +194,39 @@ class _Builder:
     def outer(self, config: AnyProcessor) -> Outer:
         """Return the step of a processor. One that may wait for look-ups is not part of a branch
         (shipper/options/processors checks that), so a batch can continue after it."""
-        factories = _factory().ASYNC
-        if not isinstance(config, Branch) and type(config) in factories:
-            processor = factories[type(config)](config, self._context)
-            return AsyncStep(processor, None if config.when is None else conditions.build(config.when))
-        return self._step(config)
+        return self._branch(config) if isinstance(config, Branch) else self._single(config)
 
-    def _steps(self, configs: Sequence[AnyProcessor]) -> list[Processor]:
-        return [self._step(config) for config in configs]
+    def _branch(self, config: Branch) -> Processor:
+        return Conditional(conditions.build(config.condition), self._inner(config.then), self._inner(config.otherwise))
 
-    def _step(self, config: AnyProcessor) -> Processor:
-        if isinstance(config, Branch):
-            condition = conditions.build(config.condition)
-            return Conditional(condition, self._steps(config.then), self._steps(config.otherwise))
-        processor = _factory().make(config, self._context)
+    def _inner(self, configs: Sequence[AnyProcessor]) -> list[Processor]:
+        return [step for config in configs if not isinstance(step := self.outer(config), AsyncStep)]
+
+    def _single(self, config: ProcessorConfig) -> Outer:
+        processor = _built(config, self._context)
+        condition = None if config.when is None else conditions.build(config.when)
+        if isinstance(processor, AsyncProcessor):
+            return AsyncStep(processor, condition)
         if isinstance(processor, Awaiting):
             self.awaiting.append(processor)
         if isinstance(processor, Storing):
             self.stores.append(processor.store)
-        step = processor
+        step: Processor
         if isinstance(processor, EventProcessor):
             # Not all processors have this option; in those that have it, it means the same.
             ignores = getattr(config, "ignore_failure", False)
             step = EventByEvent(config.name, processor, self._context.metrics, ignores_failure=ignores)
-        return step if config.when is None else Conditional(conditions.build(config.when), [step])
+        else:
+            step = processor
+        return step if condition is None else Conditional(condition, [step])
+
+
+def _built(config: ProcessorConfig, context: ProcessorContext) -> AnyKind:
+    if isinstance(config, Buildable):
+        return config.build(context)
+    from log_shipper.shipper.processor import factory
+
+    return factory.make(config, context)
 
 
 DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
@@ -236,20 +240,17 @@ def growth_of(configs: Iterable[AnyProcessor]) -> Growth:
     for config in configs:
         if isinstance(config, Branch):
             growth = growth.then(growth_of((*config.then, *config.otherwise)))
-        elif (larger := _growth(config)) is not None:
-            growth = growth.then(larger)
+        elif (larger := config.growth or _growth(config)) is not None:
+            growth = growth.then(Growth(*larger))
     return growth
 
 
-def _growth(config: Any) -> Growth | None:
-    """Return how much larger one processor may make events; None if its results are not larger than what it reads."""
+def _growth(config: Any) -> tuple[int, int] | None:
     match config.name:
         case "decompress_gzip_field":
-            return Growth(DEFLATE, config.max_bytes)
+            return DEFLATE, config.max_bytes
         case "decode_xml":
-            from log_shipper.shipper.options.processors.decoding import (
-                MOST_XML_NODES,  # imported where it is configured
-            )
+            from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES
 
-            return Growth(XML, MOST_XML_NODES * XML_NODE)
+            return XML, MOST_XML_NODES * XML_NODE
     return None

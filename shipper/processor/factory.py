@@ -11,7 +11,7 @@ from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
 from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
 from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
-from log_shipper.shipper.processor.base import EventProcessor, Processor, ProcessorContext
+from log_shipper.shipper.processor.base import AsyncProcessor, EventProcessor, Processor, ProcessorContext
 from log_shipper.shipper.processor.changing.add import (
     AddFields,
     AddFormattedIndex,
@@ -21,7 +21,6 @@ from log_shipper.shipper.processor.changing.add import (
     AddTags,
     Now,
 )
-from log_shipper.shipper.processor.changing.case import lowercase, uppercase
 from log_shipper.shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
 from log_shipper.shipper.processor.changing.move import MoveFields, copy_fields, rename
 from log_shipper.shipper.processor.changing.rate_limit import RateLimit
@@ -53,7 +52,6 @@ from log_shipper.shipper.processor.parsing.grok import Grok
 from log_shipper.shipper.processor.parsing.redact import Redact
 from log_shipper.shipper.processor.parsing.syslog import Syslog
 from log_shipper.shipper.processor.parsing.timestamp import Timestamp
-from log_shipper.shipper.processor.waiting import AsyncProcessor
 
 
 def _kubernetes(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> Processor:
@@ -87,10 +85,8 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
     moving.RenameConfig: rename,
     values.ConvertConfig: convert,
     values.ExtractArrayConfig: extract_array,
-    values.LowercaseConfig: lowercase,
     values.ReplaceConfig: replace,
     values.TruncateFieldsConfig: truncate_fields,
-    values.UppercaseConfig: uppercase,
     values.UrldecodeConfig: urldecode,
     parsing.DissectConfig: Dissect,
     parsing.GrokConfig: Grok,
@@ -125,7 +121,9 @@ OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventPro
 ASYNC: Mapping[type, Callable[[Any, ProcessorContext], AsyncProcessor]] = {DnsConfig: _dns}
 
 
-def make(config: Any, context: ProcessorContext) -> Processor | EventProcessor:
+def make(config: Any, context: ProcessorContext) -> Processor | EventProcessor | AsyncProcessor:
     """Return the processor of these options. Raises StartError if it cannot work here."""
     kind = type(config)
+    if kind in ASYNC:
+        return ASYNC[kind](config, context)
     return OF_OPTIONS[kind](config) if kind in OF_OPTIONS else OF_CONTEXT[kind](config, context)

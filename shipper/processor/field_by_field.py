@@ -60,6 +60,27 @@ def text_in(event: Event, path: Path, *, ignore_missing: bool) -> str | None:
     return value
 
 
+def on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
+    """Return a step that writes the result of `change` for a text, to `to` or to the same field."""
+
+    def step(event: Event) -> None:
+        value = text_of(event, source, ignore_missing=ignore_missing)
+        if value is MISSING:
+            return
+        result = change(value)
+        if to is not None or result != value:
+            event.put(to or source, result)
+
+    return step
+
+
+def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
+    value = value_of(event, path, ignore_missing=ignore_missing)
+    if value is not MISSING and not isinstance(value, str):
+        raise ProcessorError(f"{'.'.join(path)} is not a text")
+    return value
+
+
 @dataclass(slots=True)  # not frozen: one is created for each event, which would take three times as long
 class Saved:
     """Members of an event as they were, by top-level name: those of `names`, or all of them for None. Its message and

@@ -12,41 +12,12 @@ in order, and nothing is different after that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Growth, together
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.processor.base import Awaiting, Condition, Processor
+from log_shipper.shipper.processor.base import AsyncProcessor, Awaiting, Condition, PendingLookup, Processor
 from log_shipper.shipper.processor.events import Events
-
-
-class PendingLookup(Protocol):
-    """The look-ups of a step for the events of a batch. `due` is when it is too late for more results."""
-
-    @property
-    def open(self) -> bool:
-        """True if a result is missing."""
-
-    @property
-    def waiting(self) -> list[int]:
-        """Return the indices of the events whose result is missing, ascending."""
-
-    @property
-    def due(self) -> float: ...
-
-    def part(self, indices: Sequence[int]) -> PendingLookup:
-        """Return the look-ups of these events, which are numbered from 0 again."""
-
-    def write(self, events: Events) -> None:
-        """Write the results into the events; a result that is still missing is a failure."""
-
-
-class AsyncProcessor(Protocol):
-    keeps_order: bool
-
-    def look_up(self, events: Events, indices: Sequence[int]) -> PendingLookup:
-        """Start to look up what these events need. Never blocks."""
 
 
 class AsyncStep:

@@ -1,11 +1,12 @@
 """`processors`: a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
 
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from log_shipper.config.text.checks import Finding
-from log_shipper.config.yaml.deferred import Deferred
+from log_shipper.config.yaml.deferred import Catalog, Deferred
 from log_shipper.config.yaml.schema import NamedItems
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.conditions import ConditionConfig
@@ -13,7 +14,7 @@ from log_shipper.shipper.options.processors.base import ProcessorConfig
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
-_MODELS = Deferred(
+_IN_FAMILIES = Deferred(
     __name__,
     {
         "add_fields": "adding:AddFieldsConfig",
@@ -37,8 +38,6 @@ _MODELS = Deferred(
         "replace": "values:ReplaceConfig",
         "truncate_fields": "values:TruncateFieldsConfig",
         "urldecode": "values:UrldecodeConfig",
-        "lowercase": "values:LowercaseConfig",
-        "uppercase": "values:UppercaseConfig",
         "dissect": "parsing:DissectConfig",
         "grok": "parsing:GrokConfig",
         "redact": "parsing:RedactConfig",
@@ -64,10 +63,12 @@ _MODELS = Deferred(
         "dns": "dns:DnsConfig",
     },
 )
-_NO_BRANCH = "dns waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
+_MODELS = ChainMap[str, Any](Catalog("log_shipper.shipper.processors"), _IN_FAMILIES)  # type: ignore[arg-type]
+_NO_BRANCH = "waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
 _WHOLE: dict[str, Any] = {}
 PROCESSORS = NamedItems(
     "processor",
+    "add_fields",
     _MODELS,
     _WHOLE,
     filebeat.PROCESSOR_NOT_YET,
@@ -99,8 +100,8 @@ class Branch:
             yield "then", "missing; name the processors for events that meet the condition"
         for branch in ("then", "otherwise"):
             for index, item in enumerate(getattr(self, branch)):
-                if isinstance(item, ProcessorConfig) and item.name == "dns":
-                    yield f"{branch}[{index}]", _NO_BRANCH
+                if isinstance(item, ProcessorConfig) and item.awaits:
+                    yield f"{branch}[{index}]", f"{item.name} {_NO_BRANCH}"
 
 
 AnyProcessor = ProcessorConfig | Branch

@@ -22,13 +22,23 @@ FAIL_ON_ERROR: dict[str, Any] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorConfig:
     """`name` is the processor's key in YAML; `strict`, where it is true, says that Filebeat, too, refuses an unknown
-    option of it."""
+    option of it. `example`: an item of `processors`, and an event before and after it, all in YAML, with ` -> ` between
+    them; the item alone where the result depends on the machine. One that `awaits` look-ups cannot be part of a branch.
+    How it is built: `processor/base.py`."""
 
     since: ClassVar = "0.2"
     name: ClassVar[str]
+    example: ClassVar[str] = ""
+    awaits: ClassVar = False
     when: ConditionConfig | None = field(
         default=None, metadata={"doc": "The events that it is applied to; all when absent.", "recursive": True}
     )
+
+    @property
+    def growth(self) -> tuple[int, int] | None:
+        """Return how many times larger the results may be than the event, and how many bytes more; None if they are
+        not larger than what is read."""
+        return None
 
 
 def protected(option: str, names: Sequence[str]) -> Iterator[Finding]:

@@ -89,6 +89,7 @@ class DnsConfig(ProcessorConfig):
     """Looks up names of addresses, or addresses of names, in DNS."""
 
     name: ClassVar = "dns"
+    awaits: ClassVar = True
     kind: Annotated[str, parse_kind] = field(
         metadata={"key": "type", "doc": "The type of query: reverse (or PTR), A, AAAA, TXT."}
     )

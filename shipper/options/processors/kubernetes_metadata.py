@@ -89,6 +89,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
             "doc": "Where the log files of containers are; the usual directories when absent.",
             "read_as": NamedItems(
                 "matcher",
+                "logs_path",
                 {"logs_path": LogsPathMatcher, "fields": UnsupportedMatcher, "field_format": UnsupportedMatcher},
             ),
         },

@@ -1,5 +1,5 @@
-"""Processors that change values and names: options of convert, extract_array, lowercase, replace, truncate_fields,
-uppercase, urldecode."""
+"""Processors that change values and names: options of convert, extract_array, replace, truncate_fields,
+urldecode."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from log_shipper.config.text.checks import Finding, not_blank, not_empty
 from log_shipper.config.text.patterns import Pattern
 from log_shipper.config.text.units import Size
 from log_shipper.shipper.options.conditions import flat
-from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
+from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,48 +113,3 @@ class UrldecodeConfig(ProcessorConfig):
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseConfig(ProcessorConfig):
-    """Options of lowercase and uppercase."""
-
-    fields: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Fields whose names are changed; they are found whatever the case of their names."}
-    )
-    values: tuple[str, ...] = field(default=(), metadata={"doc": "Fields whose values, which are texts, are changed."})
-    alter_full_field: bool = field(
-        default=True,
-        metadata={"doc": "Whether every part of a name with dots is changed, and not the last one only."},
-    )
-    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
-    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
-
-    def check(self) -> Iterator[Finding]:
-        if not self.fields and not self.values:
-            yield "", "needs 'fields' (names to change) or 'values' (fields whose texts are changed)"
-        for option in ("fields", "values"):
-            names = getattr(self, option)
-            yield from (
-                (f"{option}[{index}]", fault) for index, name in enumerate(names) for _, fault in not_blank(name)
-            )
-        for index, name in enumerate(self.fields):
-            if name.partition(".")[0].lower() in ("@timestamp", "@metadata"):
-                yield f"fields[{index}]", f"{name} keeps its name; for its value, use 'values'"
-
-    def remarks(self) -> Iterator[Finding]:
-        yield from protected("fields", [name.lower() for name in self.fields])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LowercaseConfig(CaseConfig):
-    """Changes names of fields, and values, to lower case."""
-
-    name: ClassVar = "lowercase"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UppercaseConfig(CaseConfig):
-    """Changes names of fields, and values, to upper case."""
-
-    name: ClassVar = "uppercase"

@@ -22,7 +22,7 @@ from log_shipper.shipper.options.processors.values import (
 )
 from log_shipper.shipper.processor.conversions import CONVERSIONS
 from log_shipper.shipper.processor.events import Event
-from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of
+from log_shipper.shipper.processor.field_by_field import FieldByField, Step, on_text, text_of, value_of
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
 # $name or ${name}: a name is as long as possible, so $1x is the group "1x", which does not exist.
@@ -116,27 +116,6 @@ def _decoded(text: str) -> str:
     if wrong := _BAD_ESCAPE.search(text):
         raise ProcessorError(f"{wrong[0]!r} is not an escape of a URL")
     return unquote_plus(text)
-
-
-def on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
-    """Return a step that writes the result of `change` for a text, to `to` or to the same field."""
-
-    def step(event: Event) -> None:
-        value = text_of(event, source, ignore_missing=ignore_missing)
-        if value is MISSING:
-            return
-        result = change(value)
-        if to is not None or result != value:
-            event.put(to or source, result)
-
-    return step
-
-
-def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
-    value = value_of(event, path, ignore_missing=ignore_missing)
-    if value is not MISSING and not isinstance(value, str):
-        raise ProcessorError(f"{'.'.join(path)} is not a text")
-    return value
 
 
 def truncate_fields(config: TruncateFieldsConfig) -> FieldByField:

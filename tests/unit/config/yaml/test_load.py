@@ -420,7 +420,9 @@ class Paint:
     tools: tuple[Any, ...] = field(
         default=(),
         metadata={
-            "read_as": NamedItems("tool", {"brush": Wheel}, not_yet={"roller": ""}, ignored={"spray": "it is windy"})
+            "read_as": NamedItems(
+                "tool", "brush", {"brush": Wheel}, not_yet={"roller": ""}, ignored={"spray": "it is windy"}
+            )
         },
     )
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})

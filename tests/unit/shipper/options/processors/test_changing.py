@@ -9,7 +9,7 @@ from log_shipper.config.yaml.schema import options
 from log_shipper.shipper.options.conditions import NETWORKS
 from log_shipper.shipper.options.processors import PROCESSORS
 from log_shipper.shipper.options.processors.moving import DropFieldsConfig, RenameConfig
-from log_shipper.shipper.options.processors.values import UppercaseConfig
+from log_shipper.shipper.processors.uppercase import UppercaseConfig
 from tests.processing import section
 
 AN_INDEX = "must be the index of an item: 0, 1, 2, …"

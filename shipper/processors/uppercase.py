@@ -1,0 +1,17 @@
+"""`uppercase`: names of fields, and texts, in upper case."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from log_shipper.shipper.processor.case import CaseConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UppercaseConfig(CaseConfig):
+    """Changes names of fields, and values, to upper case."""
+
+    name: ClassVar = "uppercase"
+    example: ClassVar = "uppercase: {values: [level]} -> {level: warn} -> {level: WARN}"
+
+    def changed(self, text: str) -> str:
+        return text.upper()

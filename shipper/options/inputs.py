@@ -99,9 +99,7 @@ class EveryInput:
         """Return the processors of the input's events, in order."""
         if not self.index:
             return self.processors
-        from log_shipper.shipper.options.processors.adding import AddFormattedIndexConfig
-
-        return (AddFormattedIndexConfig(index=self.index), *self.processors)
+        return (PROCESSORS.models["add_formatted_index"](index=self.index), *self.processors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,7 +156,6 @@ def _may_set(step: object, root: str) -> bool:
     # Imported here: hardly any configuration has such a condition.
     from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig
     from log_shipper.shipper.options.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
-    from log_shipper.shipper.options.processors.moving import DropFieldsConfig, IncludeFieldsConfig
 
     match step:
         case DecodeXmlConfig():
@@ -165,7 +164,7 @@ def _may_set(step: object, root: str) -> bool:
             return root == "cloud"
         case DecodeJsonFieldsConfig(target=target) | NdjsonConfig(target=target):
             return target == "" or (target or "").partition(".")[0] == root
-        case DropFieldsConfig() | IncludeFieldsConfig():
+        case ProcessorConfig(name="drop_fields" | "include_fields"):
             return False
         case ProcessorConfig(name="add_kubernetes_metadata"):
             return False  # it depends on its options

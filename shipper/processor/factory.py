@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from log_shipper.shipper.options.processors import adding, decoding, moving, parsing, values
+from log_shipper.shipper.options.processors import decoding, parsing
 from log_shipper.shipper.options.processors.caching import CacheConfig
 from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig
 from log_shipper.shipper.options.processors.dns import DnsConfig
@@ -12,26 +12,6 @@ from log_shipper.shipper.options.processors.docker_metadata import AddDockerMeta
 from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
 from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.processor.base import AsyncProcessor, EventProcessor, Processor, ProcessorContext
-from log_shipper.shipper.processor.changing.add import (
-    AddFields,
-    AddFormattedIndex,
-    AddId,
-    AddLabels,
-    AddLocale,
-    AddTags,
-    Now,
-)
-from log_shipper.shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
-from log_shipper.shipper.processor.changing.move import MoveFields, copy_fields, rename
-from log_shipper.shipper.processor.changing.rate_limit import RateLimit
-from log_shipper.shipper.processor.changing.values import (
-    append,
-    convert,
-    extract_array,
-    replace,
-    truncate_fields,
-    urldecode,
-)
 from log_shipper.shipper.processor.decoding.cached import cached
 from log_shipper.shipper.processor.decoding.cef import DecodeCef
 from log_shipper.shipper.processor.decoding.community_id import CommunityId
@@ -40,7 +20,6 @@ from log_shipper.shipper.processor.decoding.fields import DecodeDuration, base64
 from log_shipper.shipper.processor.decoding.fingerprint import Fingerprint
 from log_shipper.shipper.processor.decoding.json_values import DecodeJsonFields
 from log_shipper.shipper.processor.decoding.mime_type import DetectMimeType
-from log_shipper.shipper.processor.decoding.network_direction import AddNetworkDirection
 from log_shipper.shipper.processor.decoding.registered_domain import RegisteredDomain
 from log_shipper.shipper.processor.decoding.xml_values import DecodeXml
 from log_shipper.shipper.processor.metadata.cloud import AddCloudMetadata
@@ -70,24 +49,6 @@ def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
 
 # Those that need nothing but their options.
 OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
-    adding.AddFieldsConfig: AddFields,
-    adding.AddFormattedIndexConfig: AddFormattedIndex,
-    adding.AddIdConfig: AddId,
-    adding.AddLabelsConfig: AddLabels,
-    adding.AddNetworkDirectionConfig: AddNetworkDirection,
-    adding.AddTagsConfig: AddTags,
-    adding.AppendConfig: append,
-    moving.CopyFieldsConfig: copy_fields,
-    moving.DropEventConfig: lambda _: DropEvent(),
-    moving.DropFieldsConfig: drop_fields,
-    moving.IncludeFieldsConfig: IncludeFields,
-    moving.MoveFieldsConfig: MoveFields,
-    moving.RenameConfig: rename,
-    values.ConvertConfig: convert,
-    values.ExtractArrayConfig: extract_array,
-    values.ReplaceConfig: replace,
-    values.TruncateFieldsConfig: truncate_fields,
-    values.UrldecodeConfig: urldecode,
     parsing.DissectConfig: Dissect,
     parsing.GrokConfig: Grok,
     parsing.RedactConfig: Redact,
@@ -103,9 +64,6 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
 }
 # Those that need something of the context too, as the clock.
 OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]] = {
-    adding.AddLocaleConfig: lambda config, context: AddLocale(config, context.clock),
-    adding.NowConfig: lambda config, context: Now(config, context.clock),
-    moving.RateLimitConfig: lambda config, context: RateLimit(config, context.clock),
     parsing.SyslogProcessorConfig: lambda config, context: Syslog(config, context.clock),
     parsing.TimestampConfig: lambda config, context: Timestamp(config, context.clock),
     decoding.DecodeCefConfig: lambda config, context: DecodeCef(config, context.clock),

@@ -13,8 +13,8 @@ from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.options.model import MultilineConfig
 from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
 from log_shipper.shipper.options.parsers import ContainerConfig
-from log_shipper.shipper.options.processors.adding import AddFieldsConfig
-from log_shipper.shipper.options.processors.moving import DropEventConfig
+from log_shipper.shipper.processors.add_fields import AddFieldsConfig
+from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.builders import multiline
 
 Parts = tuple[str, bool]  # the text of a line; True if the message's next line follows without a newline

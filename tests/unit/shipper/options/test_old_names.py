@@ -6,7 +6,8 @@ import pytest
 
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.processors.adding import AddFieldsConfig, AddTagsConfig
+from log_shipper.shipper.processors.add_fields import AddFieldsConfig
+from log_shipper.shipper.processors.add_tags import AddTagsConfig
 from tests.configuring import Lab
 
 OUTPUT = "output.console: {}\n"

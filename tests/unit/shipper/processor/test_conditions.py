@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import DELETED, Doc
-from log_shipper.shipper.options.processors.moving import DropEventConfig
 from log_shipper.shipper.processor.conditions import build
 from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.processing import batch_of, section
 
 

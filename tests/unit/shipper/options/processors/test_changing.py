@@ -8,7 +8,8 @@ from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.schema import options
 from log_shipper.shipper.options.conditions import NETWORKS
 from log_shipper.shipper.options.processors import PROCESSORS
-from log_shipper.shipper.options.processors.moving import DropFieldsConfig, RenameConfig
+from log_shipper.shipper.processors.drop_fields import DropFieldsConfig
+from log_shipper.shipper.processors.rename import RenameConfig
 from log_shipper.shipper.processors.uppercase import UppercaseConfig
 from tests.processing import section
 

@@ -2,7 +2,7 @@ import pytest
 
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.processors.moving import DropEventConfig
+from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.processing import section
 
 NO_BOUND = "must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are lt, lte, gt, gte"

@@ -4,8 +4,8 @@ import pytest
 
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.processors import PROCESSORS, Branch
-from log_shipper.shipper.options.processors.adding import AddTagsConfig
-from log_shipper.shipper.options.processors.moving import DropEventConfig
+from log_shipper.shipper.processors.add_tags import AddTagsConfig
+from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.processing import section
 
 

@@ -1,12 +1,75 @@
-"""rate_limit: a token bucket for each combination of values. An event takes a token or is dropped."""
+"""`rate_limit`: a token bucket for each combination of values. An event takes a token or is dropped."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
+from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.options.processors.moving import RateLimitConfig, parse_rate
+from log_shipper.shipper.options.processors.base import (
+    ProcessorConfig,
+)
+from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def parse_rate(text: str) -> tuple[float, float]:
+    """Return (events, seconds) of "10/s", "600/m" or "5000/h". Raises ValueError."""
+    number, slash, unit = (part.strip() for part in text.partition("/"))
+    try:
+        events = float(number)
+    except ValueError:
+        events = -1.0
+    if not slash or unit not in _SECONDS or not 0 <= events < float("inf"):
+        raise ValueError(f"{text!r} is not a rate; write 10/s, 600/m or 5000/h")
+    return events, float(_SECONDS[unit])
+
+
+def _is_rate(text: str) -> Iterator[Finding]:
+    try:
+        parse_rate(text)
+    except ValueError as error:
+        yield "", str(error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GarbageConfig:
+    num_calls: int = field(
+        default=10_000, metadata={"min": 1, "doc": "After this many events, full buckets are freed."}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenBucketConfig:
+    burst_multiplier: float = field(
+        default=1.0, metadata={"min": 0.0, "doc": "The largest burst after a quiet period, as a multiple of the limit."}
+    )
+    gc: GarbageConfig = field(default_factory=GarbageConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlgorithmConfig:
+    token_bucket: TokenBucketConfig = field(default_factory=TokenBucketConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitConfig(ProcessorConfig):
+    """Drops events above a rate."""
+
+    name: ClassVar = "rate_limit"
+    example: ClassVar = "rate_limit: {limit: 100/s, fields: [service]}"
+    limit: str = field(metadata={"check": _is_rate, "doc": "The highest rate: 10/s, 600/m or 5000/h."})
+    fields: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Events with the same values of these fields share a limit; all when absent."}
+    )
+    algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
+
+    def build(self, context: ProcessorContext) -> Processor:
+        return RateLimit(self, context.clock)
+
 
 Key = tuple[str, ...]
 

@@ -1,50 +1,38 @@
-"""copy_fields, rename, move_fields."""
+"""`move_fields`: the members of an object, under names with a prefix."""
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
 
+from log_shipper.config.text.checks import not_blank
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.moving import CopyFieldsConfig, FromToConfig, MoveFieldsConfig, RenameConfig
+from log_shipper.shipper.options.processors.base import (
+    IGNORE_MISSING,
+    ProcessorConfig,
+)
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
-from log_shipper.shipper.processor.field_by_field import FieldByField, Saved, Step, value_of
-from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, find, path_of, roots
+from log_shipper.shipper.processor.field_by_field import Saved
+from log_shipper.shipper.processor.fields import MISSING, ProcessorError, dotted, find, path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveFieldsConfig(ProcessorConfig):
+    """Moves the members of an object, each to its name with the prefix `to`."""
+
+    name: ClassVar = "move_fields"
+    example: ClassVar = "move_fields: {from: app, to: rpc.} -> {app: {method: get}} -> {app: {}, rpc: {method: get}}"
+    strict: ClassVar = True
+    source: str = field(default="", metadata={"key": "from", "doc": "The object; the event itself when absent."})
+    fields: tuple[str, ...] = field(default=(), metadata={"doc": "The members to move; all when absent."})
+    exclude: tuple[str, ...] = field(default=(), metadata={"doc": "Members that are not moved."})
+    to: str = field(metadata={"check": not_blank, "doc": "The prefix of the new names, such as `rpc.` or `app_`."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return MoveFields(self)
+
 
 _STAYING = frozenset({"@timestamp", "@metadata"})
-
-
-def copy_fields(config: CopyFieldsConfig) -> FieldByField:
-    return _from_to(config, lambda event, source, to, value: event.put(to, copied(value)))
-
-
-def rename(config: RenameConfig) -> FieldByField:
-    def move(event: Event, source: Path, to: Path, value: object) -> None:
-        own = copied(value)
-        event.delete(source)  # before the new one is written: a may become a.b
-        try:
-            event.put(to, own)
-        except ProcessorError:
-            event.put(source, own)
-            raise
-
-    return _from_to(config, move)
-
-
-def _from_to(
-    config: CopyFieldsConfig | RenameConfig, change: Callable[[Event, Path, Path, object], None]
-) -> FieldByField:
-    def one(pair: FromToConfig) -> Step:
-        source, to = path_of(pair.source), path_of(pair.to)
-
-        def step(event: Event) -> None:
-            if event.get(to) is not MISSING:
-                raise ProcessorError(f"there is a field {pair.to} already; drop or rename it first")
-            value = value_of(event, source, ignore_missing=config.ignore_missing)
-            if value is not MISSING:
-                change(event, source, to, value)
-
-        return step
-
-    paths = [path_of(name) for pair in config.fields for name in (pair.source, pair.to)]
-    return FieldByField([one(pair) for pair in config.fields], paths, fail_on_error=config.fail_on_error)
 
 
 class MoveFields:

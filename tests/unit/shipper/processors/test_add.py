@@ -6,9 +6,8 @@ import pytest
 
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.processors.adding import AddLocaleConfig
 from log_shipper.shipper.processor.chain import Chain
-from log_shipper.shipper.processor.changing.add import AddLocale
+from log_shipper.shipper.processors.add_locale import AddLocale, AddLocaleConfig
 from tests.builders import batch, messages, nothing, source
 from tests.fakes import ManualClock
 from tests.processing import chain_of, records

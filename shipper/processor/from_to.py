@@ -1,0 +1,45 @@
+"""What copy_fields and rename share: pairs of names."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from log_shipper.config.text.checks import not_blank
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of
+
+Change = Callable[[Event, Path, Path, object], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromToConfig:
+    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The existing field."})
+    to: str = field(metadata={"check": not_blank, "doc": "The new field."})
+
+
+class _Options(Protocol):
+    @property
+    def ignore_missing(self) -> bool: ...
+
+    @property
+    def fail_on_error(self) -> bool: ...
+
+
+def from_to(pairs: Sequence[FromToConfig], config: _Options, change: Change) -> FieldByField:
+    """Return the processor that calls `change` with the value of each field, whose new name must not exist yet."""
+
+    def one(pair: FromToConfig) -> Step:
+        source, to = path_of(pair.source), path_of(pair.to)
+
+        def step(event: Event) -> None:
+            if event.get(to) is not MISSING:
+                raise ProcessorError(f"there is a field {pair.to} already; drop or rename it first")
+            value = value_of(event, source, ignore_missing=config.ignore_missing)
+            if value is not MISSING:
+                change(event, source, to, value)
+
+        return step
+
+    paths = [path_of(name) for pair in pairs for name in (pair.source, pair.to)]
+    return FieldByField([one(pair) for pair in pairs], paths, fail_on_error=config.fail_on_error)

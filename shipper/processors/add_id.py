@@ -1,0 +1,50 @@
+"""`add_id`: an id of the event, by which a store keeps it once."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import ClassVar, Literal
+
+from log_shipper.config.text.checks import not_blank
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import Processor, ProcessorContext
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import path_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddIdConfig(ProcessorConfig):
+    """Adds an id to each event. It is derived from log.file.id and log.offset: an event that is sent twice has the same
+    id."""
+
+    name: ClassVar = "add_id"
+    example: ClassVar = "add_id: {target_field: event.id}"
+    target_field: str = field(
+        default="@metadata._id", metadata={"check": not_blank, "doc": "The field that the id is written to."}
+    )
+    type: Literal["elasticsearch"] = field(
+        default="elasticsearch", metadata={"doc": "The form of the id: twenty characters, safe in URLs."}
+    )
+
+    def build(self, _: ProcessorContext) -> Processor:
+        return AddId(self)
+
+
+_ID_BYTES = 15  # as many as in Elasticsearch's own ids
+
+
+class AddId:
+    """The id is derived from file id and offset, not random: an event that is sent again after a crash has the same id,
+    so that a store that keeps it under this id has it once."""
+
+    def __init__(self, config: AddIdConfig) -> None:
+        self._path = path_of(config.target_field)
+
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        file = blake2b(f"{events.batch.source.file_id}:".encode(), digest_size=_ID_BYTES)
+        offsets = events.messages.offsets
+        for index in indices:
+            event = file.copy()
+            event.update(str(offsets[index]).encode())
+            events.put(index, self._path, urlsafe_b64encode(event.digest()).decode())

@@ -1,0 +1,72 @@
+"""`add_network_direction`: the direction of a flow, as seen from the border of the internal networks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.checks import Finding, not_blank, without_blanks
+from log_shipper.shipper.options.conditions import network_faults
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.fields import path_of, roots
+from log_shipper.shipper.processor.networks import address_of, within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNetworkDirectionConfig(ProcessorConfig):
+    """Adds the direction of a flow: inbound, outbound, internal or external, by which of its ends are in the internal
+    networks. An event without two addresses is not changed."""
+
+    name: ClassVar = "add_network_direction"
+    example: ClassVar = (
+        "add_network_direction: {internal_networks: [private]} "
+        "-> {source: {ip: 10.0.0.1}, destination: {ip: 1.1.1.1}} "
+        "-> {source: {ip: 10.0.0.1}, destination: {ip: 1.1.1.1}, network: {direction: outbound}}"
+    )
+    source: str = field(default="source.ip", metadata={"check": not_blank, "doc": "The field with the source."})
+    destination: str = field(
+        default="destination.ip", metadata={"check": not_blank, "doc": "The field with the destination."}
+    )
+    target: str = field(
+        default="network.direction", metadata={"check": not_blank, "doc": "The field that the direction is written to."}
+    )
+    internal_networks: tuple[str, ...] = field(
+        metadata={
+            "check": without_blanks,
+            "doc": "The internal networks, each in CIDR notation or by one of the names of the condition `network`.",
+        }
+    )
+
+    def check(self) -> Iterator[Finding]:
+        for index, network in enumerate(self.internal_networks):
+            yield from ((f"internal_networks[{index}]", fault) for fault in network_faults(network))
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return AddNetworkDirection(self)
+
+
+# By whether the source, and whether the destination, is internal.
+_DIRECTIONS = {
+    (True, True): "internal",
+    (True, False): "outbound",
+    (False, True): "inbound",
+    (False, False): "external",
+}
+
+
+class AddNetworkDirection:
+    """An event without two addresses is not changed, without an error, as in Filebeat."""
+
+    def __init__(self, config: AddNetworkDirectionConfig) -> None:
+        self._ends = path_of(config.source), path_of(config.destination)
+        self._target = path_of(config.target)
+        self._is_internal = within(config.internal_networks)
+        self.touches: frozenset[str] | None = roots(*self._ends, self._target)
+
+    def apply(self, event: Event) -> None:
+        source, destination = (event.get(path) for path in self._ends)
+        if not isinstance(source, str) or not isinstance(destination, str):
+            return
+        if address_of(source) is not None and address_of(destination) is not None:
+            event.put(self._target, _DIRECTIONS[self._is_internal(source), self._is_internal(destination)])

@@ -1,0 +1,90 @@
+"""`replace`: what a regular expression matches in texts, replaced."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.checks import not_blank, not_empty
+from log_shipper.config.text.patterns import Pattern, finder, group_names
+from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.field_by_field import FieldByField, Step, on_text
+from log_shipper.shipper.processor.fields import path_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacementConfig:
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The text field."})
+    pattern: Pattern = field(metadata={"check": not_blank, "doc": "What is replaced, wherever it matches."})
+    replacement: str = field(metadata={"doc": "The replacement; $1 and $${name} stand for groups, $$ for $."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceConfig(ProcessorConfig):
+    """Replaces what a regular expression matches in texts."""
+
+    name: ClassVar = "replace"
+    example: ClassVar = (
+        "replace: {fields: [{field: path, pattern: '/[0-9]+', replacement: /N}]} -> {path: /users/7} "
+        "-> {path: /users/N}"
+    )
+    fields: tuple[ReplacementConfig, ...] = field(
+        metadata={"check": not_empty, "doc": "The fields and their replacements."}
+    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+    def build(self, _: ProcessorContext) -> FieldByField:
+        def one(field: ReplacementConfig) -> Step:
+            return on_text(path_of(field.source), replacing(field.pattern, field.replacement), self.ignore_missing)
+
+        paths = [path_of(field.source) for field in self.fields]
+        return FieldByField([one(field) for field in self.fields], paths, fail_on_error=self.fail_on_error)
+
+
+# $name or ${name}: a name is as long as possible, so $1x is the group "1x", which does not exist.
+_GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
+
+
+Span = tuple[int, int]
+
+
+def replacing(pattern: str, replacement: str) -> Callable[[str], str]:
+    """Return a function that replaces all matches; the replacement is in Go's notation."""
+    find, parts = finder(pattern), _parts(replacement, pattern)
+
+    def replaced(text: str) -> str:
+        done: list[str] = []
+        position = 0
+        for spans in find(text):
+            start, end = spans[0]
+            done.append(text[position:start])
+            done += [part if isinstance(part, str) else _group(text, spans, part) for part in parts]
+            position = end
+        return "".join((*done, text[position:])) if done else text
+
+    return replaced
+
+
+def _parts(replacement: str, pattern: str) -> list[str | int]:
+    """Return the parts of a replacement: fixed texts, and numbers of groups."""
+    names = group_names(pattern)
+    parts: list[str | int] = []
+    position = 0
+    for group in _GROUP.finditer(replacement):
+        parts.append(replacement[position : group.start()])
+        name = group[2] or group[3]
+        if group[1]:
+            parts.append("$")
+        elif name.isdecimal():
+            parts.append(int(name))
+        elif name in names:
+            parts.append(names[name])
+        position = group.end()
+    return [*parts, replacement[position:]]
+
+
+def _group(text: str, spans: list[Span], number: int) -> str:
+    """Return the text of a group; nothing if it took no part in the match, or does not exist."""
+    return text[slice(*spans[number])] if number < len(spans) else ""

@@ -153,24 +153,11 @@ def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
 
 def _may_set(step: object, root: str) -> bool:
     """True if a processor, a parser or custom fields could set a field below this name."""
-    # Imported here: hardly any configuration has such a condition.
-    from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig
-    from log_shipper.shipper.options.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
-
     match step:
-        case DecodeXmlConfig():
-            return True
-        case AddCloudMetadataConfig():
-            return root == "cloud"
-        case DecodeJsonFieldsConfig(target=target) | NdjsonConfig(target=target):
-            return target == "" or (target or "").partition(".")[0] == root
-        case ProcessorConfig(name="drop_fields" | "include_fields"):
-            return False
-        case ProcessorConfig(name="add_kubernetes_metadata"):
-            return False  # it depends on its options
         case ProcessorConfig():
-            # The name is in its options: a target, the new name of a field, a key of a pattern.
-            return re.search(rf"\b{root}\b", repr(replace(step, when=None))) is not None
+            return step.may_set(root)
+        case NdjsonConfig(target=target):
+            return target == "" or (target or "").partition(".")[0] == root
         case dict():
             return root in step
     return False

@@ -43,6 +43,9 @@ class DropFieldsConfig(ProcessorConfig):
     def remarks(self) -> Iterator[Finding]:
         yield from protected("fields", self.fields)
 
+    def may_set(self, root: str) -> bool:
+        return False
+
     def build(self, _: ProcessorContext) -> EventProcessor | Processor:
         patterns = [pattern for name in self.fields if (pattern := pattern_of(name))]
         names = [name for name in self.fields if not pattern_of(name)]

@@ -25,6 +25,9 @@ class IncludeFieldsConfig(ProcessorConfig):
     strict: ClassVar = True
     fields: tuple[str, ...] = field(metadata={"doc": "The fields to keep."})
 
+    def may_set(self, root: str) -> bool:
+        return False
+
     def build(self, _: ProcessorContext) -> Processor:
         return IncludeFields(self)
 

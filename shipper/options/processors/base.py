@@ -1,7 +1,8 @@
 """Options that all processors share."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from log_shipper.config.text.checks import Finding
@@ -39,6 +40,11 @@ class ProcessorConfig:
         """Return how many times larger the results may be than the event, and how many bytes more; None if they are
         not larger than what is read."""
         return None
+
+    def may_set(self, root: str) -> bool:
+        """True if it could set a field below this name. In most processors the name is then in an option: a target, the
+        new name of a field, a key of a pattern."""
+        return re.search(rf"\b{root}\b", repr(replace(self, when=None))) is not None
 
 
 def protected(option: str, names: Sequence[str]) -> Iterator[Finding]:

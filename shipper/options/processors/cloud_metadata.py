@@ -75,3 +75,6 @@ class AddCloudMetadataConfig(ProcessorConfig):
                 yield f"providers[{index}]", f"{name!r} must be one of: {', '.join(SERVICES)}"
         if self.host is not None:
             yield from (("host", fault) for _, fault in addresses((self.host,)))
+
+    def may_set(self, root: str) -> bool:
+        return root == "cloud"

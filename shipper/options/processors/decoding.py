@@ -125,6 +125,9 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
     )
     document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})
 
+    def may_set(self, root: str) -> bool:
+        return self.target == "" or (self.target or "").partition(".")[0] == root
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeCefConfig(ProcessorConfig):
@@ -174,6 +177,9 @@ class DecodeXmlConfig(ProcessorConfig):
     document_id: str = field(default="", metadata={"doc": "An element or attribute that is moved to @metadata._id."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
+
+    def may_set(self, root: str) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

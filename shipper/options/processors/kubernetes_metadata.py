@@ -132,6 +132,9 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
             matcher.logs_path.rstrip("/") + "/" for matcher in self.matchers if isinstance(matcher, LogsPathMatcher)
         )
 
+    def may_set(self, root: str) -> bool:
+        return False  # what it sets depends on its options: `option_for`
+
     def option_for(self, field_name: str) -> str:
         """Return the option without which this field is never set; an empty string if it may be."""
         resources = self.add_resource_metadata

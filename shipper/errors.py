@@ -18,7 +18,7 @@
     ├── ApiError                a request to an API server fails (kubernetes/api_error)
     ├── TooManyTaps             as many taps are open as may be (tap)
     └── StartError              the agent cannot start, or a command cannot do its work: what, where, and what to do
-        └── Fenced              another shipper has the same transactional id (output/transactional)
+        └── Fenced              another shipper has the same transactional id (output/transactions)
 
 Errors of one file or event end where they are handled, and never stop the agent. Errors from outside are translated at
 the door: Kafka's in output/kafka_errors.py, the disk's (`runtime.disk_errors`, `runtime.locking.FileInUse`) where the

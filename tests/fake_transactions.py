@@ -1,4 +1,4 @@
-"""A Kafka with transactions that a test drives: the producers of TransactionalOutput, and what they committed."""
+"""A Kafka with transactions that a test drives: the producers of Transactions, and what they committed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The other implementations: a clock, a terminal, an output and a Kafka client that a test drives.
 
-They are small and real. MemoryOutput passes the contract tests of every output (tests/contract); KafkaOutput passes
+They are small and real. MemoryOutput passes the contract tests of every output (tests/contract); AtLeastOnce passes
 them on MemoryKafka.
 """
 
@@ -9,15 +9,20 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from log_shipper.shipper.event import Batch, Rejection
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Batch, Rejection, Topics
+from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.base import Deliveries, OnePlace
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.output.kafka_records import Report
+from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import RecordMaker, Report
 from log_shipper.shipper.output.place_headers import Headers
 
 
@@ -181,7 +186,7 @@ class MemoryKafka:
 
 
 class FakeProducer:
-    """The `Producer` of output/kafka.py, with the habits of librdkafka: on a full queue it takes a prefix and marks the
+    """The `Producer` of kafka_records, with the habits of librdkafka: on a full queue it takes a prefix and marks the
     rest with `_error`; reports come in from `poll` and `flush` only; after a failed request it continues with the next.
     `paused` keeps everything in the queue, as while no broker answers.
     """
@@ -298,3 +303,10 @@ class FakeProducer:
     def lose_connection(self) -> None:
         """An error that belongs to no record, reported at the next `poll`."""
         self._errors.append(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+
+
+def kafka_context(clock: Clock, **others: Any) -> KafkaContext:
+    """Return what sends JSON records to the topic `logs`, but for its members that are given."""
+    errors, records = ErrorReporter("fake:9092", "logs", clock), RecordMaker(Encoder(2**31))
+    context = KafkaContext(records, lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), clock)
+    return replace(context, **others)

@@ -10,12 +10,12 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.options.transactions import TransactionConfig
 from log_shipper.shipper.output.kafka_errors import advice
-from log_shipper.shipper.output.transaction_context import Limits, Positions, TransactionContext
-from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transaction import Limits, Positions
 from log_shipper.shipper.output.transactional_id import TransactionalId
+from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kafka import kafka_parts
-from log_shipper.shipper.outputs.transactional import identity_of, transactional_id
+from log_shipper.shipper.outputs.kafka import kafka_context
+from log_shipper.shipper.outputs.transactions import identity_of, transactional_id
 
 SUFFIX = "-dead-letters"  # of the transactional id: the agent, which has its own, may run meanwhile
 MOST_LETTERS = 100  # of a transaction
@@ -32,7 +32,7 @@ class LettersOutput:
 
     name: str
     identity: TransactionalId
-    output: TransactionalOutput
+    output: Transactions
 
     def take(self, timeout: float, clock: Clock) -> Mapping[str, bytes]:
         """Take the transactional id over from a run that was killed: what it had begun has ended then. Return what it
@@ -67,7 +67,6 @@ def letters_output(config: ShipperConfig, context: OutputContext, notes: Positio
     assert chosen is not None, "only Kafka has transactions"
     name = transactional_id(chosen.transaction or TransactionConfig(), context.agent.id) + SUFFIX
     identity = identity_of(chosen, name, context.clock)
-    records, kafka = kafka_parts(chosen, context, config.queue.mem)
     limits = Limits(INTERVAL, MOST_LETTERS, MOST_BYTES)
-    output = TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, notes, limits))
+    output = Transactions(identity, kafka_context(chosen, context), context.publisher, notes, limits)
     return LettersOutput(name, identity, output)

@@ -1,340 +1,96 @@
-"""Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
+"""What both deliveries of the output to Kafka share: `AtLeastOnce` and `Transactions`."""
 
-Order, retries and rejections are decided by the lane (lane.py). Everything here runs on the one publishing thread: the
-reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.
-"""
-
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError
 
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.event import Batch, Source, Topics
+from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.base import Deliveries
-from log_shipper.shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, ErrorReporter
-from log_shipper.shipper.output.kafka_records import Producer, RecordMaker, Report, answers, produce
-from log_shipper.shipper.output.lane import Flight, Lane
+from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.kafka_records import Producer, RecordMaker, Report, produce
 from log_shipper.shipper.output.partitions import Partitions
-from log_shipper.shipper.output.topic_shares import TopicShares
-from log_shipper.shipper.output.unanswered import Unanswered
 
-logger = logging.getLogger(__name__)
 
-PARTITIONS_CHECK = 0.05  # seconds until it is asked again whether they are known
-RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
+class Sending:
+    """A batch on its way. An event without a topic or a payload is rejected from the start. `has_times`: its records
+    have the times of the events."""
+
+    __slots__ = ("batch", "has_times", "rejected", "topics")
+
+    def __init__(self, batch: Batch, topics: Topics, has_times: bool = False) -> None:
+        self.batch = batch
+        self.topics = topics
+        self.has_times = has_times
+        self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
+
+    @property
+    def sendable(self) -> list[int] | None:
+        """Return the indices of the events that are not refused; None for all."""
+        if not self.topics.refused:
+            return None
+        return [index for index in range(self.batch.events) if index not in self.topics.refused]
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaContext:
-    """What an output needs beside its client: the topics of events, and what handles failures. `shares`: None where all
-    events have one topic."""
+    """What makes the records and finds their topics, and what handles failures."""
 
+    records: RecordMaker
     topics: Callable[[Batch], Topics]
     errors: ErrorReporter
     backoff: Backoff
     metrics: Metrics
     clock: Clock
-    shares: TopicShares | None = None
     are_renewed: Callable[[], bool] = never  # the certificates; True once after that
     partitions: Partitions | None = None  # where the client does not choose them by the key
 
+    def knows_partitions(self, topics: Topics) -> bool:
+        """True if records for these topics can be sent; else the partitions are looked up. Does not block."""
+        return self.partitions is None or self.partitions.know(topics)
 
-class KafkaOutput:
-    """`make_producer` gets the callback for errors that do not belong to a record."""
-
-    def __init__(
+    def send(
         self,
-        make_producer: Callable[[Callable[[KafkaError], None]], Producer],
-        records: RecordMaker,
-        deliveries: Deliveries,
-        context: KafkaContext,
-    ) -> None:
-        self._make_producer = make_producer
-        self._records = records
-        self._deliveries = deliveries
-        self._topics = context.topics
-        self._shares = context.shares
-        self._partitions = context.partitions
-        self.errors = context.errors
-        self._backoff = context.backoff
-        self._metrics = context.metrics
-        self._clock = context.clock
-        self._are_renewed = context.are_renewed
-        self._renew_by: float | None = None  # while renewed certificates wait for what is in flight
-        self._unanswered = Unanswered(context.errors, context.clock)
-        self._lanes: dict[str, Lane] = {}
-        self._paused_lanes: dict[str, Lane] = {}
-        self._fatal = False
-        self.in_flight = 0
-        self._producer = make_producer(self._on_error)
-        # The client puts records of many files into one request. A record that must be refused alone is sent by a
-        # client of its own, one record at a time; created when first needed.
-        self._single: Producer | None = None
-        self._probe: Producer | None = None  # until a broker has answered it
-        self._single_lane: Lane | None = None  # whose record it sent last
-
-    def publish(self, batch: Batch) -> bool:
-        if self._renew_by is not None:
-            return False
-        lane = self._lanes.get(batch.source.file_id)
-        if lane is None:
-            lane = self._lanes[batch.source.file_id] = Lane()
-        flight = Flight(batch, lane, self._topics(batch))
-        flight.has_times = self._records.sets_times
-        if self._shares is not None:
-            self._shares.add(batch, flight.topics)
-        self.in_flight += 1
-        if lane.paused:
-            lane.waiting.append(flight)
-        else:
-            self._start(flight)
-        return True
-
-    def takes_more(self, source: Source) -> bool:
-        return self._shares is None or self._shares.takes_more(source)
-
-    @property
-    def awaits_reports(self) -> bool:
-        return self._shares is not None and self._shares.awaits_reports
-
-    def poll(self, timeout: float) -> None:
-        try:
-            self._producer.poll(timeout)
-            if self._single is not None:
-                self._single.poll(0)
-        except KafkaException as fatal:  # the client raises it once, and does not call `error_cb`
-            self._on_error(fatal.args[0])
-        self._use_renewed()
-        if self._fatal:
-            logger.warning(
-                "the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again"
-            )
-            self._replace_producer()
-        if self._paused_lanes:
-            self._resend()
-        if self._unanswered.look(self._lanes.values()):
-            self._metrics.topics_waiting = self.errors.topics_waiting
-
-    def reach(self, timeout: float) -> bool:
-        # By a client of its own: one that has listed all topics reports no more that one of them was deleted.
-        try:
-            self._probe = self._probe or self._make_producer(lambda error: None)
-        except StartError:  # as in `_replace_producer`
-            return False
-        if not answers(self._probe, timeout):
-            return False
-        self._probe = None
-        return True
-
-    def close(self) -> None:
-        self._purge(1.0)
-
-    def _purge(self, timeout: float) -> bool:
-        """Make every outstanding report come in now. False if some did not within `timeout`."""
-        producers = [self._producer] if self._single is None else [self._producer, self._single]
-        for producer in producers:
-            producer.purge()
-        try:
-            return not sum(producer.flush(timeout) for producer in producers)
-        except KafkaException:  # as in `poll`; reports may be missing
-            return False
-
-    def _start(self, flight: Flight) -> None:
-        lane = flight.lane
-        if self._partitions is not None and not self._partitions.know(flight.topics):
-            lane.waiting.appendleft(flight)
-            lane.paused, lane.retry_at = True, self._clock.monotonic() + PARTITIONS_CHECK
-            self._pause(flight)
-            return
-        lane.flights.append(flight)
-        self._send(flight, flight.sendable, self._producer)
-
-    def _send(self, flight: Flight, indices: list[int] | None, producer: Producer) -> None:
-        """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
-        batch = flight.batch if indices is None else flight.batch.part(indices)
-        records = self._records.records(batch, with_times=flight.has_times)
-        flight.left, flight.sent = len(records), self._clock.monotonic()
-        if not records:
-            self._settle(flight)  # no event has a topic
-            return
-        report = self._reporter(flight)
-        for topic, sent, group in by_topic(flight.topics, indices or range(len(records)), records):
-            if self._partitions is not None:
-                self._partitions.assign(topic, group)
-            if produce(producer, topic, group, report, partial(self._reporter_of, flight, sent)) < len(group):
-                self._not_taken(flight, sent, group)
-
-    def _single_producer(self, lane: Lane) -> Producer | None:
-        """Return the client for a record that is sent alone; None while it is busy or cannot be made."""
-        if self._single_lane is not None and not self._single_lane.drained:
-            return None  # one at a time: a refusal of two records in one request would not show which is meant
-        if self._single is None:
-            try:
-                self._single = self._make_producer(self._on_error)
-            except StartError as error:  # as in `_replace_producer`
-                lane.attempts += 1
-                delay = self._backoff.delay(lane.attempts)
-                lane.retry_at = self._clock.monotonic() + delay
-                logger.error("%s; trying again in %.0f s", error, delay)
-                return None
-        self._single_lane = lane
-        return self._single
-
-    def _not_taken(self, flight: Flight, indices: Sequence[int], records: list[dict[str, Any]]) -> None:
-        """Treat records that the client refused immediately (queue full, record too large) as if reports had come."""
-        for index, record in zip(indices, records, strict=True):
-            error = record.get("_error")
-            if error is not None:
-                flight.left -= 1
-                flight.fail(index, error.code(), error.str())
-        self._pause(flight)
-        self._settle(flight)
-
-    def _reporter(self, flight: Flight) -> Report:
-        """Return the callback of a batch. It runs once for each record, so it does very little."""
-
-        def report(error: KafkaError | None, message: Message) -> None:
-            flight.left -= 1
-            if error is not None:
-                self._failed(flight, flight.index_of(message), error, message)
-            if not flight.left:
-                self._settle(flight)
-
-        return report
-
-    def _reporter_of(self, flight: Flight, indices: Sequence[int], place: int) -> Report:
-        """Return the callback of the record at a place among those with these indices."""
-
-        def report(error: KafkaError | None, message: Message) -> None:
-            flight.left -= 1
-            if error is not None:
-                self._failed(flight, indices[place], error, message)
-            if not flight.left:
-                self._settle(flight)
-
-        return report
-
-    def _failed(self, flight: Flight, index: int, error: KafkaError, message: Message) -> None:
-        flight.fail(index, error.code(), error.str())
-        self._pause(flight)
-        if flight.has_times and error.code() in MAY_BE_TIMES:
-            self.errors.times_refused(error.str(), message.topic() or "")
-            return
-        if error.fatal() or error.code() == KafkaError._FATAL:
-            self._fatal = True
-        if error.code() in LIMITS and not flight.lane.alone:
-            self.errors.request_too_large(error.code(), message.topic() or "")
-        if error.code() not in POISON | PURGED:
-            self.errors.report(error.code(), error.str(), message.topic() or "")
-            self._metrics.topics_waiting = self.errors.topics_waiting
-
-    def _pause(self, flight: Flight) -> None:
-        self._paused_lanes[flight.batch.source.file_id] = flight.lane
-
-    def _settle(self, flight: Flight) -> None:
-        """Finish the flight if all reports have come, and plan the retry if its lane is drained."""
-        lane = flight.lane
-        if flight.done:
-            lane.flights.remove(flight)
-            lane.attempts = 0
-            self._unanswered.delivered(flight)
-            self.in_flight -= 1
-            if self._shares is not None:
-                self._shares.remove(flight.batch, flight.topics)
-            if self.errors.any_reported and flight.sendable != []:
-                self.errors.recovered(flight.topics)
-                self._metrics.topics_waiting = self.errors.topics_waiting
-            self._deliveries.delivered(flight.batch, flight.rejected)
-            if lane.idle and not lane.paused:
-                del self._lanes[flight.batch.source.file_id]
-        if lane.paused and lane.drained:
-            self._plan_retry(lane)
-
-    def _plan_retry(self, lane: Lane) -> None:
-        """Set when the lane is sent again: immediately and in parts if records may be poison, else after a growing
-        delay."""
-        times_refused = any(flight.times_refused for flight in lane.flights)
-        lane.learn()
-        codes = {code for flight in lane.flights for code in flight.failed.values()}
-        if codes <= POISON or (times_refused and codes <= POISON | MAY_BE_TIMES):
-            lane.attempts = 0
-            lane.retry_at = 0.0
-        else:
-            lane.attempts += 1
-            lane.retry_at = self._clock.monotonic() + self._backoff.delay(lane.attempts)
-
-    def _resend(self) -> None:
-        now = self._clock.monotonic()
-        for file_id, lane in [
-            (i, lane) for i, lane in self._paused_lanes.items() if lane.drained and lane.retry_at <= now
-        ]:
-            flights = lane.next_round()
-            producer = self._single_producer(lane) if lane.alone else self._producer
-            if producer is None:
-                continue
-            if not lane.in_parts:
-                lane.paused = False
-                del self._paused_lanes[file_id]
-            self._send_round(lane, flights, producer)
-            if lane.idle and not lane.paused:
-                self._lanes.pop(file_id, None)
-
-    def _send_round(self, lane: Lane, flights: list[tuple[Flight, list[int]]], producer: Producer) -> None:
-        for flight, indices in flights:
-            if lane.paused and not lane.in_parts:
-                break  # one was refused immediately: what comes after it must wait again
-            for index in indices:
-                del flight.failed[index]
-            self._metrics.batches_retried += 1
-            logger.debug("%s: %d records are sent again", flight.batch.source.path, len(indices))
-            self._send(flight, indices, producer)
-        while lane.waiting and not lane.paused:
-            self._start(lane.waiting.popleft())
-
-    def _on_error(self, error: KafkaError) -> None:
-        if error.fatal() or error.code() == KafkaError._FATAL:
-            self._fatal = True
-        self.errors.report(error.code(), error.str())
-
-    def _use_renewed(self) -> None:
-        """Replace the producer after a renewal of certificates, as soon as nothing is in flight, so that nothing is
-        sent twice. What the broker does not acknowledge in time, perhaps because the old certificate has expired, is
-        sent again."""
-        if self._renew_by is None and self._are_renewed():
-            self._renew_by = self._clock.monotonic() + RENEWAL_PATIENCE
-        if self._renew_by is not None and (not self.in_flight or self._clock.monotonic() >= self._renew_by):
-            self._replace_producer()
-
-    def _replace_producer(self) -> None:
-        """Replace a producer. Purging makes every report come in as failed, so all lanes with records in flight are
-        paused; they resume with the new producer."""
-        try:
-            if not self._purge(5.0):
-                return  # a missing report would pause its lane forever: the next poll tries again
-            self._single = None
-            self._producer = self._make_producer(self._on_error)
-        except StartError as error:
-            logger.error("%s; trying again", error)  # a certificate that is being renewed, for instance
-            self._renew_by = None  # without a fatal error, the producer that is there still works
-            return
-        self._fatal = False
-        self._renew_by = None
+        producer: Producer,
+        sending: Sending,
+        indices: list[int] | None,
+        report: Report,
+        report_of: Callable[[int], Report],
+    ) -> list[tuple[int, KafkaError]]:
+        """Hand the records of the events with these indices (None: all) to the client, and return the indices of those
+        that it refused immediately (queue full, record too large). `report`, or what `report_of` gives for an index,
+        is called with the outcome of each of the others."""
+        batch = sending.batch if indices is None else sending.batch.part(indices)
+        records = self.records.records(batch, with_times=sending.has_times)
+        refused: list[tuple[int, KafkaError]] = []
+        for topic, sent, group in _by_topic(sending.topics, indices or range(len(records)), records):
+            if self.partitions is not None:
+                self.partitions.assign(topic, group)
+            if produce(producer, topic, group, report, partial(_of_place, report_of, sent)) < len(group):
+                refused += [
+                    (index, record["_error"])
+                    for index, record in zip(sent, group, strict=True)
+                    if record.get("_error") is not None
+                ]
+        return refused
 
 
-def by_topic(
+def _of_place(report_of: Callable[[int], Report], indices: Sequence[int], place: int) -> Report:
+    return report_of(indices[place])
+
+
+def _by_topic(
     topics: Topics, indices: Sequence[int], records: list[dict[str, Any]]
 ) -> Iterator[tuple[str, Sequence[int], list[dict[str, Any]]]]:
     """Yield each topic with the indices and the records of its events, which keep their order."""
     if topics.shared is not None:
-        yield topics.shared, indices, records
+        if records:
+            yield topics.shared, indices, records
         return
     groups: dict[str, list[int]] = {}
     for place, index in enumerate(indices):

@@ -19,7 +19,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Rejection
 from log_shipper.shipper.formats import letter
-from log_shipper.shipper.output.kafka_errors import POISON
+from log_shipper.shipper.output.kafka_errors import POISON, is_fatal
 from log_shipper.shipper.output.kafka_records import Producer
 
 logger = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ class KafkaDeadLetter:
             sent.state = _State.REFUSED
         else:
             sent.state = _State.UNSENT
-            self._has_failed |= error.fatal() or error.code() == KafkaError._FATAL
+            self._has_failed |= is_fatal(error)
 
     def _keep_refused(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         letters = {rejection.index: self._letters[batch, rejection.index] for rejection in rejected}

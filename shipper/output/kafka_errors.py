@@ -104,6 +104,11 @@ def advice(code: int, text: str, default: str) -> str:
     return ADVICE.get(code, default)
 
 
+def is_fatal(error: KafkaError) -> bool:
+    """True if the producer cannot continue."""
+    return error.fatal() or error.code() == KafkaError._FATAL
+
+
 MOST_THROTTLES = 1000  # the events decide how many topics there are
 
 
@@ -147,14 +152,15 @@ class ErrorReporter:
                 "%s. Events are kept and sent when it works again; nothing is lost. (%s)", self._reported[topic], text
             )
 
-    def record_failed(self, error: KafkaError, topic: str, *, has_times: bool) -> None:
-        """A record was refused, or was not sent. `has_times`: it had the time of its event."""
+    def record_failed(self, error: KafkaError, topic: str, *, has_times: bool, is_alone: bool = False) -> None:
+        """A record was refused, or was not sent. `has_times`: it had the time of its event; `is_alone`: it was the only
+        one in its request."""
         code = error.code()
         if has_times and code in MAY_BE_TIMES:
             self.times_refused(error.str(), topic)
         elif code not in POISON | PURGED:
             self.report(code, error.str(), topic)
-        if code in LIMITS:
+        if code in LIMITS and not is_alone:
             self.request_too_large(code, topic)
 
     def request_too_large(self, code: int, topic: str) -> None:

@@ -13,33 +13,23 @@ import orjson
 from confluent_kafka import KafkaError, Message
 
 from log_shipper.shipper.event import Batch, Rejection, Topics
+from log_shipper.shipper.output.kafka import Sending
 from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 
-class Flight:
+class Flight(Sending):
     """A batch in flight: `sent` is when it was handed over last (monotonic seconds), `left` reports are still to come,
-    `failed` maps the index of an event to its error's code. An event without a topic or a payload is rejected from the
-    start. `has_times`: its records have the times of the events."""
+    `failed` maps the index of an event to its error's code."""
 
-    __slots__ = ("batch", "failed", "has_times", "lane", "left", "rejected", "sent", "times_refused", "topics")
+    __slots__ = ("failed", "lane", "left", "sent", "times_refused")
 
-    def __init__(self, batch: Batch, lane: "Lane", topics: Topics) -> None:
-        self.batch = batch
+    def __init__(self, batch: Batch, lane: "Lane", topics: Topics, has_times: bool = False) -> None:
+        super().__init__(batch, topics, has_times)
         self.lane = lane
-        self.topics = topics
         self.left = 0
         self.sent = 0.0
-        self.has_times = False
         self.times_refused = False
         self.failed: dict[int, int] = {}
-        self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
-
-    @property
-    def sendable(self) -> list[int] | None:
-        """Return the indices of the events that are not refused; None for all."""
-        if not self.topics.refused:
-            return None
-        return [index for index in range(self.batch.events) if index not in self.topics.refused]
 
     @property
     def done(self) -> bool:

@@ -29,16 +29,15 @@ class Unanswered:
         self._newest = max(self._newest, flight.sent)
         self._delivered_at = self._clock.monotonic()
 
-    def look(self, lanes: Iterable[Lane]) -> bool:
-        """Report the topics of what waits. False if nothing was found out: it is not due, or an error says why nothing
-        is delivered, which is no answer to what was reported before."""
+    def look(self, lanes: Iterable[Lane]) -> None:
+        """Report the topics of what waits, if it is due, and no error says why nothing is delivered."""
         now = self._clock.monotonic()
         if now < self._due:
-            return False
+            return
         self._due = now + INTERVAL
         is_silent = now - self._delivered_at >= LONG
         if is_silent and self._errors.failing:
-            return False
+            return
         passed_over = now if is_silent else self._newest
         paths: dict[str, list[str]] = {}
         for lane in lanes:
@@ -47,4 +46,3 @@ class Unanswered:
                 for topic in flight.topics.names:
                     paths.setdefault(topic, []).append(flight.batch.source.path)
         self._errors.unanswered(paths)
-        return True

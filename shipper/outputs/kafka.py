@@ -1,11 +1,11 @@
 """`output.kafka`: records of topics, with at least one or exactly one delivery."""
 
 from log_shipper.shipper.backoff import Backoff
-from log_shipper.shipper.options.model import KafkaOutputConfig, MemQueue, ShipperConfig
+from log_shipper.shipper.options.model import KafkaOutputConfig, ShipperConfig
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.base import Output
-from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
+from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.kafka_settings import make_producer, renewals
 from log_shipper.shipper.output.topic_shares import TopicShares
 from log_shipper.shipper.outputs import partitioning
@@ -29,26 +29,25 @@ def _describe(config: ShipperConfig) -> str:
 
 def _open(config: ShipperConfig, context: OutputContext) -> Output:
     """Return the output. Raises StartError for settings that librdkafka refuses."""
-    chosen = _options(config)
-    records, kafka = kafka_parts(chosen, context, config.queue.mem)
-    if chosen.delivery == "at_least_once":
-        return KafkaOutput(make_producer(chosen), records, context.publisher, kafka)
-    from log_shipper.shipper.outputs.transactional import transactional_output  # transactions, which few have
+    chosen, mem = _options(config), config.queue.mem
+    kafka = kafka_context(chosen, context)
+    if chosen.delivery == "exactly_once":
+        from log_shipper.shipper.outputs.transactions import transactions  # which few have
 
-    return transactional_output(config, records, kafka, context)
+        return transactions(config, kafka, context)
+    has_one_topic = TopicChooser(chosen.topic, chosen.topics).fixed is not None
+    shares = None if has_one_topic else TopicShares(mem.events, mem.bytes, context.clock)
+    return AtLeastOnce(make_producer(chosen), kafka, context.publisher, shares)
 
 
-def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue) -> tuple[RecordMaker, KafkaContext]:
-    """Return what makes the records, and what else an output needs."""
+def kafka_context(config: KafkaOutputConfig, context: OutputContext) -> KafkaContext:
     chooser = TopicChooser(config.topic, config.topics)
     records, topics = record_parts(config, chooser)
     errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
-    shares = TopicShares(mem.events, mem.bytes, context.clock) if chooser.fixed is None else None
     are_renewed = renewals(config, context.clock)
     partitions = partitioning.partitions(config, errors, context.clock)
-    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed, partitions)
-    return records, kafka
+    return KafkaContext(records, topics, errors, backoff, context.metrics, context.clock, are_renewed, partitions)
 
 
 def _check(config: ShipperConfig, step: Steps) -> bool:

@@ -19,23 +19,22 @@ from demo.broker import Broker
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch, Topics
-from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import KafkaOutputConfig
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.output.console import ConsoleOutput
 from log_shipper.shipper.output.file import FileOutput
-from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import Producer, RecordMaker
+from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from log_shipper.shipper.output.rotation import OutputFile
-from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
-from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId
+from log_shipper.shipper.output.transactions import Transactions
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka
-from tests.fakes import MemoryKafka, MemoryOutput
+from tests.fakes import MemoryKafka, MemoryOutput, kafka_context
 
 PARTITIONS = 3
 LONG = 60.0  # seconds; what takes so long has failed
@@ -95,11 +94,12 @@ def file(tmp_path: Path) -> Destination:
     )
 
 
+def context_of(topic: str) -> KafkaContext:
+    return kafka_context(SystemClock(), topics=lambda batch: Topics(topic), backoff=Backoff(0.01, 0.1))
+
+
 def kafka_output(make: Callable[..., Producer], topic: str, deliveries: RecordedDeliveries) -> Output:
-    clock = SystemClock()
-    errors = ErrorReporter("here", topic, clock)
-    context = KafkaContext(lambda batch: Topics(topic), errors, Backoff(0.01, 0.1), Metrics(), clock)
-    return KafkaOutput(make, RecordMaker(encoder()), deliveries, context)
+    return AtLeastOnce(make, context_of(topic), deliveries)
 
 
 def fake_kafka(tmp_path: Path) -> Destination:
@@ -110,14 +110,9 @@ def fake_kafka(tmp_path: Path) -> Destination:
 def transactional_output(
     make: MakeProducer, store: PositionStore, topic: str, deliveries: RecordedDeliveries
 ) -> Output:
-    clock = SystemClock()
-    kafka = KafkaContext(
-        lambda batch: Topics(topic), ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
-    )
+    identity = TransactionalId(make, store, Owner(uuid.uuid4().hex, "web-1", 1, "now"))
     limits = Limits(0.05, 2000, 10**7)
-    owner = Owner(uuid.uuid4().hex, "web-1", 1, "now")
-    context = TransactionContext(kafka, PlannedPositions(), limits)
-    output = TransactionalOutput(TransactionalId(make, store, owner), RecordMaker(encoder()), deliveries, context)
+    output = Transactions(identity, context_of(topic), deliveries, PlannedPositions(), limits)
     assert output.start(lambda: False) == {}
     return output
 

@@ -9,20 +9,16 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.backoff import Backoff
-from log_shipper.shipper.event import Topics
 from log_shipper.shipper.options.model import DeleteConfig, ShipperConfig
 from log_shipper.shipper.options.queues import DiskQueueConfig
-from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.positions_topic import Owner
-from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
-from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import TransactionalId
+from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.context import OutputContext
 from tests.builders import multiline
 from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
+from tests.fakes import kafka_context
 from tests.lab import CLOSE_INACTIVE, Lab
 from tests.model.seeds import seeds
 
@@ -44,15 +40,13 @@ class ExactlyOnceLab(Lab):
         super().__init__(directory)
         self.kafka = TransactionalKafka()
 
-    def _connect(self, config: ShipperConfig, context: OutputContext) -> TransactionalOutput:  # type: ignore[override]
+    def _connect(self, config: ShipperConfig, context: OutputContext) -> Transactions:  # type: ignore[override]
         self._lives += 1
-        errors = ErrorReporter("here", "logs", self.clock)
-        kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(0.001, 0.01), context.metrics, context.clock)
+        kafka = kafka_context(context.clock, backoff=Backoff(0.001, 0.01), metrics=context.metrics)
         owner = Owner(f"life {self._lives}", "lab", 1, "now")
         identity = TransactionalId(self.kafka.connect, MemoryPositions(self.kafka), owner)
         limits = Limits(0.1, 1000, 10**6)
-        transactions = TransactionContext(kafka, context.staging, limits)
-        return TransactionalOutput(identity, RecordMaker(Encoder(2**31)), context.publisher, transactions)
+        return Transactions(identity, kafka, context.publisher, context.staging, limits)
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         super().step(seconds, wait)

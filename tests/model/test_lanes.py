@@ -9,12 +9,10 @@ from confluent_kafka import KafkaError
 
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Rejection, Topics
-from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
 from tests.builders import batch, encoder
-from tests.fakes import ManualClock, MemoryKafka, Sent
+from tests.fakes import ManualClock, MemoryKafka, Sent, kafka_context
 from tests.model.seeds import for_each_seed
 
 REQUEST_BYTES = 4000
@@ -112,12 +110,11 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     dice = random.Random(seed)
     clock, cluster = ManualClock(), Cluster(dice)
     pipeline = Pipeline(cluster.kafka)
-    errors = ErrorReporter("fake:9092", "logs", clock)
-    backoff = Backoff(1.0, 8.0)
     topics = dice.choice([lambda batch: Topics("logs"), topics_by_text])
-    context = KafkaContext(topics, errors, backoff, Metrics(), clock)
     beside = dice.choice([Beside(), Beside(headers=[("sent-by", "the model")])])  # in one call, or one by one
-    output = KafkaOutput(cluster.kafka.connect, RecordMaker(encoder(), beside), pipeline, context)
+    records = RecordMaker(encoder(), beside)
+    context = kafka_context(clock, records=records, topics=topics, backoff=Backoff(1.0, 8.0))
+    output = AtLeastOnce(cluster.kafka.connect, context, pipeline)
     positions: dict[str, int] = defaultdict(int)
     published: list[Batch] = []
     for number in range(dice.randrange(10, 120)):

@@ -105,7 +105,7 @@ def test_a_run_to_kafka_loads_no_transactions_unless_they_are_on(config: Path) -
     with config.open("a") as file:
         file.write(TO_KAFKA)
     modules = loaded("run", "--once", "-c", str(config))
-    assert modules & {"shipper.output.transactional", "shipper.processor.factory", "cryptography"} == set()
+    assert modules & {"shipper.output.transactions", "shipper.processor.factory", "cryptography"} == set()
     assert modules & {"shipper.output.console", "shipper.output.file"} == set()
     assert len(modules) <= 346
 

@@ -9,5 +9,5 @@ longest run of delivered batches, so gaps of compaction and transactions are not
 and where a message was ended by time, are committed beside the offset (`offset_metadata`), the latter before the
 message is given. A partition that goes to another member is given no further, and what is in flight of it is awaited,
 for `wait_close`; what is not delivered by then is read again by the other member, under the same names. Once it belongs
-to another, it `is_lost`: nothing of it is committed any more, and a transaction leaves it out (`output/transactional`).
+to another, it `is_lost`: nothing of it is committed any more, and a transaction leaves it out (`output/transactions`).
 """

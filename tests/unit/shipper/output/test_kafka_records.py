@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import KafkaError
 
-from log_shipper.shipper.backoff import Backoff
-from log_shipper.shipper.event import Batch, Topics
-from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.format_codec import FormatCodec
-from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from log_shipper.shipper.outputs.partitioning import Keys
 from log_shipper.shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
-from tests.fakes import ManualClock, MemoryKafka, Sent, accept
+from tests.fakes import ManualClock, MemoryKafka, Sent, accept, kafka_context
 from tests.processing import batch_of
 
 MESSAGE = Formatter("%{[message]}").texts
@@ -63,10 +60,9 @@ class TextDesk:
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
     def __post_init__(self) -> None:
-        errors = ErrorReporter("fake:9092", "logs", self.clock)
-        context = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), self.clock)
         maker = RecordMaker(FormatCodec(MESSAGE, 10**6), self.beside)
-        self.output = KafkaOutput(self.kafka.connect, maker, self.deliveries, context)
+        context = kafka_context(self.clock, records=maker)
+        self.output = AtLeastOnce(self.kafka.connect, context, self.deliveries)
 
     def publish(self, *texts: str, start: int = 0) -> Batch:
         made = batch(texts, start=start)

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Topics
-from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
 from log_shipper.shipper.output.partitions import REFRESH, RETRY, ByHash, InGroups, Partitions, Records
 from tests.builders import RecordedDeliveries, batch, encoder
-from tests.fakes import ManualClock, MemoryKafka
+from tests.fakes import ManualClock, MemoryKafka, kafka_context
 
 LOGS = Topics("logs")
 
@@ -152,13 +149,12 @@ def test_partitions_that_were_known_stay_while_the_metadata_have_none(clock: Man
 def test_records_wait_in_order_until_the_partitions_of_their_topic_are_known(clock: ManualClock) -> None:
     cluster, kafka, deliveries = Cluster(), MemoryKafka(), RecordedDeliveries()
     partitions = Partitions(ByHash(), cluster.look_up, clock, cluster.report)
-    errors = ErrorReporter("fake:9092", "logs", clock)
-    context = KafkaContext(lambda _: LOGS, errors, Backoff(1, 60), Metrics(), clock, partitions=partitions)
 
     def by_length(events: Batch, keys: Sequence[str]) -> list[int | None]:
         return [len(text) for text in events.messages.texts]
 
-    output = KafkaOutput(kafka.connect, RecordMaker(encoder(), Beside(hashes=by_length)), deliveries, context)
+    records = RecordMaker(encoder(), Beside(hashes=by_length))
+    output = AtLeastOnce(kafka.connect, kafka_context(clock, records=records, partitions=partitions), deliveries)
     assert output.publish(batch(["a", "bb"]))
     assert output.publish(batch(["ccc", "d"], start=5))
     output.poll(0)

@@ -5,15 +5,13 @@ from collections.abc import Sequence
 import pytest
 from confluent_kafka import KafkaError
 
-from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.kafka import KafkaContext, KafkaOutput
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.unanswered import INTERVAL, LONG
-from tests.builders import RecordedDeliveries, batch, encoder
-from tests.fakes import ManualClock, MemoryKafka, Sent
+from tests.builders import RecordedDeliveries, batch
+from tests.fakes import ManualClock, MemoryKafka, Sent, kafka_context
 
 STUCK, OTHER = "stuck", "other"  # files
 
@@ -25,8 +23,8 @@ class Desk:
         self.metrics = Metrics()
         self.topics = Topics("logs")
         self.errors = ErrorReporter("a:9092", "logs", clock)
-        context = KafkaContext(lambda batch: self.topics, self.errors, Backoff(1, 60), self.metrics, clock)
-        self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), RecordedDeliveries(), context)
+        context = kafka_context(clock, topics=lambda batch: self.topics, errors=self.errors, metrics=self.metrics)
+        self.output = AtLeastOnce(self.kafka.connect, context, RecordedDeliveries())
         self._start = 0
 
     def publish(self, file_id: str) -> None:

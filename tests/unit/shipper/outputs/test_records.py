@@ -10,9 +10,9 @@ from log_shipper.config.yaml.load import load
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.output.kafka import KafkaOutput
+from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kafka import kafka_parts
+from log_shipper.shipper.outputs.kafka import kafka_context
 from log_shipper.shipper.outputs.kinds import kind_of
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
@@ -53,13 +53,12 @@ class Desk:
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
-    def output(self, loaded: ShipperConfig) -> KafkaOutput:
+    def output(self, loaded: ShipperConfig) -> AtLeastOnce:
         chosen, metrics = loaded.output.kafka, Metrics()
         assert chosen is not None
         publisher = Publisher(MemoryQueue(1, 1), None, metrics, self.clock)  # type: ignore[arg-type]  # not used
         context = OutputContext(publisher, metrics, self.clock, AGENT, Staging())
-        records, kafka_context = kafka_parts(chosen, context, loaded.queue.mem)
-        return KafkaOutput(self.kafka.connect, records, self.deliveries, kafka_context)
+        return AtLeastOnce(self.kafka.connect, kafka_context(chosen, context), self.deliveries)
 
 
 @pytest.mark.parametrize("options", KAFKA)

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from log_shipper.registry.entry import decoded
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import together
-from log_shipper.shipper.outputs.transactional import or_groups_began
+from log_shipper.shipper.outputs.transactions import or_groups_began
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.source.reading.staging import GroupOffset, Staging
 from tests.builders import batch

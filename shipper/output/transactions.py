@@ -26,15 +26,13 @@ from functools import partial
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.background import Background
 from log_shipper.shipper.output.base import OnePlace, TransactionDeliveries
-from log_shipper.shipper.output.kafka import by_topic
+from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import POISON, PURGED
-from log_shipper.shipper.output.kafka_records import RecordMaker, produce
-from log_shipper.shipper.output.sending import Sending
+from log_shipper.shipper.output.kafka_records import Report
 from log_shipper.shipper.output.silent_topics import SilentTopics
-from log_shipper.shipper.output.transaction_context import TransactionContext
+from log_shipper.shipper.output.transaction import Limits, Positions, SentInParts, Transaction
 from log_shipper.shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)
@@ -43,40 +41,38 @@ STOP_CHECK = 0.2  # seconds
 CLOSING = 1.0  # seconds
 
 
-class TransactionalOutput(OnePlace):
-    """`start` is called before anything else."""
+class Transactions(OnePlace):
+    """`start` is called before anything else. `limits`: when a transaction ends."""
 
     def __init__(
         self,
         transactional_id: TransactionalId,
-        records: RecordMaker,
+        kafka: KafkaContext,
         deliveries: TransactionDeliveries,
-        context: TransactionContext,
+        positions: Positions,
+        limits: Limits,
     ) -> None:
         self._id = transactional_id
-        self._records = records
-        self._deliveries = deliveries
-        self._kafka = context.kafka
-        self.errors = context.kafka.errors
-        self._metrics: Metrics = context.kafka.metrics
-        self._positions = context.positions
-        self._limits = context.limits
-        self.in_flight = 0
-        self._waiting: deque[Sending] = deque()  # for the next transaction
-        self._current: list[Sending] = []  # of this transaction, or of the one that is repeated
-        self._unsent: deque[tuple[Sending, int]] = deque()
-        self._is_alone = False  # what was sent last must be the only one in its request
+        self._kafka = kafka
+        self.errors = kafka.errors
+        self._limits = limits
+        self._make = partial(Transaction, positions, deliveries)
+        self._transaction = self._make()
+        self._waiting: deque[SentInParts] = deque()  # for the next one
         self._forgotten: dict[str, None] = {}  # entries to remove from the topic
-        self._removed: list[str] = []  # those of them that this transaction removes
-        self._events = self._bytes = self._attempts = 0
+        self._is_alone = False  # what was sent last must be the only one in its request
+        self._attempts = 0
         self._is_open = self._failed = self._is_renewed = False
         self._ends_at = self._retry_at = 0.0
-        self._silent_topics = SilentTopics(transactional_id.refused, context.kafka.clock)
-        self._prepared: Mapping[str, bytes] | None = None
-        self._is_written = False  # the positions are in this transaction
+        self._silent_topics = SilentTopics(transactional_id.refused, kafka.clock)
+        self._is_written = False  # the positions are in Kafka's transaction
         self._background: Background | None = None
-        self._commit = partial(transactional_id.commit, self._positions.add_offsets)
+        self._commit = partial(transactional_id.commit, positions.add_offsets)
         self._then: Callable[[], None] = self._committed
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._waiting) + len(self._transaction)
 
     def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
         """Take over the transactional id, and return the entries that were committed under it, by file id. Waits for
@@ -110,8 +106,7 @@ class TransactionalOutput(OnePlace):
         self._forgotten[file_id] = None
 
     def publish(self, batch: Batch) -> bool:
-        self.in_flight += 1
-        self._waiting.append(Sending(batch, self._kafka.topics(batch), self._records.sets_times))
+        self._waiting.append(SentInParts(batch, self._kafka.topics(batch), self._kafka.records.sets_times))
         self._continue()
         return True
 
@@ -152,7 +147,7 @@ class TransactionalOutput(OnePlace):
             self._run(lambda: self._id.replace_producer(self._on_error), self._replaced)
         elif self._failed:
             self._run(self._client.abort_transaction, self._aborted)
-        elif self._waiting or self._current:
+        elif self.in_flight:
             if not self._is_open:
                 self._begin()
             self._send_waiting()
@@ -203,43 +198,36 @@ class TransactionalOutput(OnePlace):
         self._is_written = self._is_alone = False
         self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
         self._silent_topics.wait_from(self._ends_at)
-        self._unsent.extend((sending, part) for sending in self._current for part in range(len(sending.parts)))
+        self._transaction.send_all()
 
     def _send_waiting(self) -> None:
-        while self._waiting and self._prepared is None and not self._is_full:
-            sending = self._waiting.popleft()
-            self._current.append(sending)
-            self._events += sending.batch.events
-            self._bytes += sending.batch.cost
-            self._unsent.extend((sending, part) for part in range(len(sending.parts)))
-        while self._unsent and not self._failed:
-            sending, part = self._unsent[0]
+        transaction = self._transaction
+        while self._waiting and not transaction.is_prepared and not self._is_full:
+            transaction.add(self._waiting.popleft())
+        while transaction.unsent and not self._failed:
+            sending, part = transaction.unsent[0]
             if (sending.alone or self._is_alone) and len(self._client):
                 return  # one at a time: a refusal of two parts in one request would not show which is meant
-            if self._kafka.partitions is not None and not self._kafka.partitions.know(sending.topics):
-                return  # they are looked up, and asked for again at the next poll
-            self._unsent.popleft()
+            if not self._kafka.knows_partitions(sending.topics):
+                return  # they are asked for again at the next poll
+            transaction.unsent.popleft()
             self._is_alone = sending.alone
             self._send(sending, part)
 
-    def _send(self, sending: Sending, part: int) -> None:
-        batch, indices = sending.batch, sending.parts[part]
-        chosen = batch if len(indices) == batch.events else batch.part(indices)
-        records = self._records.records(chosen, with_times=sending.has_times)
-
+    def _send(self, sending: SentInParts, part: int) -> None:
         def report(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 sending.fail(part, error)
-                self._record_failed(error, message.topic() or "", sending.has_times)
+                self._record_failed(error, message.topic() or "", has_times=sending.has_times)
 
-        for topic, sent, group in by_topic(sending.topics, indices, records):
-            if self._kafka.partitions is not None:
-                self._kafka.partitions.assign(topic, group)
-            if produce(self._client, topic, group, report, lambda _: report) < len(group):
-                for index, record in zip(sent, group, strict=True):
-                    if (error := record.get("_error")) is not None:
-                        sending.refuse(index, error)
-                        self._record_failed(error, topic)
+        def report_of(index: int) -> Report:
+            return report
+
+        indices = sending.parts[part]
+        whole = len(indices) == sending.batch.events
+        for index, error in self._kafka.send(self._client, sending, None if whole else indices, report, report_of):
+            sending.refuse(index, error)
+            self._record_failed(error, sending.topics.of(index))
 
     def _record_failed(self, error: KafkaError, topic: str, has_times: bool = False) -> None:
         self._failed = True
@@ -247,33 +235,29 @@ class TransactionalOutput(OnePlace):
 
     @property
     def _is_full(self) -> bool:
-        return self._events >= self._limits.events or self._bytes >= self._limits.bytes
+        return self._transaction.events >= self._limits.events or self._transaction.bytes >= self._limits.bytes
 
     @property
     def _is_due(self) -> bool:
-        return self._is_full or self._prepared is not None or self._kafka.clock.monotonic() >= self._ends_at
+        return self._is_full or self._transaction.is_prepared or self._kafka.clock.monotonic() >= self._ends_at
 
     def _end(self) -> None:
         """Write the positions, and commit as soon as all reports are in."""
-        if self._unsent:
+        transaction = self._transaction
+        if transaction.unsent:
             return
-        self._failed |= any(sending.is_lost for sending in self._current)  # what is left is sent in the next one
+        self._failed |= transaction.has_lost  # what is left is sent in the next one
         if not self._is_written and not self._failed:
-            for sending in self._current:
-                if not sending.save_rejected(self._deliveries):
-                    return
-            if self._prepared is None:
-                self._prepared = self._positions.prepare(sending.batch for sending in self._current)
-            self._removed = list(self._forgotten)
-            self._id.produce_positions(dict.fromkeys(self._removed) | dict(self._prepared), self._position_failed)
+            if not transaction.save_rejected():
+                return
+            self._id.produce_positions(transaction.prepare(self._forgotten), self._position_failed)
             self._is_written = True
             self._client.poll(0)
         if not len(self._client) and not self._failed:
             self._run(self._commit, self._committed)
 
     def _look_up(self) -> None:
-        topics = {topic for sending in self._current for topic in sending.topics.names}
-        self._silent_topics.look_up(topics | {self._id.topic})
+        self._silent_topics.look_up(self._transaction.topics | {self._id.topic})
 
     def _looked_up(self) -> None:
         self._is_renewed |= self._silent_topics.is_producer_stuck(len(self._client))
@@ -286,25 +270,21 @@ class TransactionalOutput(OnePlace):
             self._report(error, self._id.topic)
 
     def _committed(self) -> None:
-        current, self._current, self._prepared = self._current, [], None
-        self._events = self._bytes = self._attempts = 0
+        committed, self._transaction = self._transaction, self._make()
+        self._attempts = 0
         self._is_open = self._failed = False
-        self._unsent.clear()
-        for file_id in self._removed:
+        for file_id in committed.removed:
             self._forgotten.pop(file_id, None)
         self._silent_topics.recovered()
-        self._metrics.transactions_committed += 1
+        self._kafka.metrics.transactions_committed += 1
         self._kafka.errors.recovered()
-        self._positions.commit()
-        for sending in current:
-            self.in_flight -= 1
-            self._deliveries.committed(sending.batch, sending.rejected)
+        committed.commit()
 
     def _aborted(self) -> None:
         """Have the same batches sent again; at once, unless something other than a record was refused."""
-        self._metrics.transactions_aborted += 1
-        self._metrics.batches_retried += len(self._current)
-        codes = {code for sending in self._current for code in sending.codes}
+        self._kafka.metrics.transactions_aborted += 1
+        self._kafka.metrics.batches_retried += len(self._transaction)
+        codes = self._transaction.codes
         if codes - PURGED and codes <= POISON | PURGED:
             self._attempts, self._retry_at = 0, 0.0
         else:
@@ -313,24 +293,8 @@ class TransactionalOutput(OnePlace):
         self._again()
 
     def _again(self) -> None:
-        for sending in self._current:
-            sending.learn()
-        self._give_up_lost()
+        self._transaction.abort()
         self._is_open = self._failed = False
-        self._unsent.clear()
-
-    def _give_up_lost(self) -> None:
-        """Leave out what another reader sends: it begins at what was committed last."""
-        lost = [sending for sending in self._current if sending.is_lost]
-        for sending in lost:
-            self._current.remove(sending)
-            self._events -= sending.batch.events
-            self._bytes -= sending.batch.cost
-            self.in_flight -= 1
-            self._deliveries.given_up(sending.batch)
-        if lost:
-            self._positions.drop_lost()
-            self._prepared = self._prepared if self._current else None
 
     def _replaced(self) -> None:
         self._is_renewed = False

@@ -14,16 +14,13 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import Fenced
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.partitions import InGroups, Partitions
 from log_shipper.shipper.output.positions_topic import Owner
 from log_shipper.shipper.output.silent_topics import MOST_SILENT, STALLED
-from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
-from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
-from tests.builders import RecordedDeliveries, batch, encoder
+from log_shipper.shipper.output.transactions import Transactions
+from tests.builders import RecordedDeliveries, batch
 from tests.fake_transactions import (
     POSITIONS,
     FakeTransactionalProducer,
@@ -33,7 +30,7 @@ from tests.fake_transactions import (
     Written,
     failure,
 )
-from tests.fakes import ManualClock
+from tests.fakes import ManualClock, kafka_context
 from tests.unit.shipper.output.test_partitions import await_known
 
 INTERVAL = 0.1
@@ -57,23 +54,22 @@ class Desk:
     renewals: int = 0
     partitions: Partitions | None = None
     patience: Backoff = OFFSETS_PATIENCE
+    refused: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.output = self.make(OWNER)
         self.output.start(forever)
 
-    def make(self, owner: Owner) -> TransactionalOutput:
-        errors = ErrorReporter("here", "logs", self.clock)
-        kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1.0, 60.0), self.metrics, self.clock)
-        kafka = replace(kafka, are_renewed=self.are_renewed, partitions=self.partitions)
-        limits = Limits(INTERVAL, 100, 100_000)
-        store = MemoryPositions(self.kafka)
-        return TransactionalOutput(
-            TransactionalId(self.kafka.connect, store, owner, self.patience),
-            RecordMaker(encoder()),
-            self.deliveries,
-            TransactionContext(kafka, self.positions, limits),
+    def make(self, owner: Owner) -> Transactions:
+        identity = TransactionalId(self.kafka.connect, MemoryPositions(self.kafka), owner, self.patience)
+        kafka = kafka_context(
+            self.clock,
+            topics=lambda batch: Topics("logs", refused=self.refused),
+            metrics=self.metrics,
+            are_renewed=self.are_renewed,
+            partitions=self.partitions,
         )
+        return Transactions(identity, kafka, self.deliveries, self.positions, Limits(INTERVAL, 100, 100_000))
 
     def are_renewed(self) -> bool:
         came, self.renewals = self.renewals > 0, 0
@@ -266,6 +262,16 @@ def test_rejected_events_are_saved_before_the_others_are_committed(desk: Desk) -
     desk.deliveries.refuses_saving = False
     desk.drain()
     assert desk.landed == ["good"]
+
+
+def test_a_batch_of_which_nothing_can_be_sent_is_rejected_with_the_others_of_its_transaction(desk: Desk) -> None:
+    desk.refused = {0: "no text", 1: "no text"}
+    bad = desk.publish("a", "b")
+    desk.refused = {}
+    desk.publish("c", start=4)
+    desk.drain()
+    assert [rejection.reason for rejection in desk.deliveries.rejections[bad]] == ["no text", "no text"]
+    assert (desk.landed, desk.kafka.positions["web-1 f1"]) == (["c"], b"6")
 
 
 def test_what_is_no_verdict_on_a_record_is_repeated_after_a_while(desk: Desk) -> None:

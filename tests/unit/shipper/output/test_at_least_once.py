@@ -7,16 +7,13 @@ import pytest
 from confluent_kafka import KafkaError
 
 from log_shipper.runtime.kafka.renewal import never
-from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.kafka import RENEWAL_PATIENCE, KafkaContext, KafkaOutput
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import RecordMaker
+from log_shipper.shipper.output.at_least_once import RENEWAL_PATIENCE, AtLeastOnce
 from log_shipper.shipper.output.topic_shares import TopicShares
-from tests.builders import RecordedDeliveries, batch, encoder, source
-from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
+from tests.builders import RecordedDeliveries, batch, source
+from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, kafka_context, refuse_above
 
 DOWN = KafkaError._TRANSPORT
 
@@ -46,11 +43,8 @@ class Desk:
     are_renewed: Callable[[], bool] = never
 
     def __post_init__(self) -> None:
-        errors = ErrorReporter("fake:9092", "logs", self.clock)
-        context = KafkaContext(
-            self.topics, errors, Backoff(1, 60), self.metrics, self.clock, self.shares, self.are_renewed
-        )
-        self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), self.deliveries, context)
+        context = kafka_context(self.clock, topics=self.topics, metrics=self.metrics, are_renewed=self.are_renewed)
+        self.output = AtLeastOnce(self.kafka.connect, context, self.deliveries, self.shares)
 
     @property
     def client(self) -> FakeProducer:

@@ -13,19 +13,16 @@ from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.options.model import KafkaOutputConfig, ShipperConfig
 from log_shipper.shipper.options.transactions import TransactionConfig
 from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_records import RecordMaker
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic
-from log_shipper.shipper.output.transaction_context import Limits, TransactionContext
-from log_shipper.shipper.output.transactional import TransactionalOutput
+from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import TransactionalId
+from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.context import OutputContext
 from log_shipper.shipper.source.reading.staging import Staging
 
 
-def transactional_output(
-    config: ShipperConfig, records: RecordMaker, kafka: KafkaContext, context: OutputContext
-) -> TransactionalOutput:
+def transactions(config: ShipperConfig, kafka: KafkaContext, context: OutputContext) -> Transactions:
     """Return the output, which is not started yet. Raises StartError for settings that librdkafka refuses."""
     chosen, mem = config.output.to_kafka, config.queue.mem
     assert chosen is not None, "only Kafka has transactions"
@@ -37,7 +34,7 @@ def transactional_output(
     name = transactional_id(transaction, context.agent.id)
     identity = identity_of(chosen, name, kafka.clock, lambda: staging.has_groups)
     kafka = replace(kafka, are_renewed=or_groups_began(kafka.are_renewed, staging))
-    return TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, staging, limits))
+    return Transactions(identity, kafka, context.publisher, staging, limits)
 
 
 def or_groups_began(are_renewed: Callable[[], bool], staging: Staging) -> Callable[[], bool]:

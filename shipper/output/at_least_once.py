@@ -1,0 +1,273 @@
+"""Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
+
+Order, retries and rejections are decided by the lane (lane.py). Everything here runs on the one publishing thread: the
+reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.output.base import Deliveries
+from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, is_fatal
+from log_shipper.shipper.output.kafka_records import Producer, Report, answers
+from log_shipper.shipper.output.lane import Flight, Lane
+from log_shipper.shipper.output.topic_shares import TopicShares
+from log_shipper.shipper.output.unanswered import Unanswered
+
+logger = logging.getLogger(__name__)
+
+PARTITIONS_CHECK = 0.05  # seconds until it is asked again whether they are known
+RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
+
+
+class AtLeastOnce:
+    """`make_producer` gets the callback for errors that do not belong to a record. `shares`: None where all events have
+    one topic."""
+
+    def __init__(
+        self,
+        make_producer: Callable[[Callable[[KafkaError], None]], Producer],
+        kafka: KafkaContext,
+        deliveries: Deliveries,
+        shares: TopicShares | None = None,
+    ) -> None:
+        self._make_producer = make_producer
+        self._kafka = kafka
+        self._deliveries = deliveries
+        self._shares = shares
+        self.errors = kafka.errors
+        self._metrics = kafka.metrics
+        self._clock = kafka.clock
+        self._renew_by: float | None = None  # while renewed certificates wait for what is in flight
+        self._unanswered = Unanswered(kafka.errors, kafka.clock)
+        self._lanes: dict[str, Lane] = {}
+        self._paused_lanes: dict[str, Lane] = {}
+        self._fatal = False
+        self.in_flight = 0
+        self._producer = make_producer(self._on_error)
+        # The client puts records of many files into one request. A record that must be refused alone is sent by a
+        # client of its own, one record at a time; created when first needed.
+        self._single: Producer | None = None
+        self._probe: Producer | None = None  # until a broker has answered it
+        self._single_lane: Lane | None = None  # whose record it sent last
+
+    def publish(self, batch: Batch) -> bool:
+        if self._renew_by is not None:
+            return False
+        lane = self._lanes.get(batch.source.file_id)
+        if lane is None:
+            lane = self._lanes[batch.source.file_id] = Lane()
+        flight = Flight(batch, lane, self._kafka.topics(batch), self._kafka.records.sets_times)
+        if self._shares is not None:
+            self._shares.add(batch, flight.topics)
+        self.in_flight += 1
+        if lane.paused:
+            lane.waiting.append(flight)
+        else:
+            self._start(flight)
+        return True
+
+    def takes_more(self, source: Source) -> bool:
+        return self._shares is None or self._shares.takes_more(source)
+
+    @property
+    def awaits_reports(self) -> bool:
+        return self._shares is not None and self._shares.awaits_reports
+
+    def poll(self, timeout: float) -> None:
+        try:
+            self._producer.poll(timeout)
+            if self._single is not None:
+                self._single.poll(0)
+        except KafkaException as fatal:  # the client raises it once, and does not call `error_cb`
+            self._on_error(fatal.args[0])
+        self._use_renewed()
+        if self._fatal:
+            logger.warning(
+                "the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again"
+            )
+            self._replace_producer()
+        if self._paused_lanes:
+            self._resend()
+        self._unanswered.look(self._lanes.values())
+        self._metrics.topics_waiting = self.errors.topics_waiting
+
+    def reach(self, timeout: float) -> bool:
+        # By a client of its own: one that has listed all topics reports no more that one of them was deleted.
+        try:
+            self._probe = self._probe or self._make_producer(lambda error: None)
+        except StartError:  # as in `_replace_producer`
+            return False
+        if not answers(self._probe, timeout):
+            return False
+        self._probe = None
+        return True
+
+    def close(self) -> None:
+        self._purge(1.0)
+
+    def _purge(self, timeout: float) -> bool:
+        """Make every outstanding report come in now. False if some did not within `timeout`."""
+        producers = [self._producer] if self._single is None else [self._producer, self._single]
+        for producer in producers:
+            producer.purge()
+        try:
+            return not sum(producer.flush(timeout) for producer in producers)
+        except KafkaException:  # as in `poll`; reports may be missing
+            return False
+
+    def _start(self, flight: Flight) -> None:
+        lane = flight.lane
+        if not self._kafka.knows_partitions(flight.topics):
+            lane.waiting.appendleft(flight)
+            lane.paused, lane.retry_at = True, self._clock.monotonic() + PARTITIONS_CHECK
+            self._pause(flight)
+            return
+        lane.flights.append(flight)
+        self._send(flight, flight.sendable, self._producer)
+
+    def _send(self, flight: Flight, indices: list[int] | None, producer: Producer) -> None:
+        """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
+        flight.left = flight.batch.events if indices is None else len(indices)
+        flight.sent = self._clock.monotonic()
+        if flight.left:
+            report_of = partial(self._reporter, flight)
+            refused = self._kafka.send(producer, flight, indices, report_of(None), report_of)
+            if not refused:
+                return
+            for index, error in refused:  # as if reports had come
+                flight.left -= 1
+                flight.fail(index, error.code(), error.str())
+            self._pause(flight)
+        self._settle(flight)
+
+    def _single_producer(self, lane: Lane) -> Producer | None:
+        """Return the client for a record that is sent alone; None while it is busy or cannot be made."""
+        if self._single_lane is not None and not self._single_lane.drained:
+            return None  # one at a time: a refusal of two records in one request would not show which is meant
+        if self._single is None:
+            try:
+                self._single = self._make_producer(self._on_error)
+            except StartError as error:  # as in `_replace_producer`
+                lane.attempts += 1
+                delay = self._kafka.backoff.delay(lane.attempts)
+                lane.retry_at = self._clock.monotonic() + delay
+                logger.error("%s; trying again in %.0f s", error, delay)
+                return None
+        self._single_lane = lane
+        return self._single
+
+    def _reporter(self, flight: Flight, index: int | None) -> Report:
+        """Return the callback of the record with this index; None: of all records, each of which shows its own. It runs
+        once for each record, so it does very little."""
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            flight.left -= 1
+            if error is not None:
+                self._failed(flight, flight.index_of(message) if index is None else index, error, message)
+            if not flight.left:
+                self._settle(flight)
+
+        return report
+
+    def _failed(self, flight: Flight, index: int, error: KafkaError, message: Message) -> None:
+        flight.fail(index, error.code(), error.str())
+        self._pause(flight)
+        self._fatal |= is_fatal(error)
+        self.errors.record_failed(error, message.topic() or "", has_times=flight.has_times, is_alone=flight.lane.alone)
+
+    def _pause(self, flight: Flight) -> None:
+        self._paused_lanes[flight.batch.source.file_id] = flight.lane
+
+    def _settle(self, flight: Flight) -> None:
+        """Finish the flight if all reports have come, and plan the retry if its lane is drained."""
+        lane = flight.lane
+        if flight.done:
+            lane.flights.remove(flight)
+            lane.attempts = 0
+            self._unanswered.delivered(flight)
+            self.in_flight -= 1
+            if self._shares is not None:
+                self._shares.remove(flight.batch, flight.topics)
+            if self.errors.any_reported and flight.sendable != []:
+                self.errors.recovered(flight.topics)
+            self._deliveries.delivered(flight.batch, flight.rejected)
+            if lane.idle and not lane.paused:
+                del self._lanes[flight.batch.source.file_id]
+        if lane.paused and lane.drained:
+            self._plan_retry(lane)
+
+    def _plan_retry(self, lane: Lane) -> None:
+        """Set when the lane is sent again: immediately and in parts if records may be poison, else after a growing
+        delay."""
+        times_refused = any(flight.times_refused for flight in lane.flights)
+        lane.learn()
+        codes = {code for flight in lane.flights for code in flight.failed.values()}
+        if codes <= POISON or (times_refused and codes <= POISON | MAY_BE_TIMES):
+            lane.attempts = 0
+            lane.retry_at = 0.0
+        else:
+            lane.attempts += 1
+            lane.retry_at = self._clock.monotonic() + self._kafka.backoff.delay(lane.attempts)
+
+    def _resend(self) -> None:
+        now = self._clock.monotonic()
+        for file_id, lane in [
+            (i, lane) for i, lane in self._paused_lanes.items() if lane.drained and lane.retry_at <= now
+        ]:
+            flights = lane.next_round()
+            producer = self._single_producer(lane) if lane.alone else self._producer
+            if producer is None:
+                continue
+            if not lane.in_parts:
+                lane.paused = False
+                del self._paused_lanes[file_id]
+            self._send_round(lane, flights, producer)
+            if lane.idle and not lane.paused:
+                self._lanes.pop(file_id, None)
+
+    def _send_round(self, lane: Lane, flights: list[tuple[Flight, list[int]]], producer: Producer) -> None:
+        for flight, indices in flights:
+            if lane.paused and not lane.in_parts:
+                break  # one was refused immediately: what comes after it must wait again
+            for index in indices:
+                del flight.failed[index]
+            self._metrics.batches_retried += 1
+            logger.debug("%s: %d records are sent again", flight.batch.source.path, len(indices))
+            self._send(flight, indices, producer)
+        while lane.waiting and not lane.paused:
+            self._start(lane.waiting.popleft())
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._fatal |= is_fatal(error)
+        self.errors.report(error.code(), error.str())
+
+    def _use_renewed(self) -> None:
+        """Replace the producer after a renewal of certificates, as soon as nothing is in flight, so that nothing is
+        sent twice. What the broker does not acknowledge in time, perhaps because the old certificate has expired, is
+        sent again."""
+        if self._renew_by is None and self._kafka.are_renewed():
+            self._renew_by = self._clock.monotonic() + RENEWAL_PATIENCE
+        if self._renew_by is not None and (not self.in_flight or self._clock.monotonic() >= self._renew_by):
+            self._replace_producer()
+
+    def _replace_producer(self) -> None:
+        """Replace a producer. Purging makes every report come in as failed, so all lanes with records in flight are
+        paused; they resume with the new producer."""
+        try:
+            if not self._purge(5.0):
+                return  # a missing report would pause its lane forever: the next poll tries again
+            self._single = None
+            self._producer = self._make_producer(self._on_error)
+        except StartError as error:
+            logger.error("%s; trying again", error)  # a certificate that is being renewed, for instance
+            self._renew_by = None  # without a fatal error, the producer that is there still works
+            return
+        self._fatal = False
+        self._renew_by = None

@@ -1,0 +1,191 @@
+"""A transaction: the batches that are committed together, with the positions of their files.
+
+It begins with its first batch and ends when it is committed. If Kafka's transaction fails, that is aborted, and the
+same batches are sent again in another one. Once the positions are made no batch is added to them, nor removed, except
+those that another reader sends.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError
+
+from log_shipper.shipper.event import Batch, Rejection, Topics
+from log_shipper.shipper.output.base import TransactionDeliveries
+from log_shipper.shipper.output.kafka import Sending
+from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
+
+
+class Positions(Protocol):
+    """Makes the positions of a transaction, and moves them when it is committed."""
+
+    def prepare(self, batches: Iterable[Batch]) -> Mapping[str, bytes]:
+        """Return the entry of each file, by its id, as it will be once these batches are committed."""
+
+    def commit(self) -> None: ...
+
+    def add_offsets(self, producer: Any) -> None:
+        """Add to the producer's transaction the offsets that consumer groups will have. Blocks; called from another
+        thread. Raises KafkaException."""
+
+    def drop_lost(self) -> None:
+        """Forget the positions of batches whose source `is_lost`, which are not sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a transaction ends: after `interval` seconds, or when its batches cost `bytes`, or have so many `events`."""
+
+    interval: float
+    events: int
+    bytes: int
+
+
+class SentInParts(Sending):
+    """A batch of a transaction. `parts` are lists of indices of events, one list while nothing was refused. `alone`:
+    each part is the only one in its request, so that a refusal concerns it."""
+
+    __slots__ = ("_failed", "_saved", "_unsendable", "alone", "parts")
+
+    def __init__(self, batch: Batch, topics: Topics, has_times: bool = False) -> None:
+        super().__init__(batch, topics, has_times)
+        self.alone = False
+        sendable = self.sendable
+        self.parts: list[list[int]] = [list(range(batch.events)) if sendable is None else sendable]
+        self._failed: dict[int, KafkaError] = {}  # by the number of the part
+        self._unsendable: dict[int, KafkaError] = {}  # by index
+        self._saved = 0
+
+    def fail(self, part: int, error: KafkaError) -> None:
+        """Note that the broker refused records of a part, or that they were not sent."""
+        if self._failed.setdefault(part, error).code() not in POISON:
+            self._failed[part] = error  # what was only purged says less
+
+    def refuse(self, index: int, error: KafkaError) -> None:
+        """Note that the client did not take a record."""
+        self._unsendable[index] = error
+
+    @property
+    def is_lost(self) -> bool:
+        return self.batch.source.is_lost()
+
+    @property
+    def codes(self) -> set[int]:
+        return {error.code() for error in (*self._failed.values(), *self._unsendable.values())}
+
+    def divide(self) -> None:
+        """Decide in which parts to send it next: what was refused is halved, or rejected where it was one record that
+        was alone in its request."""
+        if self.has_times and not MAY_BE_TIMES.isdisjoint(self.codes):
+            self.has_times = False  # that may have been the reason
+            self._failed, self._unsendable = {}, {}
+            return
+        parts: list[list[int]] = []
+        poison = {index: error for index, error in self._unsendable.items() if error.code() in POISON}
+        for number, part in enumerate(self.parts):
+            error = self._failed.get(number)
+            if error is None or error.code() not in POISON:
+                parts.append(part)
+            elif len(part) > 1:
+                parts += [part[: len(part) // 2], part[len(part) // 2 :]]
+            elif self.alone:
+                poison[part[0]] = error
+            else:
+                parts.append(part)
+        self.rejected += [Rejection(index, error.str(), self.topics.of(index)) for index, error in poison.items()]
+        self.parts = [left for part in parts if (left := [index for index in part if index not in poison])]
+        self.alone = self.alone or any(error.code() in POISON for error in self._failed.values())
+        self._failed, self._unsendable = {}, {}
+
+    def save_rejected(self, deliveries: TransactionDeliveries) -> bool:
+        """True if all that was rejected is saved."""
+        if self._saved < len(self.rejected) and deliveries.save_rejected(self.batch, self.rejected[self._saved :]):
+            self._saved = len(self.rejected)
+        return self._saved == len(self.rejected)
+
+
+class Transaction:
+    """`unsent` are the parts of sendings, by their numbers, whose records Kafka's transaction lacks; `removed` are the
+    files whose entries it removes."""
+
+    def __init__(self, positions: Positions, deliveries: TransactionDeliveries) -> None:
+        self._positions = positions
+        self._deliveries = deliveries
+        self._sendings: list[SentInParts] = []
+        self._entries: Mapping[str, bytes] | None = None
+        self.events = self.bytes = 0
+        self.unsent: deque[tuple[SentInParts, int]] = deque()
+        self.removed: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self._sendings)
+
+    @property
+    def is_prepared(self) -> bool:
+        """True if its positions are made: no batch is added any more."""
+        return self._entries is not None
+
+    @property
+    def topics(self) -> set[str]:
+        return {topic for sending in self._sendings for topic in sending.topics.names}
+
+    @property
+    def codes(self) -> set[int]:
+        """Return the codes of what failed since it was sent."""
+        return {code for sending in self._sendings for code in sending.codes}
+
+    @property
+    def has_lost(self) -> bool:
+        """True if another reader sends some of it by now."""
+        return any(sending.is_lost for sending in self._sendings)
+
+    def add(self, sending: SentInParts) -> None:
+        self._sendings.append(sending)
+        self.events += sending.batch.events
+        self.bytes += sending.batch.cost
+        self._send(sending)
+
+    def send_all(self) -> None:
+        """Have everything sent, in a transaction of Kafka's that has just begun."""
+        for sending in self._sendings:
+            self._send(sending)
+
+    def _send(self, sending: SentInParts) -> None:
+        self.unsent.extend((sending, part) for part in range(len(sending.parts)))
+
+    def save_rejected(self) -> bool:
+        """True if all that was rejected is saved."""
+        return all(sending.save_rejected(self._deliveries) for sending in self._sendings)
+
+    def prepare(self, forgotten: Iterable[str]) -> Mapping[str, bytes | None]:
+        """Return the entry of each file, by its id, as it is with this transaction; None for those to remove, which are
+        the `forgotten` ones."""
+        if self._entries is None:
+            self._entries = self._positions.prepare(sending.batch for sending in self._sendings)
+        self.removed = list(forgotten)
+        return {**dict.fromkeys(self.removed), **self._entries}
+
+    def commit(self) -> None:
+        """It was committed: the positions move."""
+        sendings, self._sendings = self._sendings, []
+        self._positions.commit()
+        for sending in sendings:
+            self._deliveries.committed(sending.batch, sending.rejected)
+
+    def abort(self) -> None:
+        """It was aborted, and is to be sent again: in other parts where records were refused, and without the batches
+        that another reader sends, which begins at what was committed last."""
+        self.unsent.clear()
+        for sending in self._sendings:
+            sending.divide()
+        lost = [sending for sending in self._sendings if sending.is_lost]
+        for sending in lost:
+            self._sendings.remove(sending)
+            self.events -= sending.batch.events
+            self.bytes -= sending.batch.cost
+            self._deliveries.given_up(sending.batch)
+        if lost:
+            self._positions.drop_lost()
+            self._entries = self._entries if self._sendings else None

@@ -79,7 +79,7 @@ def _example(example: str) -> str:
     """Return a sentence of the example of an item: the item, and perhaps what is before and after it."""
     if not example:
         return ""
-    item, *events = example.split(" -> ")
+    item, *events = " ".join(example.split()).split(" -> ")
     effect = f" makes `{events[1]}` of `{events[0]}`" if events else ""
     return fill(f"Example: `- {item}`{effect}.", 120, break_long_words=False)
 

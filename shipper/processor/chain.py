@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from log_shipper.shipper.event import Batch, Growth
 from log_shipper.shipper.metrics import Metrics
@@ -229,28 +228,12 @@ def _built(config: ProcessorConfig, context: ProcessorContext) -> AnyKind:
     return factory.make(config, context)
 
 
-DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
-# The memory of an XML document's objects: at most so many times its bytes, and so many bytes for each of its nodes.
-XML, XML_NODE = 40, 400
-
-
 def growth_of(configs: Iterable[AnyProcessor]) -> Growth:
     """Return how much larger these processors, one after the other, may make events."""
     growth = Growth()
     for config in configs:
         if isinstance(config, Branch):
             growth = growth.then(growth_of((*config.then, *config.otherwise)))
-        elif (larger := config.growth or _growth(config)) is not None:
+        elif (larger := config.growth) is not None:
             growth = growth.then(Growth(*larger))
     return growth
-
-
-def _growth(config: Any) -> tuple[int, int] | None:
-    match config.name:
-        case "decompress_gzip_field":
-            return DEFLATE, config.max_bytes
-        case "decode_xml":
-            from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES
-
-            return XML, MOST_XML_NODES * XML_NODE
-    return None

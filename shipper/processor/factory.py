@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from log_shipper.shipper.options.processors import decoding, parsing
+from log_shipper.shipper.options.processors import parsing
 from log_shipper.shipper.options.processors.caching import CacheConfig
 from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig
 from log_shipper.shipper.options.processors.dns import DnsConfig
@@ -13,15 +13,6 @@ from log_shipper.shipper.options.processors.host_metadata import AddHostMetadata
 from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.processor.base import AsyncProcessor, EventProcessor, Processor, ProcessorContext
 from log_shipper.shipper.processor.decoding.cached import cached
-from log_shipper.shipper.processor.decoding.cef import DecodeCef
-from log_shipper.shipper.processor.decoding.community_id import CommunityId
-from log_shipper.shipper.processor.decoding.csv_fields import csv_fields
-from log_shipper.shipper.processor.decoding.fields import DecodeDuration, base64_field, gzip_field
-from log_shipper.shipper.processor.decoding.fingerprint import Fingerprint
-from log_shipper.shipper.processor.decoding.json_values import DecodeJsonFields
-from log_shipper.shipper.processor.decoding.mime_type import DetectMimeType
-from log_shipper.shipper.processor.decoding.registered_domain import RegisteredDomain
-from log_shipper.shipper.processor.decoding.xml_values import DecodeXml
 from log_shipper.shipper.processor.metadata.cloud import AddCloudMetadata
 from log_shipper.shipper.processor.metadata.docker import AddDockerMetadata
 from log_shipper.shipper.processor.metadata.host import AddHostMetadata
@@ -52,22 +43,11 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
     parsing.DissectConfig: Dissect,
     parsing.GrokConfig: Grok,
     parsing.RedactConfig: Redact,
-    decoding.CommunityIdConfig: CommunityId,
-    decoding.DecodeBase64FieldConfig: base64_field,
-    decoding.DecodeCsvFieldsConfig: csv_fields,
-    decoding.DecodeDurationConfig: DecodeDuration,
-    decoding.DecodeXmlConfig: DecodeXml,
-    decoding.DecompressGzipFieldConfig: gzip_field,
-    decoding.DetectMimeTypeConfig: DetectMimeType,
-    decoding.FingerprintConfig: Fingerprint,
-    decoding.RegisteredDomainConfig: RegisteredDomain,
 }
 # Those that need something of the context too, as the clock.
 OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]] = {
     parsing.SyslogProcessorConfig: lambda config, context: Syslog(config, context.clock),
     parsing.TimestampConfig: lambda config, context: Timestamp(config, context.clock),
-    decoding.DecodeCefConfig: lambda config, context: DecodeCef(config, context.clock),
-    decoding.DecodeJsonFieldsConfig: lambda config, context: DecodeJsonFields(config, context.metrics),
     CacheConfig: cached,
     AddHostMetadataConfig: AddHostMetadata,
     AddProcessMetadataConfig: AddProcessMetadata,

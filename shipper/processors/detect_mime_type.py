@@ -5,15 +5,42 @@ In the order of Filebeat: by the magic numbers of `filetype` (the same tables), 
 """
 
 import re
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 from xml.parsers import expat
 
 import filetype
 import orjson
 
-from log_shipper.shipper.options.processors.decoding import DetectMimeTypeConfig
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectMimeTypeConfig(ProcessorConfig):
+    """Detects the MIME type of a field's value by its first bytes."""
+
+    name: ClassVar = "detect_mime_type"
+    example: ClassVar = """
+        detect_mime_type: {field: body, target: type} -> {body: '%PDF-1.7'}
+          -> {body: '%PDF-1.7', type: application/pdf}
+    """
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field."})
+    target: str = field(
+        metadata={"check": not_blank, "doc": "Where the type is written; an unknown type is not written."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.source == self.target:
+            yield "target", "must differ from field: it would overwrite the value itself"
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return DetectMimeType(self)
+
 
 _HEAD = 8192
 _SNIFFED = 512

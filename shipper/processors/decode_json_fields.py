@@ -1,16 +1,63 @@
 """`decode_json_fields`: replaces texts of JSON by their values. The rules for the root of an event are shared with the
 parser `ndjson` (shipper/formats/json_fields.py)."""
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from log_shipper.config.text.checks import without_blanks
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, take
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.processors.decoding import DecodeJsonFieldsConfig
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeJsonFieldsConfig(ProcessorConfig):
+    """Parses fields that contain JSON."""
+
+    name: ClassVar = "decode_json_fields"
+    example: ClassVar = """
+        decode_json_fields: {fields: [message], target: ''} -> {message: '{"level":"warn","user":"ann"}'}
+          -> {message: '{"level":"warn","user":"ann"}', level: warn, user: ann}
+    """
+    strict: ClassVar = True
+    fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields."})
+    process_array: bool = field(
+        default=False, metadata={"doc": "Whether max_depth also applies to texts that contain, or are in, arrays."}
+    )
+    max_depth: int = field(
+        default=1, metadata={"doc": "How many levels of JSON within texts of JSON are decoded.", "min": 1, "max": 100}
+    )
+    target: str | None = field(
+        default=None,
+        metadata={"doc": "Where the result is written; the same field when absent, the event itself when empty."},
+    )
+    overwrite_keys: bool = field(
+        default=False, metadata={"doc": "With an empty target: whether existing fields are overwritten."}
+    )
+    expand_keys: bool = field(
+        default=False, metadata={"doc": "With an empty target: whether keys with dots are expanded into objects."}
+    )
+    add_error_key: bool = field(
+        default=False,
+        metadata={
+            "doc": "Whether an event whose field is not JSON gets an error: error.message, error.field and error.data, "
+            "the first 1,000 characters of the field."
+        },
+    )
+    document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})
+
+    def may_set(self, root: str) -> bool:
+        return self.target == "" or (self.target or "").partition(".")[0] == root
+
+    def build(self, context: ProcessorContext) -> EventProcessor:
+        return DecodeJsonFields(self, context.metrics)
+
 
 _ID: Path = ("@metadata", "_id")
 MAX_DATA = 1000  # characters of a text that is no JSON, in error.data

@@ -3,14 +3,45 @@
 import base64
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import xxhash
 
-from log_shipper.shipper.options.processors.decoding import FingerprintConfig
+from log_shipper.config.text.checks import not_blank, without_blanks
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.conversions import real_text
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FingerprintConfig(ProcessorConfig):
+    """Computes a hash over fields."""
+
+    name: ClassVar = "fingerprint"
+    example: ClassVar = """
+        fingerprint: {fields: [user], method: md5} -> {user: ann}
+          -> {user: ann, fingerprint: bf7421ad436922e4cf415d1ce5bf3af7}
+    """
+    fields: tuple[str, ...] = field(
+        metadata={"check": without_blanks, "doc": "The fields; their order does not matter."}
+    )
+    target_field: str = field(
+        default="fingerprint", metadata={"check": not_blank, "doc": "The field that it is written to."}
+    )
+    method: Literal["sha256", "sha1", "md5", "sha384", "sha512", "xxhash"] = field(
+        default="sha256", metadata={"doc": "The hash function."}
+    )
+    encoding: Literal["hex", "base32", "base64"] = field(default="hex", metadata={"doc": "How the hash is written."})
+    ignore_missing: bool = field(
+        default=False, metadata={"doc": "Whether a missing field is skipped instead of being an error."}
+    )
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return Fingerprint(self)
+
 
 _HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha256": hashlib.sha256,

@@ -9,11 +9,57 @@ import hashlib
 import ipaddress
 import re
 import struct
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from log_shipper.shipper.options.processors.decoding import CommunityIdConfig
+from log_shipper.config.text.checks import not_blank
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowFieldsConfig:
+    source_ip: str = field(default="source.ip", metadata={"doc": "The field with the source's address."})
+    source_port: str = field(default="source.port", metadata={"doc": "The field with the source's port."})
+    destination_ip: str = field(default="destination.ip", metadata={"doc": "The field with the destination's address."})
+    destination_port: str = field(
+        default="destination.port", metadata={"doc": "The field with the destination's port."}
+    )
+    iana_number: str = field(default="network.iana_number", metadata={"doc": "The field with the protocol's number."})
+    transport: str = field(
+        default="network.transport", metadata={"doc": "The field with the protocol's name, where there is no number."}
+    )
+    icmp_type: str = field(default="icmp.type", metadata={"doc": "The field with the type of an ICMP message."})
+    icmp_code: str = field(default="icmp.code", metadata={"doc": "The field with the code of an ICMP message."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommunityIdConfig(ProcessorConfig):
+    """Computes the Community ID of a network flow, by which records of other programs are correlated."""
+
+    name: ClassVar = "community_id"
+    example: ClassVar = """
+        community_id:
+          -> {source: {ip: 10.0.0.1, port: 55000}, destination: {ip: 10.0.0.2, port: 443}, network: {transport: tcp}}
+          -> {source: {ip: 10.0.0.1, port: 55000}, destination: {ip: 10.0.0.2, port: 443},
+          network: {transport: tcp, community_id: "1:qbRB+oh7Qw2p7V9a9/teqCKFX1U="}}
+    """
+    fields: FlowFieldsConfig = field(
+        default_factory=FlowFieldsConfig,
+        metadata={"doc": "The fields that describe the flow; those of ECS when absent."},
+    )
+    target: str = field(
+        default="network.community_id", metadata={"check": not_blank, "doc": "The field that it is written to."}
+    )
+    seed: int = field(
+        default=0, metadata={"doc": "A seed, for ids that differ from those of others.", "min": 0, "max": 65535}
+    )
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return CommunityId(self)
+
 
 _PROTOCOLS = {
     "icmp": 1,

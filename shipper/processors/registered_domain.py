@@ -3,11 +3,43 @@
 The list is that of the installed package; nothing is downloaded.
 """
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 from publicsuffixlist import PublicSuffixList
 
-from log_shipper.shipper.options.processors.decoding import RegisteredDomainConfig
+from log_shipper.config.text.checks import not_blank
+from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredDomainConfig(ProcessorConfig):
+    """Extracts the registered domain from a host name, using the public suffix list that is installed with the
+    shipper."""
+
+    name: ClassVar = "registered_domain"
+    example: ClassVar = """
+        registered_domain: {field: site, target_field: domain} -> {site: www.example.co.uk}
+          -> {site: www.example.co.uk, domain: example.co.uk}
+    """
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field with the host's name."})
+    target_field: str = field(metadata={"check": not_blank, "doc": "Where the registered domain is written."})
+    target_etld_field: str = field(
+        default="", metadata={"doc": "Where the public suffix is written; nowhere when absent."}
+    )
+    target_subdomain_field: str = field(
+        default="", metadata={"doc": "Where the part before the registered domain is written; nowhere when absent."}
+    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(default=False, metadata={"doc": "Whether failures are ignored."})
+    id: str = field(default="", metadata={"doc": "A name for this processor, for readers of the configuration."})
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return RegisteredDomain(self)
+
 
 _LONGEST = 255  # characters of a name; a longer text is not a name
 

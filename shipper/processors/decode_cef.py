@@ -2,18 +2,56 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from log_shipper.config.text.timezones import zone_of
+from log_shipper.config.text.checks import not_blank
+from log_shipper.config.text.timezones import Timezone, zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.options.processors.decoding import DecodeCefConfig
+from log_shipper.shipper.options.processors.base import IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.decoding.cef_format import CefMessage, NotCefError, parse
 from log_shipper.shipper.processor.decoding.cef_types import extensions
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import text_in
 from log_shipper.shipper.processor.fields import Path, ProcessorError, path_of, store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeCefConfig(ProcessorConfig):
+    """Parses messages in Common Event Format (version 25). What precedes `CEF:` is ignored. A value that cannot be
+    parsed is an error of the event, and the others are written."""
+
+    name: ClassVar = "decode_cef"
+    example: ClassVar = """
+        decode_cef: {ecs: false} -> {message: 'CEF:0|acme|fw|1.0|100|blocked|5|src=10.0.0.1 spt=1232'}
+          -> {message: 'CEF:0|acme|fw|1.0|100|blocked|5|src=10.0.0.1 spt=1232', cef: {version: "0", name: blocked,
+          severity: "5", device: {vendor: acme, product: fw, version: "1.0", event_class_id: "100"},
+          extensions: {sourceAddress: 10.0.0.1, sourcePort: 1232}}}
+    """
+    source: str = field(
+        default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
+    )
+    target_field: str = field(
+        default="cef", metadata={"doc": "The object that the result is written to; the event itself when empty."}
+    )
+    ecs: bool = field(
+        default=True,
+        metadata={"doc": "Whether fields of Elastic Common Schema are written too, `message` among them."},
+    )
+    timezone: Timezone = field(default="UTC", metadata={"doc": "The time zone of times that have none."})
+    ignore_empty_values: bool = field(
+        default=False, metadata={"doc": "Whether extensions with an empty value are left out."}
+    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
+    id: str = field(default="", metadata={"doc": "A name for this processor, for readers of the configuration."})
+
+    def build(self, context: ProcessorContext) -> EventProcessor:
+        return DecodeCef(self, context.clock)
+
 
 # Fields of Elastic Common Schema, by part of the header and by full name of the extension, as Filebeat writes them.
 _HEADER_FIELDS = {

@@ -6,9 +6,7 @@ import pytest
 
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST
-from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES
-from log_shipper.shipper.processor.chain import XML, XML_NODE
-from log_shipper.shipper.processor.decoding.xml_values import parse_xml
+from log_shipper.shipper.processors.decode_xml import BYTES_OF_A_NODE, MOST_NODES, TIMES_THE_BYTES, parse_xml
 from tests.processing import processed
 
 BOOK = """<?xml version="1.0" encoding="UTF-16"?>
@@ -101,8 +99,8 @@ HOSTILE = {
     "a parameter": "<!DOCTYPE a [<!ENTITY % p SYSTEM 'http://192.0.2.1/'> %p;]><a/>",
     "an entity from outside": "<!DOCTYPE a SYSTEM 'http://192.0.2.1/a.dtd'><a>&f;</a>",
     "depth": "<a>" * (DEEPEST + 1) + "</a>" * (DEEPEST + 1),
-    "nodes": f"<a>{'<b/>' * MOST_XML_NODES}</a>",
-    "attributes": "<a>" + "<b c='' d=''/>" * (MOST_XML_NODES // 3 + 1) + "</a>",
+    "nodes": f"<a>{'<b/>' * MOST_NODES}</a>",
+    "attributes": "<a>" + "<b c='' d=''/>" * (MOST_NODES // 3 + 1) + "</a>",
 }
 
 
@@ -128,5 +126,5 @@ def test_a_document_takes_no_more_memory_than_is_reserved_for_it(xml: str) -> No
     finally:
         tracemalloc.stop()
     assert fields
-    assert 5 * len(xml) < taken < XML * len(xml)
-    assert taken < xml.count("<") * XML_NODE
+    assert 5 * len(xml) < taken < TIMES_THE_BYTES * len(xml)
+    assert taken < xml.count("<") * BYTES_OF_A_NODE

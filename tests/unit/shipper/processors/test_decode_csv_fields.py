@@ -5,7 +5,7 @@ import time
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.processor.decoding.csv_fields import record
+from log_shipper.shipper.processors.decode_csv_fields import record
 from tests.processing import processed
 
 

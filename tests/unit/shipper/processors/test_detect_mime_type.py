@@ -6,7 +6,7 @@ import time
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.processor.decoding.mime_type import mime_type
+from log_shipper.shipper.processors.detect_mime_type import mime_type
 from tests.processing import processed
 
 UTF8 = "; charset=utf-8"

@@ -4,16 +4,55 @@ The rules are those of Go's reader with "lazy quotes", as in Filebeat: a quote w
 in a quoted value ends it only before a separator or the end. Python's module has other rules.
 """
 
-from log_shipper.shipper.options.processors.decoding import DecodeCsvFieldsConfig
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.checks import Finding
+from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, text_in
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
 
-def csv_fields(config: DecodeCsvFieldsConfig) -> FieldByField:
-    pairs = [(path_of(source), path_of(target)) for source, target in config.fields.items()]
-    steps = [_step(config, source, target) for source, target in pairs]
-    return FieldByField(steps, [path for pair in pairs for path in pair], fail_on_error=config.fail_on_error)
+def _separator(text: str) -> Iterator[Finding]:
+    if len(text) != 1:
+        yield "", 'must be one character; write a tab as "\\t" in double quotes'
+    elif text in '"\r\n':
+        yield "", "cannot be a quote or the end of a line"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeCsvFieldsConfig(ProcessorConfig):
+    """Parses fields as records of comma-separated values."""
+
+    name: ClassVar = "decode_csv_fields"
+    example: ClassVar = """
+        decode_csv_fields: {fields: {message: csv}} -> {message: 'GET,"a,b",200'}
+          -> {message: 'GET,"a,b",200', csv: [GET, "a,b", "200"]}
+    """
+    strict: ClassVar = True
+    fields: dict[str, str] = field(
+        metadata={"doc": "The field that the list of values is written to, by the field that is parsed."}
+    )
+    separator: str = field(default=",", metadata={"doc": "The character between values.", "check": _separator})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether an existing target is overwritten."})
+    trim_leading_space: bool = field(default=False, metadata={"doc": "Whether blanks before a value are removed."})
+    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+    def check(self) -> Iterator[Finding]:
+        if not self.fields:
+            yield "fields", "must not be empty"
+        for name, target in self.fields.items():
+            if not isinstance(target, str) or not target:
+                yield f"fields.{name}", "must be the name of a field"
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        pairs = [(path_of(source), path_of(target)) for source, target in self.fields.items()]
+        steps = [_step(self, source, target) for source, target in pairs]
+        return FieldByField(steps, [path for pair in pairs for path in pair], fail_on_error=self.fail_on_error)
 
 
 def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:

@@ -5,16 +5,63 @@ document type that declares anything: without that no entity can be expanded, an
 number of nodes are bounded, because an empty element takes 4 bytes and its object some hundred.
 """
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 from xml.parsers import expat
 
+from log_shipper.config.text.checks import not_blank
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST, take
-from log_shipper.shipper.options.processors.decoding import MOST_XML_NODES, DecodeXmlConfig
+from log_shipper.shipper.options.processors.base import IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import text_in
 from log_shipper.shipper.processor.fields import Path, ProcessorError, path_of, roots
+
+MOST_NODES = 100_000  # elements and attributes of one document
+# The memory of its objects: at most so many times its bytes, and so many bytes for each of its nodes.
+TIMES_THE_BYTES, BYTES_OF_A_NODE = 40, 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeXmlConfig(ProcessorConfig):
+    """Parses a field that contains XML. Entities are not expanded: a document that declares its own is an error of the
+    event, as is one of more than 200 levels or 100,000 elements and attributes."""
+
+    name: ClassVar = "decode_xml"
+    example: ClassVar = """
+        decode_xml: {target_field: xml} -> {message: '<order id="7"><item>tea</item></order>'}
+          -> {message: '<order id="7"><item>tea</item></order>', xml: {order: {id: "7", item: tea}}}
+    """
+    strict: ClassVar = True
+    source: str = field(
+        default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
+    )
+    target_field: str | None = field(
+        default=None,
+        metadata={"doc": "Where the result is written; the same field when absent, the event itself when empty."},
+    )
+    overwrite_keys: bool = field(
+        default=True, metadata={"doc": "With an empty target_field: whether existing fields are overwritten."}
+    )
+    to_lower: bool = field(
+        default=True, metadata={"doc": "Whether the names of elements and attributes are changed to lower case."}
+    )
+    document_id: str = field(default="", metadata={"doc": "An element or attribute that is moved to @metadata._id."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
+
+    @property
+    def growth(self) -> tuple[int, int]:
+        return TIMES_THE_BYTES, MOST_NODES * BYTES_OF_A_NODE
+
+    def may_set(self, root: str) -> bool:
+        return True
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return DecodeXml(self)
+
 
 _ID: Path = ("@metadata", "_id")
 
@@ -73,8 +120,8 @@ class _Tree:
 
     def start(self, name: str, attributes: list[str]) -> None:
         self._nodes += 1 + len(attributes) // 2
-        if self._nodes > MOST_XML_NODES:
-            raise ValueError(f"it has more than {MOST_XML_NODES} elements and attributes")
+        if self._nodes > MOST_NODES:
+            raise ValueError(f"it has more than {MOST_NODES} elements and attributes")
         if len(self._open) >= DEEPEST:
             raise ValueError(f"it is nested deeper than {DEEPEST} levels")
         members: Doc = {}

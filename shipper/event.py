@@ -153,7 +153,8 @@ class Source:
     None if there are none. `counts` are those of the input. `repeatable`: what was read of it can be read again, so
     it need not be kept until it is delivered. `is_lost`: True once what was read of it belongs to another reader, which
     begins at the last position that was committed: a transaction must have nothing of it. `staged` is called where
-    some of it, though it may not be all of a batch, is in a transaction for which the positions are made.
+    some of it, though it may not be all of a batch, is in a transaction for which the positions are made. `letter`: the
+    id of the dead letter that is sent again.
     """
 
     file_id: str
@@ -167,7 +168,8 @@ class Source:
     counts: InputCounts = field(default_factory=InputCounts)
     repeatable: bool = True
     is_lost: Callable[[], bool] = never
-    staged: Callable[[], None] = nothing
+    staged: Callable[[], object] = nothing
+    letter: str = ""
 
 
 @dataclass(slots=True, eq=False)

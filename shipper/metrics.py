@@ -22,6 +22,9 @@ class Metrics:
     bytes_acked: int = 0  # raw bytes of resolved batches
     bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files, received and not kept
     records_lost: int = 0  # records that Kafka had deleted before an input of type kafka read them
+    letters_resent: int = (
+        0  # dead letters that an input of type dead_letter has sent again: delivered, or refused again
+    )
     transactions_committed: int = 0  # with delivery: exactly_once
     transactions_aborted: int = 0  # and repeated with the same records
     batches_retried: int = 0  # sent again after a failed report

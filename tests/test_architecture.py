@@ -77,7 +77,8 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "processors": VALUES | {"cloud", "docker", "kubernetes", "processor"},
     "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
-    "source": VALUES | {"reader", "pipeline.acks", "librdkafka", "tls_texts"},
+    "letters": VALUES | {"append_file", "pipeline.dead_letter"},
+    "source": VALUES | {"letters", "reader", "pipeline.acks", "librdkafka", "tls_texts"},
     # What the configuration selects, made of the parts above.
     "tap": VALUES | {"output.base"},
     "outputs": VALUES | {"output", "pipeline", "processor", "source.reading.staging"},
@@ -85,7 +86,6 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "agent": VALUES | {"autodiscover", "output", "outputs", "pipeline", "processor", "source", "wake"},
     # What commands and monitor do with an agent, its registry and its files.
     "positions": VALUES | {"reader", "source"},
-    "letters": VALUES | {"agent", "append_file", "output", "outputs", "pipeline", "source.reading.staging"},
     "monitor": VALUES | {"agent", "output", "pipeline", "source", "tap"},
     "top": VALUES | {"monitor"},
 }

@@ -61,7 +61,18 @@ def not_observed(stack: ExitStack) -> Observer:
     return NoObserver()
 
 
-class Ending:
+class Ending(Protocol):
+    """When a run ends, if it has not finished by then."""
+
+    @property
+    def is_due(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Return why, in words."""
+
+
+class TimedEnding:
     """`stopping` is True after a signal."""
 
     def __init__(self, stopping: Callable[[], bool], once_timeout: float, clock: Clock) -> None:
@@ -92,18 +103,16 @@ def left(status: SourceStatus) -> str:
 def run(
     config: ShipperConfig,
     environment: Environment,
+    ending: Ending,
     *,
-    stopping: Callable[[], bool],
-    once_timeout: float = NEVER,
     terminal: TerminalHandler | None = None,
     observer: MakeObserver = not_observed,
 ) -> int:
-    """Run until `stopping`, or with `once` until every file is delivered, for at most `once_timeout` seconds. Return
-    the exit code. Raises as `build`."""
+    """Run until the `ending` is due, or with `once` until every file is delivered. Return the exit code. Raises as
+    `build`."""
     clock, once, service = environment.clock, environment.once, environment.service
     if once and not config.has_inputs:
         raise StartError("no input is enabled: --once has nothing to read")
-    ending = Ending(stopping, once_timeout, clock)
 
     def stopping_early() -> bool:
         service.waiting()

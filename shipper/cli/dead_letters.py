@@ -3,21 +3,15 @@
 import argparse
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.cli.options import add_shared, existing_data
-from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.letters.letter_box import LetterBox, Resending, StoredLetter
-from log_shipper.shipper.letters.resend import Resent, resend
+from log_shipper.shipper.letters.letter_box import LetterBox, StoredLetter
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.pipeline.dead_letter import DeadLetterFile
 
-FAILED = 1
-REFUSED = 3
 SHORT_ID = 8
 
 
@@ -87,40 +81,11 @@ def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
 
 
 def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
-    from log_shipper.shipper.letters.resend_pipeline import (  # Kafka's client, which the others do without
-        for_resending,
-        resend_pipeline,
-    )
+    from log_shipper.shipper.cli.resend import resend  # the agent, which the others do without
 
     if config is None:
         raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")
-    box = LetterBox(data)
-    ids = {stored.id for stored in _selected(box, options.ids)} if options.ids else None
-    file = DeadLetterFile(box.current, SystemClock(), rotate_at=config.dead_letter.rotate_every)
-    with (
-        closing(Resending(box, file)) as resending,
-        resend_pipeline(
-            for_resending(config, options.topic),
-            data,
-            resending,
-            options.timeout,
-            exactly_once=not options.at_least_once,
-        ) as pipeline,
-    ):
-        result = resend(resending, pipeline, lambda stored: ids is None or stored.id in ids, options.timeout)
-    return _report(result, box.directory)
-
-
-def _report(result: Resent, directory: Path) -> int:
-    print(f"{_counted(result.sent)} sent again")  # noqa: T201
-    if result.refused:
-        print(f"{_counted(result.refused)} refused again: 'dead-letter list' shows why")  # noqa: T201
-    if result.gave_up:
-        print("no acknowledgement in time: run it again when Kafka takes them")  # noqa: T201
-    if result.left:
-        print(f"{_counted(result.left)} left in {directory}")  # noqa: T201
-    return FAILED if result.gave_up else REFUSED if result.refused else 0
-
-
-def _counted(number: int) -> str:
-    return f"{number} letter was" if number == 1 else f"{number} letters were"
+    ids = (
+        frozenset(stored.id for stored in _selected(LetterBox(data), options.ids)) if options.ids else frozenset[str]()
+    )
+    return resend(config, data, ids, options.timeout, topic=options.topic, exactly_once=not options.at_least_once)

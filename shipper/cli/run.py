@@ -69,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
         return running.run(
             config,
             environment,
-            stopping=lambda: signals.stopping,
-            once_timeout=options.once_timeout,
+            running.TimedEnding(lambda: signals.stopping, options.once_timeout, SystemClock()),
             terminal=terminal,
             observer=_observer(options, config),
         )

@@ -21,7 +21,7 @@ from log_shipper.shipper.formats.text import dumps
 HALF_A_MILLISECOND = 0.0005  # without it a number of seconds could round to the millisecond before
 
 
-def written(batch: Batch, rejection: Rejection, now: float, *, instead_of: str = "") -> bytes:
+def written(batch: Batch, rejection: Rejection, now: float) -> bytes:
     """Return the letter as a line; `now` is unix seconds."""
     messages, source, index = batch.messages, batch.source, rejection.index
     letter = {
@@ -41,8 +41,8 @@ def written(batch: Batch, rejection: Rejection, now: float, *, instead_of: str =
         letter["deleted"] = deleted
     if flags := messages.flags.get(index):
         letter["flags"] = flags
-    if instead_of:
-        letter["instead_of"] = instead_of
+    if source.letter:
+        letter["instead_of"] = source.letter
     letter |= {"read": timestamp(batch.time), "constants": batch.constants.members}
     return f"{dumps(letter)}\n".encode()
 

@@ -1,8 +1,8 @@
-"""The files of dead letters in path.data: the current one, those that it was renamed to, and the one that is being
-sent again.
+"""The files of dead letters in a directory: the current one, and those that it was renamed to.
 
 A letter is identified by a hash of its line. The letters that were sent again are noted by it, on disk, in a file
-beside them: it can never be mistaken for that of another letter, whatever is interrupted.
+beside them, until they are removed from theirs: a note can never be mistaken for that of another letter, whatever is
+interrupted.
 
 A letter that is refused again is written, with the new reason, *before* the one before it is noted. So one that names
 another which is still to be sent is of an attempt that was interrupted, and counts for nothing.
@@ -16,15 +16,15 @@ from pathlib import Path
 
 from xxhash import xxh3_64_hexdigest
 
-from log_shipper.runtime.disk import fsync_directory
+from log_shipper.runtime.disk import fsync_directory, replace_file
 from log_shipper.runtime.locking import FileInUse
 from log_shipper.shipper.append_file import AppendFile
 from log_shipper.shipper.formats.letter import Letter
-from log_shipper.shipper.pipeline.dead_letter import FILE, ROTATED, DeadLetterFile, rotated_name
+from log_shipper.shipper.pipeline.dead_letter import FILE, ROTATED, rotated_name
 
-RESENDING = "dead_letter.resending.ndjson"
 DONE = "dead_letter.resent"
-PATIENCE = 10.0  # seconds that another process may write to the file
+MAX_LETTERS = 100  # of a round
+MAX_BYTES = 16 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,11 @@ class LetterBox:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.current = directory / FILE
-        self.resending = directory / RESENDING
 
     def letters(self) -> Iterator[StoredLetter]:
         """Yield all letters, the oldest first."""
         done, listed = self.done(), set[str]()
-        for path in (*self.taken(), self.current):
+        for path in self.files():
             for stored in letters_in(path):
                 replaces_listed = stored.letter is not None and stored.letter.instead_of in listed
                 if stored.id not in done and stored.id not in listed and not replaces_listed:
@@ -56,11 +55,11 @@ class LetterBox:
                     yield stored
 
     def rotated(self) -> list[Path]:
+        """Return all files but the current one, the oldest first."""
         return sorted(self.directory.glob(ROTATED))
 
-    def taken(self) -> list[Path]:
-        """Return all files but the current one, the oldest first."""
-        return [self.resending, *self.rotated()]
+    def files(self) -> list[Path]:
+        return [*self.rotated(), *([self.current] if self.current.exists() else [])]
 
     def done(self) -> set[str]:
         """Return the ids of letters that were sent again, and are not removed from their file yet."""
@@ -72,79 +71,35 @@ class LetterBox:
 class Resending:
     """The box while its letters are sent again, by one process; the agent may write others meanwhile.
 
-    The file whose letters are sent has a name of its own until nothing of it is left to send. So a run that was killed,
-    or that gave up, left all as it was: the next one continues with that file, and sends what is not noted as sent.
+    A run that was killed, or that gave up, leaves all as it was: the next one sends what is not noted as sent.
     """
 
-    def __init__(self, box: LetterBox, file: DeadLetterFile) -> None:
-        """`file`: what the letters that stay are written to. Raises FileInUse where another process does this now."""
+    def __init__(self, box: LetterBox, is_wanted: Callable[[StoredLetter], bool] = lambda stored: True) -> None:
+        """Raises FileInUse where another process does this now, or writes to the current file at this moment."""
         self._box = box
-        self._file = file
+        self._is_wanted = is_wanted
+        self.was_interrupted = (box.directory / DONE).exists()  # so letters may be sent that are not noted
         self._notes = AppendFile(box.directory / DONE)
-        if not self._notes.holds_all():  # another process ended, and removed it, before it was locked
+        self._is_over = False
+        try:
+            if not self._notes.holds_all():  # another process ended, and removed it, before it was locked
+                raise FileInUse(box.directory / DONE, None)
+            self._move_current()
+            self._done = box.done()
+        except OSError:
             self._notes.close()
-            raise FileInUse(box.directory / DONE, None)
-        self._done = box.done()
-        self._kept: list[bytes] = []
-        self._has_ended = False
+            raise
 
-    @property
-    def place(self) -> str:
-        return self._file.place
-
-    @property
-    def was_interrupted(self) -> bool:
-        """True if the run before sent letters that it may not have noted."""
-        return self._box.resending.exists()
-
-    def files(self) -> Iterator[Iterator[StoredLetter]]:
-        """Yield the unsent letters of each file that there was at the beginning, while it has the name of the one whose
-        letters are sent; first those of a run that was interrupted. What is written meanwhile is in another file."""
-        self._move_current()
-        others = self._box.rotated()
+    def rounds(self) -> Iterator[list[StoredLetter]]:
+        """Yield the letters that there were at the beginning, and are wanted, in rounds. Those that were settled are to
+        be noted before the next one is asked for. Each file leaves out what was noted as soon as it was read."""
+        paths = self._box.rotated()
         if self.was_interrupted:
             self._drop_replacements()
-            yield self._unsent()
-        for path in others:
-            path.rename(self._box.resending)
-            fsync_directory(self._box.directory)  # else a power failure could hide that letters of it were sent
-            yield self._unsent()
-        self._has_ended = True
-
-    def _move_current(self) -> None:
-        """Rename the current file while it is locked: a letter that is being written would be written again, to a new
-        file, under another id."""
-
-        def move() -> None:
-            with closing(AppendFile(self._box.current)) as file:
-                if file.holds_all():  # else the agent has renamed it just now
-                    self._box.current.rename(rotated_name(self._box.current, time.time()))
-
-        if self._box.current.exists():
-            _patiently(move)
-
-    def _drop_replacements(self) -> None:
-        """Note that letters are not to be sent that were written instead of others, which were not settled after all:
-        those are sent again."""
-        unsettled = {stored.id for stored in self._unsent()}
-        self.note_sent(
-            stored.id
-            for path in self._box.rotated()
-            for stored in letters_in(path)
-            if stored.letter is not None and stored.letter.instead_of in unsettled
-        )
-
-    def _unsent(self) -> Iterator[StoredLetter]:
-        """Yield those of the file that were not sent yet, each once."""
-        known = set(self._done)
-        for stored in letters_in(self._box.resending):
-            if stored.id not in known:
-                known.add(stored.id)
-                yield stored
-
-    def count_unsent(self) -> int:
-        """Return how many letters of the files that there were at the beginning are left."""
-        return sum(stored.id not in self._done for path in self._box.taken() for stored in letters_in(path))
+        for path in paths:
+            yield from self._rounds_of(path)
+            self._remove_sent(path)
+        self._is_over = True
 
     def note_sent(self, ids: Iterable[str]) -> None:
         """Note letters that were acknowledged, on disk. Raises OSError."""
@@ -158,43 +113,56 @@ class Resending:
                 raise OSError(error.errno, words, str(self._box.directory / DONE)) from error
             self._done |= new
 
-    def keep(self, stored: StoredLetter) -> None:
-        """Have a letter of the file stay."""
-        self._kept.append(stored.line)
-
-    def write(self, lines: bytes) -> None:
-        """Write letters to the current file, on disk."""
-        _patiently(lambda: self._file.append(lines))
-
-    def end_file(self) -> int:
-        """Write the letters that stay back to the current file, and remove the one that was sent. Return their
-        number."""
-        kept, self._kept = self._kept, []
-        if kept:
-            self.write(b"".join(kept))
-        self._box.resending.unlink()
-        fsync_directory(self._box.directory)  # before the notes about it may end
-        return len(kept)
-
     def close(self) -> None:
         """End the notes too, where no letter is left that they are about."""
-        if self._has_ended:
+        if self._is_over:
             (self._box.directory / DONE).unlink(missing_ok=True)
         self._notes.close()
 
+    def _move_current(self) -> None:
+        """Rename the current file while it is locked: a letter that is being written would be written again, to a new
+        file, under another id."""
+        if self._box.current.exists():
+            with closing(AppendFile(self._box.current)) as file:
+                if file.holds_all():  # else the agent has renamed it just now
+                    self._box.current.rename(rotated_name(self._box.current, time.time()))
 
-def _patiently(write: Callable[[], None]) -> None:
-    """Write to the current file, where another process may do so at the moment."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            write()
-        except FileInUse:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-        else:
-            return
+    def _drop_replacements(self) -> None:
+        """Note that letters are not to be sent that were written instead of others, which were not settled after all:
+        those are sent again."""
+        unsettled = {stored.id for path in self._box.rotated() for stored in self._unsent(path)}
+        self.note_sent(
+            stored.id
+            for path in self._box.rotated()
+            for stored in self._unsent(path)
+            if stored.letter is not None and stored.letter.instead_of in unsettled
+        )
+
+    def _unsent(self, path: Path) -> Iterator[StoredLetter]:
+        return (stored for stored in letters_in(path) if stored.id not in self._done)
+
+    def _rounds_of(self, path: Path) -> Iterator[list[StoredLetter]]:
+        letters: dict[str, StoredLetter] = {}
+        size = 0
+        for stored in self._unsent(path):
+            if stored.letter is None or not self._is_wanted(stored) or stored.id in letters:
+                continue
+            if len(letters) == MAX_LETTERS or (letters and size + len(stored.line) > MAX_BYTES):
+                yield list(letters.values())
+                letters, size = {}, 0
+            letters[stored.id] = stored
+            size += len(stored.line)
+        if letters:
+            yield list(letters.values())
+
+    def _remove_sent(self, path: Path) -> None:
+        """Remove from a file what was noted."""
+        left = [stored.line for stored in self._unsent(path)]
+        if not left:
+            path.unlink(missing_ok=True)
+            fsync_directory(path.parent)  # before the notes about it may end
+        elif sum(map(len, left)) < path.stat().st_size:
+            replace_file(path, b"".join(left))
 
 
 def letters_in(path: Path) -> Iterator[StoredLetter]:

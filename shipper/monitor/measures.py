@@ -98,6 +98,7 @@ MEASURES: tuple[Measure | Times, ...] = (
         "Records that Kafka had deleted before an input of type kafka read them.",
         lambda m: m.records_lost,
     ),
+    _counter("letters_resent", "Dead letters that were sent again.", lambda m: m.letters_resent),
     _counter("transactions_committed", "Transactions that were committed.", lambda m: m.transactions_committed),
     _counter(
         "transactions_aborted",

@@ -148,6 +148,7 @@ INPUT_KINDS = Kinds(
             "unix": "feeds.sockets:UnixInput",
             "journald": "feeds.journald:JournaldConfig",
             "kafka": "feeds.kafka:KafkaInputConfig",
+            "dead_letter": "feeds.dead_letter:DeadLetterInput",
         },
     ),
     filebeat.INPUT_TYPES_NOT_YET,

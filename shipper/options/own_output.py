@@ -17,7 +17,7 @@ from log_shipper.shipper.options.keystore import FILE as KEYSTORE
 
 # Below path.data,
 DATA_FILES = (
-    *("dead_letter.ndjson", "dead_letter-*.ndjson", "dead_letter.resending.ndjson"),
+    *("dead_letter.ndjson", "dead_letter-*.ndjson", "dead_letter.resent"),
     *("agent_id", "first_start", KEYSTORE),
 )
 # and in the registry's directory, where the docstring of registry/store.py describes them.

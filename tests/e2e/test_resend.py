@@ -16,7 +16,8 @@ from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # 
 
 from demo.broker import Broker
 from demo.process import SHIPPER_PROGRAM
-from log_shipper.shipper.letters.letter_box import LetterBox
+from log_shipper.shipper.cli.resend import REGISTRY
+from log_shipper.shipper.letters.letter_box import DONE, LetterBox
 from tests.e2e.rights import forbidden
 from tests.e2e.running import PATIENCE, REPOSITORY, Agent, Topic, await_true, frozen, unless_kafka_lost_an_end
 
@@ -99,7 +100,9 @@ def test_each_letter_is_sent_once_though_it_is_killed_again_and_again(agent: Age
 
 def test_what_was_committed_but_not_noted_on_disk_is_not_sent_again(agent: Agent, topic: Topic) -> None:
     messages = make_letters(agent, 150)
-    with resend(agent, before=("prlimit", "--fsize=100")) as process:  # as on a full disk
+    mebibyte = 1024**2  # the registry is smaller
+    (agent.data / DONE).write_text(f"{'0' * 15}\n" * (mebibyte // 16 - 1))
+    with resend(agent, before=("prlimit", f"--fsize={mebibyte}")) as process:  # as on a full disk
         assert "dead_letter.resent: File too large; which letters were sent cannot be noted" in output_of(process, 1)
     topic.read_to_end()
     assert 0 < len(topic.records) <= 100, "a transaction has a hundred, or what was ready in its time"
@@ -159,11 +162,11 @@ def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: 
 
 def test_two_at_the_same_time_are_not_possible(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
     messages = make_letters(agent, LETTERS)
-    lock = agent.data / "dead_letter.resent"
+    lock = agent.data / REGISTRY / "lock"
     with frozen(kafka_broker), resend(agent) as first:
         await_true(lambda: lock.exists() and is_locked(lock), "the first one has the lock")
         with resend(agent) as second:
-            assert f"{lock.name}: it is in use by process {first.pid}" in output_of(second, 1)
+            assert f"{REGISTRY} is in use by process {first.pid}" in output_of(second, 1)
         kafka_broker.thaw()
         output_of(first)
     expect_once(topic, messages)

@@ -37,6 +37,10 @@ def make(
             from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 
             return JournaldFeed(feed_input, context, states, wake)
+        case "dead_letter":
+            from log_shipper.shipper.source.feeds.dead_letter.source import DeadLetterSource
+
+            return DeadLetterSource(feed_input, context, states)
         case "kafka":
             from log_shipper.shipper.source.feeds.kafka.feed import make as make_kafka
 

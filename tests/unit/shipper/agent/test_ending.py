@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from log_shipper.shipper.agent.running import Ending, left
+from log_shipper.shipper.agent.running import TimedEnding, left
 from log_shipper.shipper.source.base import SourceStatus
 from tests.fakes import ManualClock
 
 
 def test_a_run_ends_by_a_signal_or_when_its_time_is_over_and_knows_which(clock: ManualClock) -> None:
     signals: list[str] = []
-    timed, endless = (Ending(lambda: bool(signals), seconds, clock) for seconds in (90.0, math.inf))
+    timed, endless = (TimedEnding(lambda: bool(signals), seconds, clock) for seconds in (90.0, math.inf))
     clock.advance(89.9)
     assert not timed.is_due
     clock.advance(0.1)

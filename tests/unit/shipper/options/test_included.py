@@ -94,7 +94,7 @@ def test_a_mistake_is_named_with_its_own_file_line_and_path(lab: Lab, write: Wri
     write("a.yml", WEB.replace("paths", "path"))
     assert reported(lab) == [
         "inputs.d/a.yml:1: [0].paths: missing",
-        "warning: inputs.d/a.yml:3: [0].path: belongs to type: unix; here its name is paths",
+        "warning: inputs.d/a.yml:3: [0].path: belongs to type: unix, dead_letter; here its name is paths",
     ]
 
 

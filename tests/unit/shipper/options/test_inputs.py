@@ -193,7 +193,7 @@ def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
     assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [
         "shipper.yml:2: shipper.inputs[0].id: missing",
         "shipper.yml:2: shipper.inputs[0].paths: must not be empty",
-        "shipper.yml:3: shipper.inputs[1].path: belongs to type: unix",
+        "shipper.yml:3: shipper.inputs[1].path: belongs to type: unix, dead_letter",
         "shipper.yml:3: shipper.inputs[1].paths: missing",
         "shipper.yml:4: output.consol: unknown option",
     ]

@@ -1,0 +1,8 @@
+"""Dead letters, sent again as the events that they were.
+
+What it guarantees: a letter leaves its file when its event is acknowledged, or refused again, which is another letter.
+With an output that commits transactions each is sent exactly once, whatever is killed, and when: a transaction has, as
+the position of the input, a note of its letters, which counts until the same is noted beside the files
+(`letters/letter_box`). With other outputs the letters in flight are sent a second time after a kill, under the same
+file id and offset.
+"""

@@ -25,7 +25,6 @@ IMPORT_EVERYTHING = {
     "shipper/agent/app.py",
     "shipper/monitor/composition.py",
     "shipper/cli/preview.py",
-    "shipper/processor/factory.py",
     "shipper/source/crawler.py",
     "spark_sink/commands.py",
     "spark_sink/job.py",

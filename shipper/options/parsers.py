@@ -16,7 +16,7 @@ SyslogFormat = Literal["auto", "rfc3164", "rfc5424"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyslogConfig:
+class SyslogParserConfig:
     """Parses the header of syslog messages (RFC 3164 and RFC 5424) into fields."""
 
     since: ClassVar = "0.2"
@@ -63,7 +63,7 @@ def dropped_stream(stream: ContainerStream) -> Iterator[Finding]:
         yield "stream", f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them"
 
 
-ParserConfig = MultilineConfig | NdjsonConfig | IncludeMessageConfig | ContainerConfig | SyslogConfig
+ParserConfig = MultilineConfig | NdjsonConfig | IncludeMessageConfig | ContainerConfig | SyslogParserConfig
 PARSERS = NamedItems(
     "parser",
     "multiline",
@@ -72,7 +72,7 @@ PARSERS = NamedItems(
         "ndjson": NdjsonConfig,
         "include_message": IncludeMessageConfig,
         "container": ContainerConfig,
-        "syslog": SyslogConfig,
+        "syslog": SyslogParserConfig,
     },
 )
 

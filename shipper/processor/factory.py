@@ -4,7 +4,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from log_shipper.shipper.options.processors import parsing
 from log_shipper.shipper.options.processors.caching import CacheConfig
 from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig
 from log_shipper.shipper.options.processors.dns import DnsConfig
@@ -17,11 +16,6 @@ from log_shipper.shipper.processor.metadata.cloud import AddCloudMetadata
 from log_shipper.shipper.processor.metadata.docker import AddDockerMetadata
 from log_shipper.shipper.processor.metadata.host import AddHostMetadata
 from log_shipper.shipper.processor.metadata.process import AddProcessMetadata
-from log_shipper.shipper.processor.parsing.dissect import Dissect
-from log_shipper.shipper.processor.parsing.grok import Grok
-from log_shipper.shipper.processor.parsing.redact import Redact
-from log_shipper.shipper.processor.parsing.syslog import Syslog
-from log_shipper.shipper.processor.parsing.timestamp import Timestamp
 
 
 def _kubernetes(config: AddKubernetesMetadataConfig, context: ProcessorContext) -> Processor:
@@ -39,15 +33,9 @@ def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
 
 
 # Those that need nothing but their options.
-OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
-    parsing.DissectConfig: Dissect,
-    parsing.GrokConfig: Grok,
-    parsing.RedactConfig: Redact,
-}
+OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {}
 # Those that need something of the context too, as the clock.
 OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]] = {
-    parsing.SyslogProcessorConfig: lambda config, context: Syslog(config, context.clock),
-    parsing.TimestampConfig: lambda config, context: Timestamp(config, context.clock),
     CacheConfig: cached,
     AddHostMetadataConfig: AddHostMetadata,
     AddProcessMetadataConfig: AddProcessMetadata,

@@ -9,7 +9,7 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.options.multiline import MultilineConfig
 from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, ParserConfig, SyslogConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, ParserConfig, SyslogParserConfig
 from log_shipper.shipper.reader import line, multiline
 from log_shipper.shipper.reader.base import RawFile, Reader
 from log_shipper.shipper.reader.container import ContainerReader, longest_line
@@ -80,7 +80,7 @@ def parse(
                 return SelectReader(reader, parser.patterns, (), metrics)
             case ContainerConfig():
                 return ContainerReader(reader, parser, max_bytes, clock, metrics)
-            case SyslogConfig():
+            case SyslogParserConfig():
                 return SyslogReader(reader, parser, shared, clock)
 
     for parser_config in config.parsers:

@@ -10,7 +10,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats import syslog as syslog_format
 from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage
-from log_shipper.shipper.options.parsers import SyslogConfig
+from log_shipper.shipper.options.parsers import SyslogParserConfig
 from log_shipper.shipper.reader.base import Reader
 
 logger = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 class SyslogReader:
     """Parses each message of a run. `shared`: the members that all records of the file have."""
 
-    def __init__(self, reader: Reader, config: SyslogConfig, shared: Doc, clock: Clock) -> None:
+    def __init__(self, reader: Reader, config: SyslogParserConfig, shared: Doc, clock: Clock) -> None:
         self._reader = reader
         self._config = config
         self._zone = zone_of(config.timezone)

@@ -10,7 +10,7 @@ from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import InputConfig, ParserConfig
 from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, SyslogConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, SyslogParserConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from tests.builders import input_config, multiline, source
@@ -58,7 +58,7 @@ PARSERS: list[ParserConfig] = [
     IncludeMessageConfig(patterns=("[^x]",)),
     ContainerConfig(),
     ContainerConfig(format="cri", stream="stdout"),
-    SyslogConfig(),
+    SyslogParserConfig(),
     multiline(r"^\s"),
     multiline(r"^\[|^\{", negate=True),
     multiline(r"^\{", match="before", max_lines=3),

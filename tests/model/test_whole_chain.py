@@ -13,7 +13,7 @@ from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import InputConfig, MultilineConfig, ParserConfig
 from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, ContainerStream, SyslogConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, ContainerStream, SyslogParserConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 from tests.builders import input_config, source
@@ -63,7 +63,7 @@ def random_parser(dice: random.Random) -> ParserConfig:
             stream: ContainerStream = dice.choice(["all", "all", "stdout", "stderr"])
             return ContainerConfig(format=dice.choice(["auto", "cri", "docker"]), stream=stream)
         case "syslog":
-            return SyslogConfig(add_error_key=dice.random() < 0.5)
+            return SyslogParserConfig(add_error_key=dice.random() < 0.5)
     return IncludeMessageConfig(patterns=tuple(dice.sample(PATTERNS, dice.choice([1, 3]))))
 
 

@@ -10,7 +10,7 @@ from log_shipper.config.text.timezones import LOCAL, Timezone
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.feeds.base import FeedConfig
-from log_shipper.shipper.options.parsers import ParserConfig, SyslogConfig, SyslogFormat
+from log_shipper.shipper.options.parsers import ParserConfig, SyslogFormat, SyslogParserConfig
 from log_shipper.shipper.options.server_ssl import ServerSslConfig
 
 Framing = Literal["delimiter", "rfc6587"]
@@ -234,4 +234,4 @@ class SyslogInput(SocketConfig):
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
-        return (SyslogConfig(format=self.format, timezone=self.timezone),)
+        return (SyslogParserConfig(format=self.format, timezone=self.timezone),)

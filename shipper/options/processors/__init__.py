@@ -17,11 +17,6 @@ __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 _IN_FAMILIES = Deferred(
     __name__,
     {
-        "dissect": "parsing:DissectConfig",
-        "grok": "parsing:GrokConfig",
-        "redact": "parsing:RedactConfig",
-        "timestamp": "parsing:TimestampConfig",
-        "syslog": "parsing:SyslogProcessorConfig",
         "cache": "caching:CacheConfig",
         "add_host_metadata": "host_metadata:AddHostMetadataConfig",
         "add_process_metadata": "host_metadata:AddProcessMetadataConfig",

@@ -3,7 +3,7 @@
 import pytest
 
 from log_shipper.shipper.options.model import ParserConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, SyslogConfig
+from log_shipper.shipper.options.parsers import ContainerConfig, SyslogParserConfig
 from tests.configuring import Lab
 
 INPUT = "shipper.inputs:\n- id: app\n  paths: [x]\n  parsers:\n{parsers}\noutput.console:\n"
@@ -16,7 +16,7 @@ def parsers(lab: Lab, *items: str) -> tuple[ParserConfig, ...]:
 def test_both_need_nothing(lab: Lab) -> None:
     assert parsers(lab, "container:", "syslog: {}") == (
         ContainerConfig(stream="all", format="auto"),
-        SyslogConfig(format="auto", timezone="Local", log_errors=False, add_error_key=True),
+        SyslogParserConfig(format="auto", timezone="Local", log_errors=False, add_error_key=True),
     )
 
 
@@ -27,7 +27,9 @@ def test_options_of_both(lab: Lab) -> None:
         "syslog: {format: rfc3164, timezone: America/Chicago, log_errors: true, add_error_key: false}",
     )
     assert first == ContainerConfig(stream="stdout", format="json-file")
-    assert second == SyslogConfig(format="rfc3164", timezone="America/Chicago", log_errors=True, add_error_key=False)
+    assert second == SyslogParserConfig(
+        format="rfc3164", timezone="America/Chicago", log_errors=True, add_error_key=False
+    )
 
 
 @pytest.mark.parametrize(("stream", "other"), [("stdout", "stderr"), ("stderr", "stdout")])

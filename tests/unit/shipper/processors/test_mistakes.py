@@ -22,6 +22,33 @@ MISTAKES = r"""
     community_id: {seed: 65536} -> seed -> must be at most 65535
     registered_domain: {field: a} -> target_field -> missing
     detect_mime_type: {field: a, target: a} -> target -> would overwrite
+    dissect: {tokenizer: text} -> tokenizer -> has no key
+    dissect: {tokenizer: '%{}'} -> tokenizer -> extracts nothing
+    dissect: {tokenizer: '%{a|number}'} -> tokenizer -> the type after | must be one of: integer
+    dissect: {tokenizer: '%{a|}'} -> tokenizer -> the type after | must be one of
+    dissect: {tokenizer: '%{+&a}'} -> tokenizer -> cannot be combined
+    dissect: {tokenizer: '%{&+a}'} -> tokenizer -> cannot be combined
+    dissect: {tokenizer: '%{+}'} -> tokenizer -> needs a name
+    dissect: {tokenizer: '%{a..b}'} -> tokenizer -> has an empty part
+    dissect: {tokenizer: '%{&a}'} -> tokenizer -> refers to a missing key
+    dissect: {tokenizer: '%{a} %{a.b}'} -> tokenizer -> 'a' cannot be a value and contain 'a.b' as well
+    grok: {patterns: ['%{N}'], pattern_definitions: {N: 7}} -> pattern_definitions.N -> must be text; put it in quotes
+    redact: {patterns: [credit_cart]} -> patterns[0] -> must be one of: credit_card
+    redact: {patterns: []} -> patterns -> nothing is masked
+    redact: {fields: []} -> fields -> must not be empty
+    redact: {custom: {x: '('}} -> custom.x -> is not a regular expression
+    redact: {custom: {x: 7}} -> custom.x -> must be text
+    redact: {custom: {x: ''}} -> custom.x -> is empty
+    redact: {custom: {email: x}} -> custom.email -> is a built-in pattern
+    redact: {mask: xx} -> mask -> must be one character
+    redact: {keep_last: 4} -> keep_last -> needs mask
+    redact: {keep_last: -1} -> keep_last -> must be at least 0
+    timestamp: {field: t} -> layouts -> missing
+    timestamp: {field: t, layouts: []} -> layouts -> must not be empty
+    timestamp: {layouts: ['2006']} -> field -> missing
+    timestamp: {field: t, layouts: [UNIX], timezone: '-400'} -> timezone -> '-400' is not a time zone
+    syslog: {timezone: '-400'} -> timezone -> '-400' is not a time zone
+    syslog: {format: bsd} -> format -> 'bsd' must be one of: auto, rfc3164, rfc5424
 """
 
 
@@ -29,7 +56,6 @@ MISTAKES = r"""
 def test_a_mistake_is_reported_where_it_was_made(item: str, where: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         section(f"- {item}")
-    name = item.partition(":")[0]
-    reported = str(caught.value)
-    assert f"processors[0].{name}.{where}: " in reported
-    assert words in reported
+    (line,) = str(caught.value).splitlines()
+    assert f"processors[0].{item.partition(':')[0]}.{where}: " in line
+    assert words in line

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Messages
-from log_shipper.shipper.options.parsers import SyslogConfig
+from log_shipper.shipper.options.parsers import SyslogParserConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.syslog import SyslogReader
 from tests.builders import input_config, messages
@@ -24,8 +24,8 @@ SYSLOG: dict[str, Any] = {
 SHARED = {"log": {"file": {"path": "/var/log/messages"}}}
 
 
-def read(run: Messages, config: SyslogConfig | None = None) -> Messages:
-    config = config or SyslogConfig(timezone="UTC")
+def read(run: Messages, config: SyslogParserConfig | None = None) -> Messages:
+    config = config or SyslogParserConfig(timezone="UTC")
     read = SyslogReader(GivenRuns(run), config, SHARED, ManualClock()).next()
     assert read is not None
     return read
@@ -39,7 +39,7 @@ def test_a_syslog_message_becomes_its_text_with_the_members_of_its_header() -> N
 
 
 def test_the_zone_is_that_of_the_configuration() -> None:
-    run = read(messages([LINE]), SyslogConfig(timezone="+02:00"))
+    run = read(messages([LINE]), SyslogParserConfig(timezone="+02:00"))
     assert run.documents()[0]["@timestamp"] == "2025-10-11T20:14:15.000Z"
 
 
@@ -61,14 +61,14 @@ def test_what_is_not_a_syslog_message_stays_as_it_is_with_the_reason() -> None:
 
 
 def test_the_reason_is_left_out_where_it_is_not_wanted() -> None:
-    assert read(messages(["Not of syslog."]), SyslogConfig(add_error_key=False)).docs == [{}]
+    assert read(messages(["Not of syslog."]), SyslogParserConfig(add_error_key=False)).docs == [{}]
 
 
 def test_it_is_logged_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         read(messages(["Not of syslog."]))
         assert caplog.messages == []
-        read(messages(["Not of syslog." + "x" * 10_000]), SyslogConfig(log_errors=True))
+        read(messages(["Not of syslog." + "x" * 10_000]), SyslogParserConfig(log_errors=True))
     (line,) = caplog.messages
     assert line.startswith("/var/log/messages: not a syslog message, shipped as it is: no timestamp")
     assert "Not of syslog." in line
@@ -77,7 +77,7 @@ def test_it_is_logged_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> 
 
 def test_a_message_without_text_is_an_event_all_the_same(log: LogOnDisk) -> None:
     log.write(b"<13>1 - - - - - -\n\n")
-    run = chain.build(input_config(SyslogConfig()), log.open(), 1000, ManualClock()).next()
+    run = chain.build(input_config(SyslogParserConfig()), log.open(), 1000, ManualClock()).next()
     assert run is not None
     assert run.texts == [""]
     assert run.documents()[0]["log"]["syslog"]["version"] == "1"
@@ -86,4 +86,4 @@ def test_a_message_without_text_is_an_event_all_the_same(log: LogOnDisk) -> None
 def test_what_is_pending_below_is_passed_on() -> None:
     waiting = GivenRuns()
     waiting.pending_since = 7.0
-    assert SyslogReader(waiting, SyslogConfig(), SHARED, ManualClock()).pending_since == 7.0
+    assert SyslogReader(waiting, SyslogParserConfig(), SHARED, ManualClock()).pending_since == 7.0

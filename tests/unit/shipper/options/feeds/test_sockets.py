@@ -3,7 +3,7 @@
 import pytest
 
 from log_shipper.shipper.options.feeds.sockets import SocketConfig, SyslogInput, TcpInput, UdpInput, UnixInput
-from log_shipper.shipper.options.parsers import SyslogConfig
+from log_shipper.shipper.options.parsers import SyslogParserConfig
 from tests.configuring import Lab, narrowed
 
 OUTPUT = "output.console.pretty: false\n"
@@ -28,7 +28,7 @@ def test_the_defaults_are_those_of_filebeat(lab: Lab) -> None:
     unix = narrowed(UnixInput, one(lab, "type: unix, path: /run/log.sock"))
     assert (unix.socket_type, unix.group, unix.mode, unix.max_message_size) == ("stream", None, None, 20 * 1024**2)
     syslog = narrowed(SyslogInput, one(lab, "type: syslog, protocol.udp.host: 'localhost:514'"))
-    assert (syslog.parsers, syslog.message_max_bytes) == ((SyslogConfig(format="rfc3164"),), 10240)
+    assert (syslog.parsers, syslog.message_max_bytes) == ((SyslogParserConfig(format="rfc3164"),), 10240)
 
 
 def test_the_longest_message_is_that_of_max_message_size(lab: Lab) -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from log_shipper.shipper.options.processors.secrets import PATTERNS
+from log_shipper.shipper.processors.redact import PATTERNS
 from tests.processing import batch_of, chain_of, processed, records
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"

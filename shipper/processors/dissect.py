@@ -6,16 +6,58 @@ after the other, in half the time.
 """
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
+from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.tokenizer import Key, parse_tokenizer
-from log_shipper.shipper.options.processors.parsing import DissectConfig
-from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, path_of, roots
 from log_shipper.shipper.processor.parsing.placement import Placement, put_all
+
+
+def _tokenizer(text: str) -> Iterator[Finding]:
+    try:
+        parse_tokenizer(text)
+    except ValueError as error:
+        yield "", str(error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DissectConfig(ProcessorConfig):
+    """Splits a text at the literal parts of a tokenizer."""
+
+    name: ClassVar = "dissect"
+    example: ClassVar = """
+        dissect: {tokenizer: '%{method} %{path} %{status|integer}', target_prefix: http} -> {message: GET /cart 200}
+          -> {message: GET /cart 200, http: {method: GET, path: /cart, status: 200}}
+    """
+    tokenizer: str = field(
+        metadata={"doc": "Literal text with %{keys}, each of which becomes a field.", "check": _tokenizer}
+    )
+    source: str = field(
+        default="message", metadata={"key": "field", "doc": "The field with the text.", "check": not_blank}
+    )
+    target_prefix: str = field(
+        default="dissect", metadata={"doc": "The object that the keys are added to; the event itself when empty."}
+    )
+    ignore_failure: bool = field(
+        default=False,
+        metadata={"doc": "Whether a text that does not match is not an error; it is flagged in any case."},
+    )
+    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
+    trim_values: Literal["none", "left", "right", "all"] = field(
+        default="none", metadata={"doc": "On which side the characters of trim_chars are removed from values."}
+    )
+    trim_chars: str = field(default=" ", metadata={"doc": "The characters to remove."})
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return Dissect(self)
+
 
 PARSING_ERROR = "dissect_parsing_error"
 # A name from a text is not split into more nested objects than this: a text could otherwise create any number.

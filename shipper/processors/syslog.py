@@ -1,14 +1,50 @@
-"""The processor `syslog`."""
+"""`syslog`: the header of a syslog message, and its text."""
 
-from log_shipper.config.text.timezones import zone_of
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.checks import not_blank
+from log_shipper.config.text.timezones import LOCAL, Timezone, zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats import syslog as syslog_format
 from log_shipper.shipper.formats.json_fields import copied, merge
 from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage
-from log_shipper.shipper.options.processors.parsing import SyslogProcessorConfig
-from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.options.parsers import SyslogFormat
+from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyslogConfig(ProcessorConfig):
+    """Parses a syslog message."""
+
+    name: ClassVar = "syslog"
+    example: ClassVar = """
+        syslog: {format: rfc5424} -> {message: '<13>1 2026-02-01T09:00:00Z web-1 cron - - - started'}
+          -> {message: started, '@timestamp': '2026-02-01T09:00:00.000Z', log: {syslog: {priority: 13,
+          facility: {code: 1, name: user-level}, severity: {code: 5, name: Notice}, version: '1',
+          hostname: web-1, appname: cron}}}
+    """
+    source: str = field(
+        default="message", metadata={"key": "field", "doc": "The field with the syslog message.", "check": not_blank}
+    )
+    format: SyslogFormat = field(default="auto", metadata={"doc": "The format; auto detects it for each message."})
+    timezone: Timezone = field(
+        default=LOCAL,
+        metadata={"doc": "The time zone of times without one: a name, an offset such as +02:00, or Local."},
+    )
+    overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(
+        default=False, metadata={"doc": "Whether an event that it cannot process is not an error."}
+    )
+    tag: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
+
+    def build(self, context: ProcessorContext) -> EventProcessor:
+        return Syslog(self, context.clock)
+
 
 _MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")
 
@@ -16,7 +52,7 @@ _MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")
 class Syslog:
     """Writes the header of the message to log.syslog and its text to `message`, whatever field it was in."""
 
-    def __init__(self, config: SyslogProcessorConfig, clock: Clock) -> None:
+    def __init__(self, config: SyslogConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
         self._source = path_of(config.source)

@@ -1,3 +1,5 @@
+"""syslog: the header of a message, and its text."""
+
 from typing import Any
 
 import pytest

@@ -1,16 +1,71 @@
 """`grok`: parses a text with regular expressions that consist of named patterns."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from log_shipper.config.text.checks import Finding, not_blank, not_empty
 from log_shipper.config.text.grok import Expression, parse_expression
 from log_shipper.config.text.patterns import Groups, matcher
-from log_shipper.shipper.options.processors.parsing import GrokConfig
-from log_shipper.shipper.processor.base import ProcessorError
+from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, dotted, path_of, roots
 from log_shipper.shipper.processor.parsing.placement import Placement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrokConfig(ProcessorConfig):
+    """Parses a text with regular expressions made of named patterns."""
+
+    name: ClassVar = "grok"
+    example: ClassVar = """
+        grok: {patterns: ['%{IP:client.ip} %{WORD:method} %{NUMBER:took:float}']} -> {message: 10.0.0.1 GET 0.043}
+          -> {message: 10.0.0.1 GET 0.043, client: {ip: 10.0.0.1}, method: GET, took: 0.043}
+    """
+    source: str = field(
+        default="message", metadata={"key": "field", "doc": "The field with the text.", "check": not_blank}
+    )
+    patterns: tuple[str, ...] = field(
+        metadata={
+            "doc": "Regular expressions with %{PATTERN:field:type}; the first that matches is used.",
+            "check": not_empty,
+        }
+    )
+    pattern_definitions: dict[str, str] = field(
+        default_factory=dict,
+        metadata={"doc": "Your own patterns, by name; they take precedence over the built-in ones."},
+    )
+    target_prefix: str = field(
+        default="", metadata={"doc": "The object that the fields are added to; the event itself when empty."}
+    )
+    named_captures_only: bool = field(
+        default=True, metadata={"doc": "Whether %{PATTERN} without a field name adds no field."}
+    )
+    overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(
+        default=False, metadata={"doc": "Whether a text that no pattern matches is not an error."}
+    )
+    tag_on_failure: tuple[str, ...] = field(
+        default=("_grokparsefailure",), metadata={"doc": "Tags for an event whose text no pattern matches."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        for name, definition in self.pattern_definitions.items():
+            if not isinstance(definition, str):
+                yield f"pattern_definitions.{name}", "must be text; put it in quotes"
+                return
+        for index, pattern in enumerate(self.patterns):
+            try:
+                parse_expression(pattern, self.pattern_definitions, named_only=self.named_captures_only)
+            except ValueError as error:
+                yield f"patterns[{index}]", str(error)
+
+    def build(self, _: ProcessorContext) -> EventProcessor:
+        return Grok(self)
+
 
 _TAGS: Path = ("tags",)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.event import Doc
-from tests.processing import batch_of, chain_of, processed, records
+from tests.processing import batch_of, chain_of, processed, records, section
 
 
 def matched(patterns: list[str], text: str, *options: str, **members: Any) -> Doc:
@@ -214,3 +215,35 @@ def test_hostile_texts_take_linear_time(pattern: str, text: str) -> None:
     begun = time.process_time()
     chain(batch)
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("%{WRD:a}", "there is no pattern WRD; did you mean WORD?"),
+        ("%{QQQQQQ}", "there is no pattern QQQQQQ; define it"),
+        ("%{WORD:a:number}", "the type must be one of: int"),
+        ("%{WORD a}", "is not of the form %{PATTERN:field:type}"),
+        ("%{WORD:a..b}", "is not the name of a field"),
+        ("%{SELF}", "pattern SELF refers to itself: SELF > OTHER > SELF"),
+        ("%{E9}", "expands to more than"),
+        ("%{WORD:a} %{WORD:a.b}", "'a' cannot be a value and contain 'a.b' as well"),
+        ("(", "'(' is not a regular expression as RE2 has it"),
+        ("(?=x)", "RE2 has no look-around"),
+        ("%{GREEDYDATA:a}(?<!x)", "RE2 has no look-around"),
+        ("%{WORD:a} %{IP:b", "'%{IP:b' has no closing brace"),
+        ("%{BAD}", "is not a regular expression"),
+    ],
+)
+def test_a_pattern_without_sense_is_reported(pattern: str, words: str) -> None:
+    own = {"SELF": "x%{OTHER}", "OTHER": "%{SELF}?", "BAD": "x**", "E0": "x" * 1000}
+    own |= {f"E{n}": f"%{{E{n - 1}}}" * 3 for n in range(1, 10)}
+    with pytest.raises(ConfigError) as caught:
+        section(
+            f"- grok: {{patterns: ['%{{WORD:ok}}', {json.dumps(pattern)}], pattern_definitions: {json.dumps(own)}}}"
+        )
+    (line,) = str(caught.value).splitlines()
+    line = line.partition(": ")[2]
+    assert line.startswith("processors[0].grok.patterns[1]: ")
+    assert words in line
+    assert len(line) < 400

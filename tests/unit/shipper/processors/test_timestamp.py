@@ -1,12 +1,15 @@
+"""timestamp: the time of an event from a field."""
+
 from typing import Any
 
 import pytest
 
+from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.metrics import Metrics
 from tests.fakes import ManualClock
-from tests.processing import batch_of, chain_of, records
+from tests.processing import batch_of, chain_of, records, section
 
 LAYOUTS = "layouts: ['2006-01-02 15:04:05', UNIX]"
 
@@ -71,3 +74,21 @@ def test_a_missing_field_is_an_error_unless_that_is_ignored() -> None:
     assert "error" not in record
     (record,) = run(f"field: t, ignore_missing: true, {LAYOUTS}", {"t": "never"})
     assert "error" in record
+
+
+def test_times_that_are_to_fit_are_tried() -> None:
+    layouts = "layouts: ['2006-01-02T15:04:05Z', '2006-01-02T15:04:05.999-07:00']"
+    section(f"- timestamp: {{field: t, {layouts}, test: ['2019-06-22T16:33:51Z', '2020-08-03T07:10:20.123456+02:00']}}")
+    last = "'2020-02-30T00:00:00Z'"
+    with pytest.raises(ConfigError) as caught:
+        section(f"- timestamp: {{field: t, {layouts}, test: ['2019-06-22T16:33:51Z', '2019-06-22', {last}]}}")
+    reported = str(caught.value)
+    assert (
+        "timestamp.test[1]: '2019-06-22' matches none of the layouts: as '2006-01-02T15:04:05Z': it does not match"
+        in reported
+    )
+    assert (
+        "timestamp.test[2]: '2020-02-30T00:00:00Z' matches none of the layouts: as '2006-01-02T15:04:05Z': day is"
+        in reported
+    )
+    assert "test[0]" not in reported

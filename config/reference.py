@@ -6,6 +6,7 @@ default. The first paragraph of a processor's or parser's docstring is its intro
 
 import inspect
 import json
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -75,11 +76,16 @@ def chapters(named: NamedItems) -> Iterator[str]:
         yield f"### {name}\n\n" + "\n\n".join(filter(None, parts))
 
 
+def example_parts(example: str) -> list[str]:
+    """Return the cells of an example, between which is ` -> `; an indented line continues the one before it."""
+    return re.sub(r"\n +", " ", example.strip()).split(" -> ")
+
+
 def _example(example: str) -> str:
     """Return a sentence of the example of an item: the item, and perhaps what is before and after it."""
     if not example:
         return ""
-    item, *events = " ".join(example.split()).split(" -> ")
+    item, *events = example_parts(example)
     effect = f" makes `{events[1]}` of `{events[0]}`" if events else ""
     return fill(f"Example: `- {item}`{effect}.", 120, break_long_words=False)
 

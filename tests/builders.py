@@ -9,9 +9,12 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
 from log_shipper.shipper.formats.record import Agent, file_member, members
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.model import InputConfig, MultilineConfig, ParserConfig
+from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.output.encode import Encoder
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.reader.base import ParserConfig, ParserContext, Reader
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
+from tests.fakes import ManualClock
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
 
@@ -125,3 +128,21 @@ def source_context(
     around = around or Surroundings()
     noting = cast("Registrar", registrar)
     return SourceContext(noting, clock, metrics or Metrics(), once, around, around, around)
+
+
+def parsed(
+    reader: Reader,
+    parser: ParserConfig,
+    clock: Clock | None = None,
+    max_bytes: int = 1000,
+    *,
+    shared: Doc | None = None,
+    metrics: Metrics | None = None,
+    keep_null: bool = False,
+    of_first_line: tuple[str, ...] = ("@timestamp",),
+) -> Reader:
+    """Return the parser on a reader."""
+    context = ParserContext(
+        max_bytes, clock or ManualClock(), shared or {}, metrics or Metrics(), of_first_line, keep_null
+    )
+    return parser.build(reader, context)

@@ -21,7 +21,6 @@ from log_shipper.shipper.options.model import (
     InputConfig,
     MemQueue,
     OutputConfig,
-    ParserConfig,
     ProspectorConfig,
     QueueConfig,
     RegistryConfig,
@@ -32,6 +31,7 @@ from log_shipper.shipper.options.model import (
 from log_shipper.shipper.options.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.outputs.context import OutputContext
+from log_shipper.shipper.reader.base import ParserConfig
 from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.wake import Wake
 from tests.arrivals import Arrived, Destination

@@ -5,20 +5,23 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
+from log_shipper.shipper.reader.base import ParserConfig
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 
+T = TypeVar("T")
 NOISE = ("@timestamp", "log", "input", "host", "agent", "ecs")
 
 
@@ -29,13 +32,29 @@ class Section:
     processors: tuple[AnyProcessor, ...] = field(default=(), metadata={"read_as": PROCESSORS})
 
 
+@dataclass(frozen=True, slots=True)
+class ParserSection:
+    """A configuration with parsers only."""
+
+    parsers: tuple[ParserConfig, ...] = field(default=(), metadata={"read_as": PARSERS})
+
+
 def section(text: str) -> Section:
     """`text`: the list below `processors:`. Raises ConfigError."""
+    return _loaded("processors", text, Section)
+
+
+def parser_section(text: str) -> ParserSection:
+    """`text`: the list below `parsers:`. Raises ConfigError."""
+    return _loaded("parsers", text, ParserSection)
+
+
+def _loaded(name: str, text: str, model: type[T]) -> T:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "shipper.yml"
         lines = "\n".join(f"  {line}" for line in text.strip("\n").splitlines())
-        file.write_text(f"processors:\n{lines}\n")
-        return load(file, Section, (), {})
+        file.write_text(f"{name}:\n{lines}\n")
+        return load(file, model, (), {})
 
 
 def chain_of(

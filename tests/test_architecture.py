@@ -55,7 +55,7 @@ MAY_IMPORT_WITHIN_RUNTIME: dict[str, set[str]] = {
 # The same within the shipper. The data flows to the right, and no import points to the left. All know the options.
 VALUES = {"backoff", "clock", "errors", "event", "metrics", "formats"}
 MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
-    "options": set(),
+    "options": VALUES | {"reader", "parsers"},
     "append_file": set(),
     "backoff": set(),
     "clock": set(),
@@ -71,6 +71,7 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "docker": {"backoff", "clock", "errors", "formats", "tls_texts"},
     "kubernetes": {"backoff", "clock", "errors", "event", "formats", "tls_texts"},
     "reader": VALUES,
+    "parsers": VALUES | {"reader"},
     "output": VALUES | {"append_file", "librdkafka"},
     "processor": VALUES | {"cloud", "docker", "kubernetes"},
     "processors": VALUES | {"cloud", "docker", "kubernetes", "processor"},

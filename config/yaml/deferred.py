@@ -30,8 +30,7 @@ class Deferred(Mapping[str, Any]):
 
 
 class Catalog(Mapping[str, Any]):
-    """The models of a package, one in each of its modules, which has the model's name in YAML: add_tags.py has
-    AddTagsConfig."""
+    """The models of a package, one in each of its modules, which is called as the model is in YAML (its `name`)."""
 
     def __init__(self, package: str) -> None:
         self._package = package
@@ -43,7 +42,9 @@ class Catalog(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        return getattr(import_module(f"{self._package}.{name}"), f"{name.title().replace('_', '')}Config")
+        module = import_module(f"{self._package}.{name}")
+        own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+        return next(model for model in own if getattr(model, "name", None) == name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # the inherited method would import the model

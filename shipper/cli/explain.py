@@ -12,10 +12,7 @@ from log_shipper.config.yaml.schema import Option, options
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.options.conditions import ConditionConfig, flat
 from log_shipper.shipper.options.feeds.base import FeedConfig
-from log_shipper.shipper.options.model import (
-    InputConfig,
-    ShipperConfig,
-)
+from log_shipper.shipper.options.model import InputConfig, ShipperConfig
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import AnyProcessor, Branch
 from log_shipper.shipper.outputs.kinds import kind_of

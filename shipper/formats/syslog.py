@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Literal
 
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats import times
-from log_shipper.shipper.options.parsers import SyslogFormat
 
+SyslogFormat = Literal["auto", "rfc3164", "rfc5424"]
 _SEVERITIES = ("Emergency", "Alert", "Critical", "Error", "Warning", "Notice", "Informational", "Debug")
 _FACILITIES = (
     "kernel",

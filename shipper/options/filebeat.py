@@ -161,8 +161,6 @@ PROCESSOR_IGNORED = dict.fromkeys(
     ("add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),
     "not supported; set fixed values with add_fields",
 )
-NDJSON_NOT_YET = {"field": "the message is always the field that is decoded"}
-NDJSON_IGNORED = {"keys_under_root": "use target for the field that takes the members; empty means the event itself"}
 PROVIDERS_NOT_YET = {
     "nomad": "write an input whose paths are the logs of its allocations",
     "jolokia": "it is for Metricbeat",

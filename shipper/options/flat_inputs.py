@@ -38,9 +38,31 @@ from log_shipper.shipper.options.inputs import (
     StateChangeConfig,
     check_clean_inactive,
 )
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.ndjson import JsonSection, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, ContainerStream, ParserConfig, dropped_stream
+from log_shipper.shipper.parsers.container import ContainerConfig, ContainerStream, dropped_stream
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
+from log_shipper.shipper.reader.base import ParserConfig
+from log_shipper.shipper.reader.json_members import JsonOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonSection(JsonOptions):
+    """`json.*`, which becomes the parser, even if it is `{}`."""
+
+    keys_under_root: bool = field(
+        default=False, metadata={"doc": "Puts the members at the top level of the event; otherwise below `json`."}
+    )
+
+    def converted(self) -> NdjsonConfig:
+        return NdjsonConfig(
+            target="" if self.keys_under_root else "json",
+            overwrite_keys=self.overwrite_keys,
+            expand_keys=self.expand_keys,
+            add_error_key=self.add_error_key,
+            message_key=self.message_key,
+            document_id=self.document_id,
+            ignore_decoding_error=self.ignore_decoding_error,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,10 @@ from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.codec import format_string
 from log_shipper.shipper.options.identity import FileIdentityConfig, FileIdentitySection
 from log_shipper.shipper.options.input_ids import derived_id, own_id
-from log_shipper.shipper.options.parsers import PARSERS, ContainerConfig, ParserConfig
+from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
 from log_shipper.shipper.options.read_until_eof import ReadUntilEofConfig
+from log_shipper.shipper.reader.base import ParserConfig
 
 InputType = Literal["filestream", "log", "container", "stdin"]
 Compression = Literal["none", "gzip", "auto"]
@@ -311,7 +312,7 @@ class InputConfig(LineInput):
         interval = "prospector.scanner.check_interval"
         yield from check_clean_inactive(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
         yield from check_terminator(self.encoding, self.line_terminator)
-        if sum(isinstance(parser, ContainerConfig) for parser in self.parsers) > 1:
+        if sum(parser.name == "container" for parser in self.parsers) > 1:
             yield "parsers", "list container twice; a line has the frame of one runtime, which the first one removes"
         if self.file_identity.name == "fingerprint" and not scanner.fingerprint.enabled:
             yield "prospector.scanner.fingerprint.enabled", "must be true; file_identity.fingerprint needs it"

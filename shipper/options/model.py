@@ -38,9 +38,7 @@ from log_shipper.shipper.options.inputs import (
 from log_shipper.shipper.options.kafka import BackoffConfig, KafkaOutputConfig
 from log_shipper.shipper.options.keystore import KeystoreConfig, secrets_of
 from log_shipper.shipper.options.logs import LoggingConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
 from log_shipper.shipper.options.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
-from log_shipper.shipper.options.parsers import ParserConfig
 from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
 from log_shipper.shipper.options.queues import MemQueue, QueueConfig
 from log_shipper.shipper.options.rooted_fields import left_out, refused, rooted
@@ -59,9 +57,7 @@ __all__ = [
     "KafkaOutputConfig",
     "LoggingConfig",
     "MemQueue",
-    "MultilineConfig",
     "OutputConfig",
-    "ParserConfig",
     "PathConfig",
     "ProspectorConfig",
     "QueueConfig",

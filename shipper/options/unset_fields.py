@@ -15,8 +15,8 @@ from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.options import conditions
 from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.options.feeds.base import AnyInput, files_of
-from log_shipper.shipper.options.ndjson import NdjsonConfig
 from log_shipper.shipper.options.processors import AnyProcessor, Branch, ProcessorConfig
+from log_shipper.shipper.reader.base import ParserConfig
 
 _DOCKER = "var/lib/docker/containers"
 _OF_DOCKER = ("kubernetes.labels", "kubernetes.annotations")  # Docker keeps them as labels of the sandbox
@@ -154,10 +154,8 @@ def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
 def _may_set(step: object, root: str) -> bool:
     """True if a processor, a parser or custom fields could set a field below this name."""
     match step:
-        case ProcessorConfig():
+        case ProcessorConfig() | ParserConfig():
             return step.may_set(root)
-        case NdjsonConfig(target=target):
-            return target == "" or (target or "").partition(".")[0] == root
         case dict():
             return root in step
     return False

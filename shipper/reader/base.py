@@ -1,8 +1,17 @@
-"""The protocols of a reader, which wraps another and returns runs of messages, and of the file below all of them."""
+"""The protocols of a reader, which wraps another and returns runs of messages, and of the file below all of them; and
+what the parsers share."""
 
-from typing import Protocol
+from __future__ import annotations
 
-from log_shipper.shipper.event import Messages
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from log_shipper.shipper.event import Doc, Messages
+
+if TYPE_CHECKING:  # the options know parsers, and need neither
+    from log_shipper.shipper.clock import Clock
+    from log_shipper.shipper.metrics import Metrics
 
 
 class RawFile(Protocol):
@@ -62,3 +71,64 @@ class Reader(Protocol):
     @property
     def pending_since(self) -> float | None:
         """Monotonic time of the last line of a pending message that a timeout may end; None without one."""
+
+
+class EachRun:
+    """Passes on the runs of a reader, those with messages as `change` returns them."""
+
+    def __init__(self, reader: Reader, change: Callable[[Messages], Messages]) -> None:
+        self._reader = reader
+        self._change = change
+
+    @property
+    def pending_since(self) -> float | None:
+        return self._reader.pending_since
+
+    def next(self) -> Messages | None:
+        messages = self._reader.next()
+        return messages if messages is None or not messages.texts else self._change(messages)
+
+    def finish(self) -> Messages | None:
+        messages = self._reader.finish()
+        return messages if messages is None or not messages.texts else self._change(messages)
+
+
+@dataclass(frozen=True, slots=True)
+class ParserContext:
+    """What a parser may need beside its options. `max_bytes`: the longest message that is kept whole; `shared`: the
+    members that all records of the file have; `metrics` counts what is dropped on purpose, and what is wrong;
+    `of_first_line`: the members that a joined message has of its first line alone, where of others the last one counts;
+    with `keep_null` members that are null stay."""
+
+    max_bytes: int
+    clock: Clock
+    shared: Doc
+    metrics: Metrics
+    of_first_line: tuple[str, ...]
+    keep_null: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParserConfig:
+    """The options of a parser. `name` is its key in YAML; `example`: an item of `parsers`, lines, and the messages that
+    it makes of them, all in YAML, with ` -> ` between them."""
+
+    name: ClassVar[str]
+    example: ClassVar[str]
+
+    def build(self, reader: Reader, context: ParserContext) -> Reader:
+        """Return the parser on a reader of lines, or of messages."""
+        raise NotImplementedError
+
+    @property
+    def ends_after(self) -> float | None:
+        """Return the seconds after which a message that it joins is ended; None if it joins none."""
+        return None
+
+    def longest_line(self, max_bytes: int) -> int:
+        """Return how many bytes of a line it needs, where it is the first, for a message of `max_bytes`."""
+        return max_bytes
+
+    def may_set(self, root: str) -> bool:
+        """True if it may set a field below this name."""
+        return False

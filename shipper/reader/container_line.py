@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.times import rfc3339, rfc3339_column
-from log_shipper.shipper.options.parsers import ContainerFormat
 
 STREAMS = frozenset({"stdout", "stderr"})
 
@@ -47,6 +46,7 @@ class Columns:
     docs: list[Doc]
 
 
+ContainerFormat = Literal["auto", "docker", "json-file", "cri"]
 ParseLine = Callable[[str], ContainerLine]  # Raises ContainerLineError.
 ParseLines = Callable[[list[str]], Columns | None]  # None: parse line by line.
 

@@ -6,6 +6,9 @@ are kept, and fields of the configuration win: they may choose the topic. `log.o
 `log.file.id` are never replaced, because the sink recognises duplicates by them: such members of a JSON's `log` are put
 into `json.log`, and so is a member that a record has with another type (`json.host`)."""
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import (
     TYPED,
@@ -21,21 +24,47 @@ from log_shipper.shipper.formats.json_fields import (
 )
 from log_shipper.shipper.formats.record import BUILT_IN
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.ndjson import NdjsonConfig
 
 OURS_IN_LOG = ("offset", "length", "flags")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonOptions:
+    """The options that `ndjson` and `json.*` share."""
+
+    since: ClassVar = "0.2"
+    overwrite_keys: bool = field(
+        default=False,
+        metadata={"doc": "Members of the JSON object replace existing fields of the same name."},
+    )
+    expand_keys: bool = field(
+        default=False, metadata={"doc": 'Expands dotted names such as `{"a.b": 1}` into objects.'}
+    )
+    add_error_key: bool = field(
+        default=False, metadata={"doc": "Writes what is wrong with a line to `error.message`; `error.type` is json."}
+    )
+    message_key: str = field(
+        default="", metadata={"doc": "The member that is the message for the parsers and filters that follow."}
+    )
+    document_id: str = field(
+        default="", metadata={"doc": "The member, dotted, that becomes `@metadata._id`; it must be a text."}
+    )
+    ignore_decoding_error: bool = field(
+        default=False,
+        metadata={"doc": "Does not log lines that are not JSON; otherwise one is logged per file and minute."},
+    )
 
 
 class JsonMembers:
     """`message`: the member that is the message, required if `strict`. `apart`: names of members that need special
     treatment. `easy`: an object without those may be the document as it is. `metrics` counts objects that are wrong."""
 
-    def __init__(self, config: NdjsonConfig, shared: Doc, metrics: Metrics, *, keep_null: bool) -> None:
+    def __init__(self, config: JsonOptions, target: str, shared: Doc, metrics: Metrics, *, keep_null: bool) -> None:
         self._config = config
         self._shared = shared
         self._metrics = metrics
         self._keep_null = keep_null
-        self._target = tuple(config.target.split(".")) if config.target else ()
+        self._target = tuple(target.split(".")) if target else ()
         self._configured = frozenset(shared) - BUILT_IN
         # A message is looked at in any case.
         self.apart = frozenset(("@timestamp", "@metadata", "type", *shared, *TYPED)) - {"message"}
@@ -43,7 +72,7 @@ class JsonMembers:
             self.apart -= {"type"}
         self.message = config.message_key or "message"
         self.strict = config.message_key != ""
-        self.easy = not (config.target or config.document_id or config.expand_keys)
+        self.easy = not (target or config.document_id or config.expand_keys)
 
     def of(self, text: str, fields: Doc, doc: Doc) -> tuple[str, Doc]:
         """Return the message and the document of an event, from the text of a JSON object, its members, and the

@@ -2,35 +2,22 @@
 
 from log_shipper.shipper.event import TRUNCATED, Messages, add_flag
 from log_shipper.shipper.formats.text import cut_text
-from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.base import EachRun, Reader
 
 
-class LimitReader:
-    """Cuts each text to at most `max_bytes` bytes of UTF-8, at a character's boundary; raw lengths stay whole. Empty
-    messages are dropped here, because inside a joined one an empty line counts."""
+def limit(reader: Reader, max_bytes: int) -> Reader:
+    """Return a reader that cuts each text to at most `max_bytes` bytes of UTF-8, at a character's boundary; raw lengths
+    stay whole. Empty messages are dropped here, because inside a joined one an empty line counts."""
 
-    def __init__(self, reader: Reader, max_bytes: int) -> None:
-        self._reader = reader
-        self._max_bytes = max_bytes
-
-    @property
-    def pending_since(self) -> float | None:
-        return self._reader.pending_since
-
-    def next(self) -> Messages | None:
-        return self._limit(self._reader.next())
-
-    def finish(self) -> Messages | None:
-        return self._limit(self._reader.finish())
-
-    def _limit(self, messages: Messages | None) -> Messages | None:
-        if messages is not None and messages.texts:
-            # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
-            if max(messages.lengths) * 3 > self._max_bytes:
-                cut_texts(messages, self._max_bytes)
-            if "" in messages.texts:
-                _drop_empty(messages)
+    def limited(messages: Messages) -> Messages:
+        # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
+        if max(messages.lengths) * 3 > max_bytes:
+            cut_texts(messages, max_bytes)
+        if "" in messages.texts:
+            _drop_empty(messages)
         return messages
+
+    return EachRun(reader, limited)
 
 
 def cut_texts(messages: Messages, max_bytes: int) -> None:

@@ -2,7 +2,7 @@
 
 The text of a line must not depend on where the reads happened to end, or a second reading would give the same
 offset another text. So of a line that is longer than the limit the same bytes are kept whether it came in one piece or
-in several: a little more than the limit, so that the `LimitReader` sees that it is too long, and cuts it.
+in several: a little more than the limit, so that `limit` sees that it is too long, and cuts it.
 """
 
 from functools import partial

@@ -7,39 +7,25 @@ many the pending message has, and whether the last of them is continued by the n
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from log_shipper.config.text.patterns import column_searcher
-from log_shipper.shipper.options.multiline import MultilineConfig
-
 # The texts of a run's lines, each line being shown once, and how many lines the pending message has -> the indices
 # before which a message ends, ascending: 0 for the pending one, the number of lines for one that ends with the run.
 Rule = Callable[[Sequence[str], int], Iterable[int]]
-_Search = Callable[[Sequence[str]], list[bool]]
+Search = Callable[[Sequence[str]], list[bool]]
 
 
-def rule_of(config: MultilineConfig) -> Rule:
-    if config.type == "count":
-        return counting(config.count_lines or 1)
-    search, negate = column_searcher([config.pattern or ""]), config.negate
-    if config.type == "while_pattern":
-        return alike(search, negate)
-    if config.flush_pattern is not None:
-        return Flushed(search, negate, column_searcher([config.flush_pattern]), before=config.match == "before")
-    return before(search, negate) if config.match == "before" else after(search, negate)
-
-
-def after(search: _Search, negate: bool) -> Rule:
+def after(search: Search, negate: bool) -> Rule:
     """Return the rule by which a line belongs to the line before it if the pattern matches it, or with `negate` if it
     does not."""
     return lambda texts, pending: [index for index, matches in enumerate(search(texts)) if matches == negate]
 
 
-def before(search: _Search, negate: bool) -> Rule:
+def before(search: Search, negate: bool) -> Rule:
     """Return the rule by which a line belongs to the line behind it if the pattern matches it, or with `negate` if it
     does not."""
     return lambda texts, pending: [index for index, matches in enumerate(search(texts), 1) if matches == negate]
 
 
-def alike(search: _Search, negate: bool) -> Rule:
+def alike(search: Search, negate: bool) -> Rule:
     """Return the rule by which consecutive lines belong together if the pattern matches them, or with `negate` if it
     does not; any other line is a message by itself."""
 
@@ -62,7 +48,7 @@ class Flushed:
     although its own last line is not continued.
     """
 
-    def __init__(self, search: _Search, negate: bool, flush: _Search, *, before: bool) -> None:
+    def __init__(self, search: Search, negate: bool, flush: Search, *, before: bool) -> None:
         self._search = search
         self._negate = negate
         self._flush = flush

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.options.ndjson import NdjsonConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from tests.lab import Lab
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
-from log_shipper.shipper.options.model import InputConfig, MultilineConfig
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import Any
 import orjson
 
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.model import MultilineConfig
-from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from log_shipper.shipper.processors.add_fields import AddFieldsConfig
 from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.builders import multiline

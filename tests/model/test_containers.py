@@ -6,15 +6,15 @@ from typing import Any
 
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig, ContainerReader
+from log_shipper.shipper.parsers.multiline import MultilineReader
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.reader.container import ContainerReader, longest_line
-from log_shipper.shipper.reader.limit import LimitReader
+from log_shipper.shipper.reader.chain import longest_line
+from log_shipper.shipper.reader.limit import limit
 from log_shipper.shipper.reader.line import LineReader
 from log_shipper.shipper.reader.log_file import LogFile
-from log_shipper.shipper.reader.multiline import MultilineReader
 from log_shipper.shipper.reader.multiline_open import Limits
 from log_shipper.shipper.reader.multiline_rules import after
 from tests.builders import input_config, multiline
@@ -66,7 +66,7 @@ def random_config(dice: random.Random) -> tuple[ContainerConfig, int]:
 
 def readers(file: LogFile, config: ContainerConfig, waiting_bytes: int) -> Reader:
     lines = LineReader(file, longest_line((config,), 10**6))
-    return LimitReader(ContainerReader(lines, config, 10**6, ManualClock(), Metrics(), waiting_bytes), 10**9)
+    return limit(ContainerReader(lines, config, 10**6, ManualClock(), Metrics(), waiting_bytes), 10**9)
 
 
 def flatten(runs: list[Messages]) -> list[tuple[Any, ...]]:
@@ -148,7 +148,7 @@ def test_what_waits_for_a_message_of_interleaved_lines_is_bounded_whatever_the_r
         interleaved = ContainerReader(lines, ContainerConfig(), 10**6, ManualClock(), Metrics(), 3000)
         limits = Limits(500, 10**6, "\n", waiting)
         rule = after(lambda texts: [text[:1] in " xP" for text in texts], False)
-        return LimitReader(MultilineReader(interleaved, rule, limits, ManualClock()), 10**9)
+        return limit(MultilineReader(interleaved, rule, limits, ManualClock()), 10**9)
 
     log.write(content)
     runs = drain(reader(0, ()))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.reader import line
-from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.reader.limit import LimitReader
+from log_shipper.shipper.reader.base import EachRun, Reader
+from log_shipper.shipper.reader.limit import limit
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect, read_naively
 from tests.model.naive_reader import Message, as_messages
 from tests.model.piecemeal import random_sizes
@@ -62,10 +62,10 @@ def read(reader: Reader, start: int = 0) -> list[Message]:
     for run in iter(reader.next, None):
         assert run.start == start
         for message in as_messages(run):
-            assert message.offset == start or isinstance(reader, LimitReader)
+            assert message.offset == start or isinstance(reader, EachRun)
             start = message.end
             messages.append(message)
-        assert run.end == start or isinstance(reader, LimitReader)
+        assert run.end == start or isinstance(reader, EachRun)
         start = run.end
     return messages
 
@@ -77,12 +77,12 @@ def test_lines_are_what_a_naive_reading_finds_whatever_the_sizes_of_the_reads(se
     cuts = tuple(sorted(dice.sample(range(1, len(content) + 1), min(dice.choice([0, 0, 1, 3]), len(content)))))
     log.write(content)
     file = log.open(0, cuts, random_sizes(dice, *SIZES))
-    messages = read(LimitReader(line.build(dialect.encoding, terminator, file, max_bytes), max_bytes))
+    messages = read(limit(line.build(dialect.encoding, terminator, file, max_bytes), max_bytes))
     expected = [naive for naive in read_naively(content, dialect, terminator, max_bytes, cuts) if naive.text]
     assert messages == expected
     for position in dice.sample([0, *(message.end for message in expected)], min(len(expected) + 1, 4)):
         again = log.open(position, tuple(cut for cut in cuts if cut > position), random_sizes(dice, *SIZES))
-        repeated = read(LimitReader(line.build(dialect.encoding, terminator, again, max_bytes), max_bytes), position)
+        repeated = read(limit(line.build(dialect.encoding, terminator, again, max_bytes), max_bytes), position)
         assert repeated == [message for message in expected if message.offset >= position]
 
 

@@ -13,8 +13,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.event import Batch, together
 from log_shipper.shipper.options.feeds.kafka import RebalanceConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, ParserConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.reader.base import ParserConfig
 from log_shipper.shipper.source.feeds.kafka.feed import group_offset
 from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place

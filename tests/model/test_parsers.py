@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.model import InputConfig, ParserConfig
-from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, SyslogParserConfig
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
+from log_shipper.shipper.parsers.syslog import SyslogParserConfig
 from log_shipper.shipper.reader import chain
-from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.base import ParserConfig, Reader
 from tests.builders import input_config, multiline, source
 from tests.fakes import ManualClock
 from tests.model.piecemeal import GrowingFile, drain, random_sizes

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
 from log_shipper.shipper.options.queues import MemQueue, QueueConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.lab import Lab
 
 MIB = 1024**2

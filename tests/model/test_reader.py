@@ -4,7 +4,8 @@ import itertools
 import random
 
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
-from log_shipper.shipper.options.model import InputConfig, MultilineConfig
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader import chain
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock

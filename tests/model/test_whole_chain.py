@@ -11,11 +11,14 @@ from typing import Any, Literal
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.model import InputConfig, MultilineConfig, ParserConfig
-from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, ContainerStream, SyslogParserConfig
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.parsers.container import ContainerConfig, ContainerStream
+from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
+from log_shipper.shipper.parsers.syslog import SyslogParserConfig
 from log_shipper.shipper.reader import chain
-from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.base import ParserConfig, Reader
 from tests.builders import input_config, source
 from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect

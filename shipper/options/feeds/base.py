@@ -8,7 +8,7 @@ from typing import Self
 from log_shipper.config.text.units import Size
 from log_shipper.shipper.options.input_ids import derived_id, own_id
 from log_shipper.shipper.options.inputs import MESSAGE_LIMIT, EveryInput, InputConfig
-from log_shipper.shipper.options.parsers import ParserConfig
+from log_shipper.shipper.reader.base import ParserConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from log_shipper.config.text.units import Ago
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.feeds.base import FeedConfig
 from log_shipper.shipper.options.feeds.journal_fields import check_match, journal_match
-from log_shipper.shipper.options.parsers import PARSERS, ParserConfig
+from log_shipper.shipper.options.parsers import PARSERS
+from log_shipper.shipper.reader.base import ParserConfig
 
 Transport = Literal["audit", "driver", "syslog", "journal", "stdout", "kernel"]
 Seek = Literal["head", "tail", "since", "cursor"]

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Literal, Self
 from log_shipper.config.text.checks import Finding, file_mode, not_blank, not_empty
 from log_shipper.config.text.timezones import LOCAL, Timezone
 from log_shipper.config.text.units import Duration, Size
+from log_shipper.shipper.formats.syslog import SyslogFormat
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.feeds.base import FeedConfig
-from log_shipper.shipper.options.parsers import ParserConfig, SyslogFormat, SyslogParserConfig
 from log_shipper.shipper.options.server_ssl import ServerSslConfig
+from log_shipper.shipper.parsers.syslog import SyslogParserConfig
+from log_shipper.shipper.reader.base import ParserConfig
 
 Framing = Literal["delimiter", "rfc6587"]
 KIB, MIB = 1024, 1024**2

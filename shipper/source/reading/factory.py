@@ -10,10 +10,9 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Constants, Doc, Source
 from log_shipper.shipper.formats.record import file_member, members_of_file, owner_members
 from log_shipper.shipper.options.model import InputConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, longest_timeout
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import RawFile, Reader
+from log_shipper.shipper.reader.chain import longest_timeout
 from log_shipper.shipper.source.discovery.spec import InputSpec
 from log_shipper.shipper.source.identity.content import Content
 from log_shipper.shipper.source.identity.opened_file import OpenedFile
@@ -46,7 +45,7 @@ class Input(ConfiguredInput[InputConfig]):
     ) -> Harvester:
         """Return a harvester that resumes at the state's position; with `once` it ends at the state's size. `was`: the
         entry that is to be proven first. Raises OSError."""
-        joining = [parser for parser in self.config.parsers if isinstance(parser, MultilineConfig | ContainerConfig)]
+        joining = [parser for parser in self.config.parsers if parser.ends_after is not None]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
         policy = ReadPolicy(
             None if once else longest_timeout(joining),

@@ -9,8 +9,7 @@ from log_shipper.shipper.formats.json_fields import copied, without_null
 from log_shipper.shipper.formats.text import dumps
 from log_shipper.shipper.formats.times import rfc3339
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.reader.json_members import JsonMembers
+from log_shipper.shipper.reader.json_members import JsonMembers, JsonOptions
 
 
 class Placing:
@@ -19,9 +18,9 @@ class Placing:
 
     def __init__(self, prefix: str, shared: Doc, *, expand_keys: bool, keep_null: bool) -> None:
         target = "" if prefix == "." else prefix
-        config = NdjsonConfig(target=target, overwrite_keys=True, add_error_key=True, expand_keys=expand_keys)
+        config = JsonOptions(overwrite_keys=True, add_error_key=True, expand_keys=expand_keys)
         # Not the agent's metrics, which the reading thread writes: each event has its error.
-        self._members = JsonMembers(config, shared, Metrics(), keep_null=keep_null)
+        self._members = JsonMembers(config, target, shared, Metrics(), keep_null=keep_null)
         self._apart = self._members.apart
         self._shared = shared
         self._keep_null = keep_null

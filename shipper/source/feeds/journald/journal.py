@@ -10,7 +10,7 @@ from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import Batch, Messages, together
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.options.feeds.journald import JournaldConfig
-from log_shipper.shipper.options.parsers import longest_timeout
+from log_shipper.shipper.reader.chain import longest_timeout
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.journald.arguments import FIRST, SINCE

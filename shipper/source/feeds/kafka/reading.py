@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
-from log_shipper.shipper.options.parsers import longest_timeout
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.reader.container import longest_line
+from log_shipper.shipper.reader.chain import longest_line, longest_timeout
 from log_shipper.shipper.source.base import SourceContext
 from log_shipper.shipper.source.feeds.kafka.partition import Block, Partition
 from log_shipper.shipper.source.feeds.kafka.records import CutReader, RecordReader

@@ -67,7 +67,7 @@ def _pieces(start: int, block: Block, cuts: Sequence[int]) -> Iterator[_Piece]:
 
 
 class CutReader:
-    """Cuts what parsers have made longer than the limit; lengths count records here, so LimitReader sees nothing."""
+    """Cuts what parsers have made longer than the limit; lengths count records here, so `limit` sees nothing."""
 
     def __init__(self, reader: Reader, max_bytes: int) -> None:
         self._reader = reader

@@ -10,9 +10,9 @@ from log_shipper.shipper.autodiscover.configuring import Configured, Configurer
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.autodiscover.discoveries import Report
 from log_shipper.shipper.autodiscover.reporter import Reporter
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from tests.containers import ID, UID, Rules, container
 
 TEMPLATES = """\

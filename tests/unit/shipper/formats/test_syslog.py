@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.formats.syslog import SyslogError, SyslogMessage, parse
-from log_shipper.shipper.options.parsers import SyslogFormat
+from log_shipper.shipper.formats.syslog import SyslogError, SyslogFormat, SyslogMessage, parse
 
 NOW = 1_763_000_000.0  # November 2025
 PRIORITY_13: dict[str, Any] = {

@@ -10,7 +10,7 @@ from log_shipper.shipper.kubernetes.objects import pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from log_shipper.shipper.monitor.observing import take_snapshot
 from log_shipper.shipper.monitor.snapshot import Snapshot
-from log_shipper.shipper.options.model import MultilineConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.source.crawler import Crawler
 from tests.kubernetes_api import pod
 from tests.lab import Lab

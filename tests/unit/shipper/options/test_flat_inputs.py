@@ -9,14 +9,14 @@ from log_shipper.shipper.options.model import (
     CloseConfig,
     FileIdentityConfig,
     InputConfig,
-    MultilineConfig,
     ProspectorConfig,
     ReaderCloseConfig,
     ScannerConfig,
     StateChangeConfig,
 )
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from tests.configuring import Lab
 from tests.tables import rows
 

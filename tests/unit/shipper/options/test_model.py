@@ -8,12 +8,12 @@ from log_shipper.shipper.options.model import (
     ConsoleOutputConfig,
     InputConfig,
     KafkaOutputConfig,
-    MultilineConfig,
     OutputConfig,
     SaslConfig,
     ShipperConfig,
     SslConfig,
 )
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.configuring import Lab
 from tests.tables import rows
 

@@ -3,7 +3,7 @@
 import pytest
 
 from log_shipper.shipper.options.inputs import InputConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.processors.add_fields import AddFieldsConfig
 from log_shipper.shipper.processors.add_tags import AddTagsConfig
 from tests.configuring import Lab

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.configuring import Lab
 
 WHERE = "shipper.inputs[0].parsers[0].multiline"

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.options.model import MultilineConfig, ParserConfig, ShipperConfig
-from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
+from log_shipper.shipper.reader.base import ParserConfig
 from tests.configuring import Lab
 
 ALL: dict[str, Any] = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.options.model import InputConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.processors.add_fields import AddFieldsConfig
 from log_shipper.shipper.processors.add_tags import AddTagsConfig
 from tests.configuring import Lab

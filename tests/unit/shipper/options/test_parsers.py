@@ -2,8 +2,9 @@
 
 import pytest
 
-from log_shipper.shipper.options.model import ParserConfig
-from log_shipper.shipper.options.parsers import ContainerConfig, SyslogParserConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.syslog import SyslogParserConfig
+from log_shipper.shipper.reader.base import ParserConfig
 from tests.configuring import Lab
 
 INPUT = "shipper.inputs:\n- id: app\n  paths: [x]\n  parsers:\n{parsers}\noutput.console:\n"

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 import yaml
 
+from log_shipper.config.reference import example_parts
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.options.processors import PROCESSORS
 from tests.processing import NOISE, batch_of, chain_of, records, section
-from tests.tables import rows
 
 
 @pytest.mark.parametrize("name", [name for name, model in PROCESSORS.models.items() if model.example])
 def test_an_example_is_true(name: str) -> None:
-    item, *events = rows(PROCESSORS.models[name].example)[0]
+    item, *events = example_parts(PROCESSORS.models[name].example)
     if not events:
         (config,) = section(f"- {item}").processors
         assert isinstance(config, PROCESSORS.models[name])

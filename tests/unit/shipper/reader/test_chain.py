@@ -5,7 +5,8 @@ import pytest
 
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Doc
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.ndjson import IncludeMessageConfig, NdjsonConfig
+from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from log_shipper.shipper.reader import chain
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock

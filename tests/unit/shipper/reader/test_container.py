@@ -6,11 +6,10 @@ import pytest
 
 from log_shipper.shipper.event import MULTILINE, TRUNCATED, Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import WAITING_BYTES, ContainerConfig, ContainerReader
+from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from log_shipper.shipper.reader import chain
-from log_shipper.shipper.reader.container import WAITING_BYTES, ContainerReader
 from tests.builders import input_config, messages
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk

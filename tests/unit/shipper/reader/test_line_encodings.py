@@ -12,7 +12,7 @@ from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import TRUNCATED, Messages
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.gzip_file import GzipFile
-from log_shipper.shipper.reader.limit import LimitReader
+from log_shipper.shipper.reader.limit import limit
 from log_shipper.shipper.reader.log_file import LogFile
 from log_shipper.shipper.reader.stream import Stream
 from tests.short_reads import LogOnDisk
@@ -227,7 +227,7 @@ def test_a_long_line_is_cut_between_characters(encoding: str, raw: bytes, kept: 
     raw += ("." * 40).encode("utf-16-le" if encoding == "utf-16le" else "ascii")
     ending = b"\n\0" if encoding == "utf-16le" else b"\n"
     log.write(raw + ending)
-    limited = LimitReader(line.build(encoding, "auto", log.open(sizes=itertools.repeat(size)), 5), 5)
+    limited = limit(line.build(encoding, "auto", log.open(sizes=itertools.repeat(size)), 5), 5)
     (run,) = [run for run in iter(limited.next, None) if run.texts]
     assert (run.texts, run.lengths, run.flags) == ([kept], [len(raw + ending)], {0: (TRUNCATED,)})
 

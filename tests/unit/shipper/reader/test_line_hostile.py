@@ -7,7 +7,7 @@ import pytest
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.event import TRUNCATED, Messages
 from log_shipper.shipper.reader import line
-from log_shipper.shipper.reader.limit import LimitReader
+from log_shipper.shipper.reader.limit import limit
 
 MIB = 1024 * 1024
 
@@ -71,7 +71,7 @@ def test_100_mb_without_an_end_take_the_memory_of_a_few_reads(
     encoding: str, terminator: LineTerminator, pattern: bytes, last: bytes, text: str
 ) -> None:
     read = pattern * (MIB // len(pattern))
-    reader = LimitReader(line.build(encoding, terminator, Endless(read, 100, last + b"rest"), 4), 4)
+    reader = limit(line.build(encoding, terminator, Endless(read, 100, last + b"rest"), 4), 4)
     tracemalloc.start()
     try:
         runs = list(iter(reader.next, None))

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import DELETED, MULTILINE, TRUNCATED, Doc, Messages
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.reader import multiline
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.line import LineReader
 from log_shipper.shipper.reader.multiline_open import Limits, Open
+from tests.builders import parsed
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
 
@@ -30,7 +30,7 @@ def open_reader(
     **options: Any,
 ) -> Reader:
     file = log.open(sizes=itertools.repeat(size), cuts=cuts)
-    return multiline.build(MultilineConfig(pattern=pattern, **options), LineReader(file, 1000), max_bytes, clock)
+    return parsed(LineReader(file, 1000), MultilineConfig(pattern=pattern, **options), clock, max_bytes)
 
 
 def read(reader: Reader) -> list[Messages]:
@@ -170,9 +170,8 @@ def test_no_limit_of_lines_is_one_of_bytes_only(log: LogOnDisk, clock: ManualClo
 
 def test_a_message_without_an_end_takes_no_more_memory_than_its_limits(log: LogOnDisk, clock: ManualClock) -> None:
     lines = 300_000
-    reader = multiline.build(
-        MultilineConfig(pattern=INDENTED, max_lines=0), Endless(b" a line of some words" * 3, lines), 5000, clock
-    )
+    endless = Endless(b" a line of some words" * 3, lines)
+    reader = parsed(endless, MultilineConfig(pattern=INDENTED, max_lines=0), clock, 5000)
     runs = read(reader)
     assert not texts(runs)
     ended = reader.finish()
@@ -270,7 +269,7 @@ def test_the_time_of_the_last_line_counts(log: LogOnDisk, clock: ManualClock) ->
 
 def test_a_message_that_waits_in_an_inner_reader_is_timed_too(log: LogOnDisk, clock: ManualClock) -> None:
     log.write(b"one\n +\n")
-    reader = multiline.build(MultilineConfig(pattern="^-"), open_reader(log, clock), 1000, clock)
+    reader = parsed(open_reader(log, clock), MultilineConfig(pattern="^-"), clock, 1000)
     assert texts(read(reader)) == []
     assert reader.pending_since == clock.monotonic()
     ended = reader.finish()
@@ -312,7 +311,7 @@ def test_the_documents_of_the_lines_become_one_and_the_later_wins(clock: ManualC
         ("", {"message": 8}),
         ("z", {}),
     ]
-    reader = multiline.build(MultilineConfig(pattern=INDENTED), Documents(lines, *runs), 1000, clock)
+    reader = parsed(Documents(lines, *runs), MultilineConfig(pattern=INDENTED), clock, 1000)
     documents = [(text, doc) for run in read(reader) for text, doc in zip(run.texts, run.docs or [], strict=True)]
     assert documents == [
         ("a\n b", {"x": 1, "y": 2, "json": {"k": 1, "l": 2, "deep": {"m": 2, "n": 2}}, "gone": DELETED}),
@@ -323,7 +322,7 @@ def test_the_documents_of_the_lines_become_one_and_the_later_wins(clock: ManualC
 
 def test_a_line_that_is_dropped_leaves_nothing_of_its_document(clock: ManualClock) -> None:
     lines: list[tuple[str, Doc]] = [("a", {"a": 1}), (" b", {"b": 1}), (" c", {"c": 1}), ("z", {})]
-    reader = multiline.build(MultilineConfig(pattern=INDENTED, max_lines=2), Documents(lines, 9), 1000, clock)
+    reader = parsed(Documents(lines, 9), MultilineConfig(pattern=INDENTED, max_lines=2), clock, 1000)
     (run,) = read(reader)
     assert run.docs == [{"a": 1, "b": 1}]
 
@@ -336,7 +335,7 @@ def test_documents_of_any_depth_are_merged(clock: ManualClock) -> None:
         return doc
 
     lines = [("a", deep("a")), (" b", deep("b")), ("z", {})]
-    (run,) = read(multiline.build(MultilineConfig(pattern=INDENTED), Documents(lines, 9), 1000, clock))
+    (run,) = read(parsed(Documents(lines, 9), MultilineConfig(pattern=INDENTED), clock, 1000))
     assert run.docs is not None
     (doc,) = run.docs
     while "k" in doc:
@@ -347,7 +346,7 @@ def test_documents_of_any_depth_are_merged(clock: ManualClock) -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(.*a){20}", "(a|a?)+$"])
 def test_no_pattern_delays_the_reader(clock: ManualClock, pattern: str) -> None:
     start = time.process_time()
-    read(multiline.build(MultilineConfig(pattern=pattern), Endless(b"a" * 1_000_000 + b"!", 3, 1), 10**7, clock))
+    read(parsed(Endless(b"a" * 1_000_000 + b"!", 3, 1), MultilineConfig(pattern=pattern), clock, 10**7))
     assert time.process_time() - start < 1
 
 

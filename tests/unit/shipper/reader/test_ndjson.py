@@ -11,10 +11,9 @@ from log_shipper.runtime.logs.throttle import INTERVAL
 from log_shipper.shipper.event import Batch, Doc, Messages
 from log_shipper.shipper.formats.json_fields import DEEPEST
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.ndjson import NdjsonConfig
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.reader.ndjson import NdjsonReader
-from tests.builders import messages, nothing, source
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
+from tests.builders import messages, nothing, parsed, source
 from tests.fakes import ManualClock
 from tests.given_runs import GivenRuns
 
@@ -26,14 +25,8 @@ Given = Messages | list[str]
 
 
 def decode(given: Given, *, keep_null: bool = False, **options: Any) -> Messages:
-    reader = NdjsonReader(
-        GivenRuns(given),
-        NdjsonConfig(**options),
-        source(static=STATIC).constants.members,
-        ManualClock(),
-        Metrics(),
-        keep_null=keep_null,
-    )
+    shared = source(static=STATIC).constants.members
+    reader = parsed(GivenRuns(given), NdjsonConfig(**options), shared=shared, keep_null=keep_null)
     run = reader.next()
     assert run is not None
     return run
@@ -290,9 +283,7 @@ def test_no_document_is_made_for_lines_that_have_none() -> None:
 
 
 def test_a_message_that_ends_by_time_is_decoded_too() -> None:
-    reader = NdjsonReader(
-        GivenRuns(ending=messages(['{"a": 1}'])), NdjsonConfig(), {}, ManualClock(), Metrics(), keep_null=False
-    )
+    reader = parsed(GivenRuns(ending=messages(['{"a": 1}'])), NdjsonConfig())
     assert reader.next() is None
     ended = reader.finish()
     assert ended is not None
@@ -304,9 +295,7 @@ def test_what_the_file_shares_is_never_changed_by_what_is_added_in_one_event() -
     shared = source(static=STATIC).constants.members
     before = orjson.dumps(shared)
     line = '{"fields": {"deep": {"m": 2}}, "tags": ["x"], "host": {"ip": 1}, "log": {"file": {"name": 1}}}'
-    reader = NdjsonReader(
-        GivenRuns([line]), NdjsonConfig(overwrite_keys=True), shared, ManualClock(), Metrics(), keep_null=False
-    )
+    reader = parsed(GivenRuns([line]), NdjsonConfig(overwrite_keys=True), shared=shared)
     run = reader.next()
     assert run is not None
     assert run.docs is not None
@@ -322,7 +311,7 @@ def test_what_the_file_shares_is_never_changed_by_what_is_added_in_one_event() -
 def test_events_with_a_wrong_object_are_counted(line: str, count: int) -> None:
     metrics = Metrics()
     config = NdjsonConfig(overwrite_keys=True)
-    reader = NdjsonReader(GivenRuns([line, '{"a": 1}']), config, {}, ManualClock(), metrics, keep_null=False)
+    reader = parsed(GivenRuns([line, '{"a": 1}']), config, metrics=metrics)
     reader.next()
     assert metrics.processor_failures == count
 
@@ -330,7 +319,7 @@ def test_events_with_a_wrong_object_are_counted(line: str, count: int) -> None:
 def test_members_of_fields_under_root_are_kept() -> None:
     shared = source(static={"env": "prod"}).constants.members
     given = GivenRuns(['{"env": "theirs", "host": {"name": "theirs"}}'])
-    reader = NdjsonReader(given, NdjsonConfig(overwrite_keys=True), shared, ManualClock(), Metrics(), keep_null=False)
+    reader = parsed(given, NdjsonConfig(overwrite_keys=True), shared=shared)
     run = reader.next()
     assert run is not None
     assert run.docs == [{"host": {"name": "theirs"}}]
@@ -349,7 +338,7 @@ def test_lines_that_are_not_json_are_logged_once_a_minute_with_their_number(
 ) -> None:
     clock = ManualClock()
     runs = [messages(["x", "y"]), messages(["z"]), messages(['{"a": 1}', "later", "last"])]
-    reader = NdjsonReader(GivenRuns(*runs), NdjsonConfig(), {}, clock, Metrics(), keep_null=False)
+    reader = parsed(GivenRuns(*runs), NdjsonConfig(), clock)
     reader.next()
     clock.advance(INTERVAL - 1)
     reader.next()

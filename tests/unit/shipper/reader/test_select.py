@@ -4,16 +4,16 @@ import pytest
 
 from log_shipper.shipper.event import MULTILINE, Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.reader.select import SelectReader
+from log_shipper.shipper.reader.select import select
 from tests.builders import messages
 from tests.given_runs import GivenRuns
 
 LINES = ["ERR disk", "DBG disk", "WARN net", "", "ERR net"]
 
 
-def select(run: Messages, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> tuple[Messages, int]:
+def selected(run: Messages, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> tuple[Messages, int]:
     metrics = Metrics()
-    kept = SelectReader(GivenRuns(run), include, exclude, metrics).next()
+    kept = select(GivenRuns(run), include, exclude, metrics).next()
     assert kept is not None
     return kept, metrics.events_filtered
 
@@ -35,7 +35,7 @@ def test_a_message_stays_if_it_is_included_and_not_excluded(
     include: tuple[str, ...], exclude: tuple[str, ...], kept: list[str], filtered: int
 ) -> None:
     """A message that is empty is no event, and not counted as one that was dropped."""
-    run, counted = select(messages(LINES), include, exclude)
+    run, counted = selected(messages(LINES), include, exclude)
     assert (run.texts, counted) == (kept, filtered)
 
 
@@ -44,7 +44,7 @@ def test_what_stays_keeps_its_columns_and_the_run_its_bytes() -> None:
     run.flags = {2: (MULTILINE,)}
     run.docs = [{}, {"n": 1}, {"n": 2}]
     run.cut = True
-    kept, _ = select(run, exclude=("x",))
+    kept, _ = selected(run, exclude=("x",))
     assert (kept.start, kept.end, kept.offsets, kept.lengths) == (10, 17, [10, 14], [2, 3])
     assert (kept.flags, kept.docs, kept.cut) == ({1: (MULTILINE,)}, [{}, {"n": 2}], True)
 
@@ -52,16 +52,4 @@ def test_what_stays_keeps_its_columns_and_the_run_its_bytes() -> None:
 def test_an_event_without_a_message_is_asked_about_the_empty_text() -> None:
     run = messages(["", ""])
     run.docs = [{"a": 1}, {}]
-    assert select(run, include=("a",)) == (Messages(0, 2, docs=[]), 1)
-
-
-def test_nothing_read_is_nothing_left() -> None:
-    reader = SelectReader(GivenRuns(), ("a",), (), Metrics())
-    assert (reader.next(), reader.finish()) == (None, None)
-
-
-def test_a_message_that_ends_by_time_is_asked_too() -> None:
-    reader = SelectReader(GivenRuns(ending=messages(["a", "b", "c"])), ("[ab]",), ("a",), Metrics())
-    ended = reader.finish()
-    assert ended is not None
-    assert (ended.texts, ended.end) == (["b"], 6)
+    assert selected(run, include=("a",)) == (Messages(0, 2, docs=[]), 1)

@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Messages
-from log_shipper.shipper.options.parsers import SyslogParserConfig
+from log_shipper.shipper.parsers.syslog import SyslogParserConfig
 from log_shipper.shipper.reader import chain
-from log_shipper.shipper.reader.syslog import SyslogReader
-from tests.builders import input_config, messages
+from tests.builders import input_config, messages, parsed
 from tests.fakes import ManualClock
 from tests.given_runs import GivenRuns
 from tests.short_reads import LogOnDisk
@@ -26,7 +25,7 @@ SHARED = {"log": {"file": {"path": "/var/log/messages"}}}
 
 def read(run: Messages, config: SyslogParserConfig | None = None) -> Messages:
     config = config or SyslogParserConfig(timezone="UTC")
-    read = SyslogReader(GivenRuns(run), config, SHARED, ManualClock()).next()
+    read = parsed(GivenRuns(run), config, shared=SHARED).next()
     assert read is not None
     return read
 
@@ -81,9 +80,3 @@ def test_a_message_without_text_is_an_event_all_the_same(log: LogOnDisk) -> None
     assert run is not None
     assert run.texts == [""]
     assert run.documents()[0]["log"]["syslog"]["version"] == "1"
-
-
-def test_what_is_pending_below_is_passed_on() -> None:
-    waiting = GivenRuns()
-    waiting.pending_since = 7.0
-    assert SyslogReader(waiting, SyslogParserConfig(), SHARED, ManualClock()).pending_since == 7.0

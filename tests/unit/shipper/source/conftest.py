@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.options.model import ParserConfig
+from log_shipper.shipper.reader.base import ParserConfig
 from log_shipper.shipper.source.identity.content import content_for
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester

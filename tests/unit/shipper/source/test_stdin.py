@@ -17,7 +17,8 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.model import InputConfig, ParserConfig
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.reader.base import ParserConfig
 from log_shipper.shipper.source.reading.factory import Input
 from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, harvester_of

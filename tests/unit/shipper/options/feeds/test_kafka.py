@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.source.feeds.kafka.client import settings
 from tests.configuring import Lab, narrowed
 

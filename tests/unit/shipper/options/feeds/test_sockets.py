@@ -3,7 +3,7 @@
 import pytest
 
 from log_shipper.shipper.options.feeds.sockets import SocketConfig, SyslogInput, TcpInput, UdpInput, UnixInput
-from log_shipper.shipper.options.parsers import SyslogParserConfig
+from log_shipper.shipper.parsers.syslog import SyslogParserConfig
 from tests.configuring import Lab, narrowed
 
 OUTPUT = "output.console.pretty: false\n"

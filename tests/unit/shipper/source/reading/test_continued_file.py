@@ -8,9 +8,9 @@ import pytest
 
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import TRUNCATED, Batch
-from log_shipper.shipper.options.model import MultilineConfig
-from log_shipper.shipper.options.ndjson import IncludeMessageConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.source.identity.content import PlainFile

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from log_shipper.shipper.options.inputs import PublisherPipelineConfig
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from tests.builders import multiline
 from tests.lab import Lab
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.unit.shipper.source.feeds.journald.conftest import JournalLab
 
 JOINED = (MultilineConfig(type="pattern", pattern="^ ", match="after"),)

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.event import TRUNCATED, Batch, together
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.options.parsers import ContainerConfig
+from log_shipper.shipper.parsers.container import ContainerConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.source.feeds.kafka.feed import group_offset
 from log_shipper.shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
 from log_shipper.shipper.source.reading.staging import Staging

@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.multiline import MultilineConfig
+from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.source.feeds.kafka.readings import PENDING_BYTES, REFUSED_WAIT, ReadingContext, Readings
 from tests.builders import Surroundings, source_context
 from tests.fakes import ManualClock

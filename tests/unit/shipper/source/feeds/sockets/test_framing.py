@@ -76,7 +76,7 @@ def naive_octets(data: bytes, delimiter: str) -> tuple[list[str], list[int]]:
 
 
 def limited(texts: list[str]) -> list[str]:
-    """What the limit leaves, which is the reader's (LimitReader)."""
+    """What the limit leaves, which is the chain's (`limit`)."""
     return [cut_text(text, LIMIT) for text in texts]
 
 

@@ -6,49 +6,64 @@ that is not a JSON object stays as it is: no event is lost for its form.
 """
 
 import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import orjson
 
+from log_shipper.config.text.checks import Finding
 from log_shipper.runtime.logs.throttle import Throttle
-from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
-from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.ndjson import NdjsonConfig
-from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.reader.json_members import JsonMembers
+from log_shipper.shipper.reader.base import EachRun, ParserConfig, ParserContext, Reader
+from log_shipper.shipper.reader.json_members import JsonMembers, JsonOptions
 
 logger = logging.getLogger(__name__)
 
 
-class NdjsonReader:
-    """`shared`: the members that all records of the file have. With `keep_null` members that are null stay."""
+_TAKEN = ("@timestamp", "@metadata", "message")
 
-    def __init__(
-        self, reader: Reader, config: NdjsonConfig, shared: Doc, clock: Clock, metrics: Metrics, *, keep_null: bool
-    ) -> None:
-        self._reader = reader
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NdjsonConfig(JsonOptions, ParserConfig):
+    """Parses each line that is a JSON object into fields of the event; any other line stays as it is."""
+
+    name: ClassVar = "ndjson"
+    example: ClassVar = """ndjson: {message_key: msg} -> ['{"msg": "up", "code": 7}', plain] -> [up, plain]"""
+    not_yet: ClassVar = {"field": "the message is always the field that is decoded"}
+    ignored: ClassVar = {
+        "keys_under_root": "use target for the field that takes the members; empty means the event itself"
+    }
+    target: str = field(
+        default="", metadata={"doc": "The field, dotted, that the members are written to; the event itself when empty."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        parts = self.target.split(".")
+        if parts[0] in _TAKEN:
+            yield "target", f"'{parts[0]}' is not an object that could take members; choose another field"
+        elif self.target and "" in parts:
+            yield "target", f"{self.target!r} has an empty name between its dots"
+
+    def may_set(self, root: str) -> bool:
+        return self.target == "" or self.target.partition(".")[0] == root
+
+    def build(self, reader: Reader, context: ParserContext) -> Reader:
+        return EachRun(reader, _Ndjson(self, context).decode)
+
+
+class _Ndjson:
+    def __init__(self, config: NdjsonConfig, context: ParserContext) -> None:
         self._config = config
-        self._members = JsonMembers(config, shared, metrics, keep_null=keep_null)
-        self._metrics = metrics
-        self._keep_null = keep_null
-        self._path = shared.get("log", {}).get("file", {}).get("path", "")
+        self._members = JsonMembers(config, config.target, context.shared, context.metrics, keep_null=context.keep_null)
+        self._metrics = context.metrics
+        self._keep_null = context.keep_null
+        self._path = context.shared.get("log", {}).get("file", {}).get("path", "")
         # A file of another format has as many errors as lines.
-        self._throttle = Throttle(clock.monotonic)
+        self._throttle = Throttle(context.clock.monotonic)
 
-    @property
-    def pending_since(self) -> float | None:
-        return self._reader.pending_since
-
-    def next(self) -> Messages | None:
-        return self._decode(self._reader.next())
-
-    def finish(self) -> Messages | None:
-        return self._decode(self._reader.finish())
-
-    def _decode(self, messages: Messages | None) -> Messages | None:
-        if messages is None or not messages.texts:
-            return messages
+    def decode(self, messages: Messages) -> Messages:
         texts, before = messages.texts, messages.docs
         loads, members, null = orjson.loads, self._members, "" if self._keep_null else "null"
         meets_nothing, key, takes = members.apart.isdisjoint, members.message, members.message == "message"

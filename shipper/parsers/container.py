@@ -9,16 +9,19 @@ A message takes the bytes up to the start of the next one, so that runs are cont
 for the message that began before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
+from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import TRUNCATED, Doc, Messages, add_flag
 from log_shipper.shipper.formats.text import cut_text
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.parsers import ContainerConfig
-from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.reader.container_line import ContainerLine, ContainerLineError, parsers
+from log_shipper.shipper.reader.base import ParserConfig, ParserContext, Reader
+from log_shipper.shipper.reader.container_line import ContainerFormat, ContainerLine, ContainerLineError, parsers
 
+ContainerStream = Literal["all", "stdout", "stderr"]
 # Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. Such a line is never cut before
 # it was parsed, or nothing could be read of it.
 LONGEST_LINE = 1024 * 1024
@@ -29,10 +32,44 @@ WAITING_BYTES = 4 * 1024 * 1024
 LINE_COST = 256
 
 
-def longest_line(parsers: Sequence[object], max_bytes: int) -> int:
-    """Return how many bytes of a line must be kept for these parsers, for a message of `max_bytes`."""
-    is_framed = len(parsers) > 0 and isinstance(parsers[0], ContainerConfig)
-    return max(max_bytes, LONGEST_LINE) + FRAME if is_framed else max_bytes
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerConfig(ParserConfig):
+    """Unwraps the lines that a container runtime writes."""
+
+    since: ClassVar = "0.2"
+    name: ClassVar = "container"
+    example: ClassVar = "container: {format: cri} -> ['2026-11-21T09:30:00Z stdout F up'] -> [up]"
+    format: ContainerFormat = field(
+        default="auto",
+        metadata={
+            "doc": "How the runtime writes lines: JSON (docker, json-file) or text (cri); auto detects it for each "
+            "line."
+        },
+    )
+    stream: ContainerStream = field(default="all", metadata={"doc": "The stream whose lines are shipped."})
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from dropped_stream(self.stream)
+
+    @property
+    def ends_after(self) -> float:
+        """Return the seconds after which the first part of a line is shipped without the others. Runtimes write the
+        parts of a line at once; what a killed container left behind must not wait forever."""
+        return 5.0
+
+    def longest_line(self, max_bytes: int) -> int:
+        return max(max_bytes, LONGEST_LINE) + FRAME
+
+    def build(self, reader: Reader, context: ParserContext) -> Reader:
+        return ContainerReader(reader, self, context.max_bytes, context.clock, context.metrics)
+
+
+def dropped_stream(stream: ContainerStream) -> Iterator[Finding]:
+    """Yield a remark if one stream is dropped: in other agents it is common to have one input per stream of the same
+    files."""
+    if stream != "all":
+        other = "stderr" if stream == "stdout" else "stdout"
+        yield "stream", f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them"
 
 
 class ContainerReader:

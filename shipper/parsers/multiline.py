@@ -7,26 +7,134 @@ before them.
 """
 
 import sys
-from collections.abc import Collection
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import ClassVar, Literal
 
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.patterns import Pattern, column_searcher
+from log_shipper.config.text.units import Duration
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import MULTILINE, Messages
-from log_shipper.shipper.options.multiline import MultilineConfig
-from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.base import ParserConfig, ParserContext, Reader
 from log_shipper.shipper.reader.interleaved import snap_back, with_messages
-from log_shipper.shipper.reader.multiline_open import TIME, Limits, Open
-from log_shipper.shipper.reader.multiline_rules import Rule, rule_of
+from log_shipper.shipper.reader.multiline_open import Limits, Open
+from log_shipper.shipper.reader.multiline_rules import Flushed, Rule, after, alike, before, counting
+
+MultilineType = Literal["pattern", "count", "while_pattern"]
+
+# The types that use an option; in other types only its default is accepted.
+_BELONGS: dict[str, tuple[MultilineType, ...]] = {
+    "pattern": ("pattern", "while_pattern"),
+    "negate": ("pattern", "while_pattern"),
+    "match": ("pattern",),
+    "flush_pattern": ("pattern",),
+    "count_lines": ("count",),
+}
+_DEFAULTS = {"negate": False, "match": "after"}
+
+
+# Seconds. In Filebeat a count never ends by time (all messages after such a one would begin at a wrong line), nor does
+# any type with timeout 0. But there the message ends with its file, when that is closed as inactive, after as long.
+LONG_TIMEOUT = 300.0
+
 
 _JOINED = (MULTILINE,)
 
 
-def build(
-    config: MultilineConfig, reader: Reader, max_bytes: int, clock: Clock, of_first: Collection[str] = TIME
-) -> Reader:
-    """Return a reader of joined messages, of which about `max_bytes` bytes are kept. `of_first`: as Limits has it."""
-    limits = Limits(config.most_lines or sys.maxsize, max_bytes, "" if config.skip_newline else "\n", of_first=of_first)
-    return MultilineReader(reader, rule_of(config), limits, clock)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultilineConfig(ParserConfig):
+    name: ClassVar = "multiline"
+    example: ClassVar = """multiline: {pattern: '^\\s'} -> [error, '  at a', up] -> ["error\\n  at a", up]"""
+    type: MultilineType = field(
+        default="pattern",
+        metadata={
+            "doc": "How lines are joined: by a pattern, a fixed number of lines, or consecutive lines that match."
+        },
+    )
+    pattern: Pattern | None = field(
+        default=None,
+        metadata={"doc": "A regular expression that is searched for in each line; not with `type: count`."},
+    )
+    negate: bool = field(
+        default=False,
+        metadata={"doc": "Whether the lines that do not match are joined to others, rather than those that do."},
+    )
+    match: Literal["after", "before"] = field(
+        default="after",
+        metadata={
+            "doc": "Whether such a line is appended to the line before it (after), or put before the next one "
+            "(before); with `type: pattern`."
+        },
+    )
+    flush_pattern: Pattern | None = field(
+        default=None,
+        metadata={"since": "0.2", "doc": "A line that matches this ends the message; with `type: pattern`."},
+    )
+    count_lines: int | None = field(
+        default=None,
+        metadata={
+            "since": "0.2",
+            "doc": "The number of lines in a message; with `type: count`.",
+            "unit": "lines",
+            "min": 1,
+        },
+    )
+    max_lines: int | None = field(
+        default=None,
+        metadata={
+            "doc": "The most lines of a message: further lines are dropped and the message is flagged; 500 when "
+            "absent, `count_lines` with `type: count`; 0 means no limit except the message's bytes.",
+            "unit": "lines",
+            "min": 0,
+        },
+    )
+    timeout: Duration | None = field(
+        default=None,
+        metadata={
+            "doc": "A message without a further line for this long is sent as it is; 5s when absent, 5m with `type: "
+            "count`; 0 means 5m too.",
+        },
+    )
+    skip_newline: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Joins lines without a newline between them."}
+    )
+
+    @property
+    def most_lines(self) -> int | None:
+        """Return how many lines of a message are kept; None means all."""
+        if self.max_lines is not None:
+            return self.max_lines or None
+        return 500 if self.count_lines is None else self.count_lines
+
+    @property
+    def ends_after(self) -> float:
+        """Return the seconds without a further line after which a message ends."""
+        return self.timeout or (5.0 if self.timeout is None and self.type != "count" else LONG_TIMEOUT)
+
+    def check(self) -> Iterator[Finding]:
+        needed = "count_lines" if self.type == "count" else "pattern"
+        if getattr(self, needed) is None:
+            yield needed, f"missing; type: {self.type} needs it"
+        for name, types in _BELONGS.items():
+            if self.type not in types and getattr(self, name) != _DEFAULTS.get(name):
+                yield name, f"belongs to type: {' or '.join(types)}; this is type: {self.type}"
+
+    def build(self, reader: Reader, context: ParserContext) -> Reader:
+        newline = "" if self.skip_newline else "\n"
+        limits = Limits(self.most_lines or sys.maxsize, context.max_bytes, newline, of_first=context.of_first_line)
+        return MultilineReader(reader, self._rule(), limits, context.clock)
+
+    def _rule(self) -> Rule:
+        if self.type == "count":
+            return counting(self.count_lines or 1)
+        search, negate = column_searcher([self.pattern or ""]), self.negate
+        if self.type == "while_pattern":
+            return alike(search, negate)
+        if self.flush_pattern is not None:
+            return Flushed(search, negate, column_searcher([self.flush_pattern]), before=self.match == "before")
+        return before(search, negate) if self.match == "before" else after(search, negate)
 
 
 class MultilineReader:

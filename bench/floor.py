@@ -13,7 +13,7 @@ from bench.appends import at_rate, stamped_line
 from bench.data import line
 from log_shipper.shipper.event import Batch, Constants, Messages, Source
 from log_shipper.shipper.formats.record import Agent, file_member, members
-from log_shipper.shipper.options.model import KafkaOutputConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.output.kafka_settings import settings
 

@@ -62,14 +62,14 @@ def input_config(*parsers: ParserConfig, paths: tuple[str, ...] = ("*.log",)) ->
 
 @dataclass
 class RecordedDeliveries:
-    """The `Deliveries` and `TransactionDeliveries` of a test: what was reported to it, in order."""
+    """The `TransactionDeliveries` of a test: what was reported to it, in order."""
 
     batches: list[Batch] = field(default_factory=list)
     rejections: dict[Batch, list[Rejection]] = field(default_factory=dict)
     refuses_saving: bool = False
     lost: list[Batch] = field(default_factory=list)
 
-    def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+    def delivered(self, batch: Batch, rejected: Sequence[Rejection], *, are_saved: bool = False) -> None:
         self.batches.append(batch)
         if rejected:
             self.rejections[batch] = list(rejected)
@@ -77,9 +77,6 @@ class RecordedDeliveries:
 
     def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
         return not self.refuses_saving
-
-    def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        self.delivered(batch, rejected)
 
     def given_up(self, batch: Batch) -> None:
         self.lost.append(batch)

@@ -224,6 +224,8 @@ class MemoryPositions:
 class PlannedPositions:
     """The `Positions` of an output whose batches have no files: the entry is where the batch ends."""
 
+    has_groups = False
+
     def __init__(self) -> None:
         self.prepared: list[list[Any]] = []
         self.commits = 0

@@ -17,7 +17,6 @@ from log_shipper.shipper.agent.app import App, build
 from log_shipper.shipper.agent.environment import Environment, Threads
 from log_shipper.shipper.options.model import (
     CloseConfig,
-    ConsoleOutputConfig,
     InputConfig,
     MemQueue,
     OutputConfig,
@@ -30,7 +29,8 @@ from log_shipper.shipper.options.model import (
 )
 from log_shipper.shipper.options.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.outputs.context import OutputContext
+from log_shipper.shipper.outputs.base import OutputContext
+from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 from log_shipper.shipper.reader.base import ParserConfig
 from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.wake import Wake
@@ -167,7 +167,7 @@ class Lab:
         )
 
     def _connect(self, config: ShipperConfig, context: OutputContext) -> Destination:
-        self.output = Destination(Encoder(2**31), context.publisher)
+        self.output = Destination(Encoder(2**31), context.deliveries)
         self.output.records = self.records
         self.output.refuse = lambda text: "refused permanently" if text == self.refuse else None
         return self.output

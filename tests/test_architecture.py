@@ -81,7 +81,7 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "source": VALUES | {"letters", "reader", "pipeline.acks", "librdkafka", "tls_texts"},
     # What the configuration selects, made of the parts above.
     "tap": VALUES | {"output.base"},
-    "outputs": VALUES | {"output", "pipeline", "processor", "source.reading.staging"},
+    "outputs": VALUES | {"append_file", "output", "processor"},
     "autodiscover": VALUES | {"docker", "kubernetes", "processor", "wake"},
     "agent": VALUES | {"autodiscover", "output", "outputs", "pipeline", "processor", "source", "wake"},
     # What commands and monitor do with an agent, its registry and its files.

@@ -7,6 +7,12 @@ from importlib import import_module
 from typing import Any
 
 
+def model_at(place: str) -> Any:
+    """Return the model at a place, as in "package.adding:AddTagsConfig"."""
+    module, _, model = place.partition(":")
+    return getattr(import_module(module), model)
+
+
 class Deferred(Mapping[str, Any]):
     """Models by name, each given as the module of a package and its class, as in "adding:AddTagsConfig". The names are
     known without importing anything."""
@@ -16,8 +22,7 @@ class Deferred(Mapping[str, Any]):
         self._classes = classes
 
     def __getitem__(self, name: str) -> Any:
-        module, _, model = self._classes[name].partition(":")
-        return getattr(import_module(f"{self._package}.{module}"), model)
+        return model_at(f"{self._package}.{self._classes[name]}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._classes  # the inherited method would import the model

@@ -10,6 +10,7 @@ A field's metadata, all optional:
     split     what separates items of a list that is written as one scalar
     missing   what the message for an absent required option adds
     wanted    the same for an option that is required where lapses are mistakes, and has its default elsewhere
+    model     the place of a section's model, which is imported when it is needed: "package.module:Class"
     read_as   the model that YAML is matched against, if it is not the hint's; or Kinds or NamedItems, which choose one
     null      "absent" if a section without a value (`json:`) means no section, and not one of defaults
     unused    why the value, although checked like any other, has no effect: logged as a note
@@ -38,6 +39,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
+
+from log_shipper.config.yaml.deferred import model_at
 
 Check = Callable[[Any], Iterable[tuple[str, str]]]
 
@@ -150,6 +153,8 @@ class Option:
             return self.kinds.models[self.kinds.default]
         if self.named:
             return None
+        if "model" in self.about:
+            return model_at(self.about["model"])
         hinted = (hint for hint in (self.hint, *typing.get_args(self.hint)) if dataclasses.is_dataclass(hint))
         return self.about.get("read_as") or next(hinted, None)
 

@@ -29,9 +29,8 @@ from log_shipper.shipper.formats.record import Agent
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import CommitsPositions, Output
-from log_shipper.shipper.outputs.codecs import fit_for
-from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kinds import dead_letters
+from log_shipper.shipper.outputs.base import OutputContext, kind_of
+from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
 from log_shipper.shipper.pipeline.pipeline import Pipeline
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
@@ -81,7 +80,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     environment.opened()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
-    publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
+    publisher = Publisher(queue, _dead_letters(config, data, clock), metrics, clock)
     staging = Staging()
     after_output = stack.enter_context(ExitStack())  # closes what is to be closed after it
     output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
@@ -95,7 +94,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     inputs = input_factory.build(config, containers.first)
     parts = QueueParts(queue, registrar, staging if stage else None, stack)
     disk, make_disk = disk_queue(config, environment, parts), disk_queue_on_demand(config, environment, parts)
-    pipeline = Pipeline(queue, publisher, output, fit_for(config, metrics), disk, make_disk)
+    pipeline = Pipeline(queue, publisher, output, kind_of(config).fit(metrics), disk, make_disk)
     context = SourceContext(registrar, clock, metrics, environment.once, pipeline, pulse, containers)
     options = CrawlerOptions(first_start, config.read_interval, config.queue.mem.pending_bytes)
     watcher = partial(watcher_of, wake, stack, environment.threads.inotify)
@@ -118,6 +117,21 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
         pulse,
         containers,
     )
+
+
+def _dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters:
+    """Return where the events that the output refuses are kept; `data`: path.data."""
+    file = DeadLetterFile(data / FILE, clock, rotate_at=config.dead_letter.rotate_every)
+    topic = config.dead_letter.kafka
+    if topic is None:
+        return file
+    from log_shipper.shipper.output.kafka_dead_letter import KafkaDeadLetter
+    from log_shipper.shipper.output.kafka_settings import make_producer
+    from log_shipper.shipper.outputs.kafka import kafka_of
+
+    output = kafka_of(config)
+    assert output is not None, "its brokers are used, as the configuration says"
+    return KafkaDeadLetter(topic.topic, make_producer(output), file, clock)
 
 
 def _processor_context(agent: Agent, metrics: Metrics, environment: Environment, stack: ExitStack) -> ProcessorContext:

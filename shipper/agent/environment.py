@@ -14,8 +14,7 @@ from log_shipper.shipper.autodiscover.base import Containers, NoContainers, Surr
 from log_shipper.shipper.clock import Clock, SystemClock
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output
-from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kinds import build_output
+from log_shipper.shipper.outputs.base import OutputContext, build_output
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.source.discovery.watch import Inotify
 from log_shipper.shipper.source.reading.staging import Staging

@@ -11,7 +11,6 @@ from log_shipper.shipper.formats.record import merged
 from log_shipper.shipper.options.feeds.base import AnyInput as AnyConfig
 from log_shipper.shipper.options.feeds.base import FeedConfig
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.outputs.record_limit import message_limit
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.source.feeds.base import FeedInput
@@ -49,7 +48,8 @@ class InputFactory:
         built: dict[str, tuple[object, AnyInput]] = {}
         for config_input in config.inputs:
             if config_input.enabled:
-                dependency_key = comparison_key(config_input), message_limit(config_input, config)
+                limit = config.output.chosen.message_limit(config_input.message_max_bytes)
+                dependency_key = comparison_key(config_input), limit
                 existing = known.get(config_input.id)
                 if existing is None or existing[0] != dependency_key:
                     existing = dependency_key, self._make(config_input, config, shared[1])
@@ -96,7 +96,7 @@ class InputFactory:
         parts = (
             context.agent,
             merged(metadata or {}, static_fields(config, root)),
-            message_limit(config, root),
+            root.output.chosen.message_limit(config.message_max_bytes),
             context.clock,
             self._registrar.note,
             chain.build(config.steps, context, shared),

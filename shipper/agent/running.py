@@ -19,7 +19,6 @@ from log_shipper.shipper.agent.service import Observed
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.outputs.kinds import kind_of
 from log_shipper.shipper.source.base import SourceStatus
 
 logger = logging.getLogger(__name__)
@@ -155,7 +154,7 @@ def _progress_terminal(
 ) -> TerminalHandler | None:
     """Return where progress is shown; None if not: it must not mix with records that are written to the same
     terminal."""
-    records = kind_of(config).is_stdout and sys.stdout is not None and sys.stdout.isatty()
+    records = config.output.chosen.is_stdout and sys.stdout is not None and sys.stdout.isatty()
     return terminal if once and not records else None
 
 

@@ -134,7 +134,6 @@ class Autodiscover:
         findings = list(reads_own_output((item,), config.written()))
         if item.fields_under_root:
             findings += refused(item.fields)
-        kafka = config.output.to_kafka
-        if kafka is not None and kafka.delivery == "exactly_once":
+        if config.output.chosen.commits_positions:
             findings += conflicts((item,), {"processors": item.processors})
         return "; ".join(f"{where}: {words}" for where, words in findings)

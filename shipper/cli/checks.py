@@ -108,10 +108,10 @@ def _test_pipeline(options: argparse.Namespace) -> int:
 
 
 def _test_output(options: argparse.Namespace) -> int:
-    from log_shipper.shipper.outputs.kinds import kind_of
+    from log_shipper.shipper.outputs.base import kind_of
 
     config = load_config(options)
-    return 0 if kind_of(config).check(config, print_step) else 1
+    return 0 if kind_of(config).try_out(print_step) else 1
 
 
 def print_step(step: str, problem: str = "") -> bool:

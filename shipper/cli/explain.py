@@ -15,7 +15,7 @@ from log_shipper.shipper.options.feeds.base import FeedConfig
 from log_shipper.shipper.options.model import InputConfig, ShipperConfig
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import AnyProcessor, Branch
-from log_shipper.shipper.outputs.kinds import kind_of
+from log_shipper.shipper.outputs.base import kind_of
 from log_shipper.shipper.source.discovery.scanner import Inode, Scanner, ScanOptions
 
 COLUMN = 12
@@ -50,7 +50,7 @@ def _lines(config: ShipperConfig) -> Iterator[str]:
     for provider in config.autodiscover.providers:
         hints = ", and by their hints" if provider.built_by_hints.enabled else ""
         yield f"inputs for containers of {provider.type}, by {_count(len(provider.templates), 'template')}{hints}"
-    yield f"output {kind_of(config).describe(config)}"
+    yield f"output {kind_of(config).describe()}"
 
 
 def _rows(title: str, rows: Iterable[str]) -> Iterator[str]:

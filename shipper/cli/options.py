@@ -11,7 +11,6 @@ from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.files import check_permissions
 from log_shipper.config.yaml.load import load, read, variables_of
 from log_shipper.config.yaml.report import Examination
-from log_shipper.runtime.kafka import load_library
 from log_shipper.shipper.cli.parser import CommandParser
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig
@@ -177,10 +176,4 @@ def _check_permissions(options: argparse.Namespace, named: Iterable[Path]) -> No
 
 
 def _examine(config: ShipperConfig) -> Examination:
-    kafka = config.output.to_kafka
-    if kafka is None:
-        return Examination()
-    load_library()  # which the others do without
-    from log_shipper.shipper.output.kafka_settings import examine
-
-    return examine(kafka)
+    return config.output.chosen.examine()

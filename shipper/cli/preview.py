@@ -27,7 +27,7 @@ from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.options.model import InputConfig, ShipperConfig
 from log_shipper.shipper.options.processors import AnyProcessor, Branch
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.outputs.record_limit import UNLIMITED, message_limit
+from log_shipper.shipper.outputs.codecs import UNLIMITED
 from log_shipper.shipper.pipeline.processing import Processing
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor import chain
@@ -112,7 +112,7 @@ class Preview:
             stage.config,
             context.agent,
             static_fields(stage.config, self._root),
-            message_limit(stage.config, self._root),
+            self._root.output.chosen.message_limit(stage.config.message_max_bytes),
             context.clock,
             lambda state: None,
             chain.build(stage.processors, context),

@@ -21,8 +21,8 @@ from log_shipper.shipper.options.feeds.dead_letter import DeadLetterInput
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.options.transactions import TransactionConfig
 from log_shipper.shipper.output.base import Output, Remote
-from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kinds import build_output
+from log_shipper.shipper.outputs.base import OutputContext, build_output
+from log_shipper.shipper.outputs.kafka import kafka_of
 from log_shipper.shipper.wake import Wake
 
 REGISTRY = "dead_letter.registry"  # below path.data, until all letters are sent
@@ -127,7 +127,7 @@ def for_resending(
         dead_letter=replace(config.dead_letter, kafka=None),
         shutdown_timeout=config.shutdown_timeout,
     )
-    output = config.output.to_kafka
+    output = kafka_of(config)
     if output is None:
         if topic is not None:
             raise StartError("--topic: there are topics with output.kafka only")
@@ -152,7 +152,7 @@ def _agent_id(data: Path) -> str:
 
 
 def _not_started(config: ShipperConfig, run: ResendRun) -> str:
-    output = config.output.to_kafka
+    output = kafka_of(config)
     if output is None or output.transaction is None or output.delivery == "at_least_once":
         return f"no letter was sent: {run.problem or run.reason}"
     problem = run.problem or run.reason

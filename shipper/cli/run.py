@@ -19,7 +19,7 @@ from log_shipper.shipper.agent.static_fields import check_fields
 from log_shipper.shipper.cli.options import add_shared, data_path, files, load_config, written
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.outputs.kinds import kind_of
+from log_shipper.shipper.outputs.base import kind_of
 from log_shipper.shipper.wake import Wake
 
 
@@ -97,7 +97,7 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> running.Mak
         name,
         data_path(options, config),
         SystemClock(),
-        lambda: kind_of(config).records(config),
+        kind_of(config).records,
         configured.text,
         configured.read_again,
         once=options.once,

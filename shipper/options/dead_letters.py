@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from log_shipper.config.text.units import Size
-from log_shipper.shipper.options.kafka import topic_name
+from log_shipper.shipper.options.topics import topic_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,22 +1,26 @@
-"""`output.kafka` with all of Filebeat's options. What the shipper decides by itself is checked and noted in one
+"""The options of `output.kafka`: all of Filebeat's. What the shipper decides by itself is checked and noted in one
 line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from log_shipper.config.text.checks import Finding, addresses
-from log_shipper.config.text.format_strings import parse_format
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.runtime.kafka.security_options import KerberosConfig, SaslConfig, credentials, unused_mechanism
 from log_shipper.runtime.kafka.tls_options import SslConfig
-from log_shipper.shipper.options import filebeat
+from log_shipper.shipper.options import exactly_once, filebeat
 from log_shipper.shipper.options.codec import CodecConfig, format_string
 from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.dead_letters import LettersConfig
+from log_shipper.shipper.options.feeds.base import AnyInput
 from log_shipper.shipper.options.kafka_records import HeaderConfig, PartitionConfig
+from log_shipper.shipper.options.outputs import OutputOptions
+from log_shipper.shipper.options.own_output import reads_own_topic
 from log_shipper.shipper.options.queues import QueueConfig
+from log_shipper.shipper.options.topics import TopicRuleConfig, is_topic, topic_name, topic_or_none
 from log_shipper.shipper.options.transactions import TransactionConfig, shorter_than_a_transaction
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
@@ -45,72 +49,8 @@ class MetadataConfig:
     full: bool = field(default=False, metadata=_UNUSED)
 
 
-TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_IN_TOPIC = re.compile(r"[A-Za-z0-9._-]*")
-NOT_A_TOPIC = "is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes"
-
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
-
-
-def is_topic(text: str) -> bool:
-    """True if Kafka accepts the name."""
-    return TOPIC.fullmatch(text) is not None and text not in (".", "..")
-
-
-def topic_name(text: str) -> Iterator[Finding]:
-    if not is_topic(text):
-        yield "", f"{text!r} {NOT_A_TOPIC}"
-
-
-def topic_format(text: str) -> Iterator[Finding]:
-    try:
-        parts = parse_format(text)
-    except ValueError as error:
-        yield "", str(error)
-        return
-    fixed = "".join(part for part in parts if isinstance(part, str))
-    if len(parts) == 1 and fixed:
-        yield from topic_name(fixed)
-    elif (fixed and not _IN_TOPIC.fullmatch(fixed)) or not parts:
-        yield "", f"{text!r}: {fixed!r} {NOT_A_TOPIC}"
-
-
-def topic_or_none(text: str) -> Iterator[Finding]:
-    if text:
-        yield from topic_format(text)
-
-
-def topic_mappings(mappings: dict[str, str]) -> Iterator[Finding]:
-    yield from ((value, message) for value, topic in mappings.items() if topic for _, message in topic_name(topic))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicRuleConfig:
-    """A rule of `topics`."""
-
-    since: ClassVar = "0.2"
-    topic: str = field(
-        metadata={
-            "doc": "A format string; where an event has no text for it, the next rule is tried.",
-            "check": topic_format,
-        }
-    )
-    when: ConditionConfig | None = field(
-        default=None, metadata={"doc": "The events that the rule is for; all when absent.", "recursive": True}
-    )
-    mappings: dict[str, str] = field(
-        default_factory=dict,
-        metadata={
-            "doc": "Topics by the text that `topic` gives; a text that is not among them has no topic. An empty topic "
-            "leaves the event to the next rule.",
-            "check": topic_mappings,
-        },
-    )
-    default: str | None = field(
-        default=None,
-        metadata={"doc": "The topic where `topic` or `mappings` give none.", "check": topic_name},
-    )
 
 
 def version_number(text: str) -> Iterator[Finding]:
@@ -126,6 +66,14 @@ def parse_compression_codec(text: str) -> Compression:
     raise ValueError(f"{text!r} must be one of: {', '.join(CODECS)}")
 
 
+# The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,
+ENVELOPE = 512
+# a key of events as many (with a longer one, an event as large as the limit is a dead letter),
+KEY = 1024
+# and each header its key, its value and the lengths of both.
+HEADER = 10
+
+
 def _unused(why: str, **more: Any) -> dict[str, Any]:
     return {"doc": "Accepted and not used.", "unused": why, **more}
 
@@ -136,10 +84,9 @@ _CLIENT = "the client has its own; set raw client settings below librdkafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaOutputConfig:
+class KafkaOutputConfig(OutputOptions):
     not_yet: ClassVar = filebeat.KAFKA_NOT_YET
     ignored: ClassVar = filebeat.KAFKA_IGNORED
-    enabled: bool = field(default=True, metadata={"doc": "Whether this output is used."})
     hosts: tuple[str, ...] = field(
         metadata={
             "doc": "Bootstrap brokers, each host:port.",
@@ -272,3 +219,35 @@ class KafkaOutputConfig:
 
     def remarks(self) -> Iterator[Finding]:
         yield from unused_mechanism(self.sasl, self.username, self.librdkafka)
+
+    @property
+    def commits_positions(self) -> bool:
+        return self.delivery == "exactly_once"
+
+    @property
+    def record_limit(self) -> int:
+        """Return the longest record value that fits into a message beside the configured key and headers, in bytes."""
+        headers = sum(
+            len(header.key.encode()) + len(header.value.reveal().encode()) + HEADER for header in self.headers
+        )
+        return max(self.max_message_bytes - ENVELOPE - headers - (KEY if self.key else 0), 1)
+
+    def message_limit(self, wanted: int) -> int:
+        return min(wanted, self.record_limit) if self.oversized == "cut" else wanted
+
+    def conditions(self) -> Iterator[tuple[str, ConditionConfig]]:
+        yield from ((f"topics[{index}].when", rule.when) for index, rule in enumerate(self.topics) if rule.when)
+
+    def conflicts(
+        self,
+        inputs: Sequence[AnyInput],
+        processors: Mapping[str, Iterable[Any]],
+        letters: LettersConfig,
+        *,
+        has_disk_queue: bool,
+    ) -> Iterator[Finding]:
+        if self.commits_positions:
+            yield from exactly_once.conflicts(inputs, processors, self.hosts, on_disk=has_disk_queue)
+        topics = self.fixed_topics | ({letters.kafka.topic} if letters.kafka is not None else set())
+        own = reads_own_topic(tuple(inputs), self.hosts, sorted(topics))
+        yield from ((f"inputs{below}", message) for below, message in own)

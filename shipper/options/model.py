@@ -18,7 +18,6 @@ from log_shipper.shipper.options import filebeat, included, modules, old_names, 
 from log_shipper.shipper.options.autodiscover import PROVIDERS as PROVIDERS
 from log_shipper.shipper.options.autodiscover import AutodiscoverConfig, has_providers
 from log_shipper.shipper.options.dead_letters import LettersConfig
-from log_shipper.shipper.options.exactly_once import conflicts
 from log_shipper.shipper.options.feeds.base import AnyInput, files_of
 from log_shipper.shipper.options.http import HttpConfig
 from log_shipper.shipper.options.identity import FileIdentityConfig
@@ -35,26 +34,21 @@ from log_shipper.shipper.options.inputs import (
     ScannerFingerprintConfig,
     StateChangeConfig,
 )
-from log_shipper.shipper.options.kafka import BackoffConfig, KafkaOutputConfig
 from log_shipper.shipper.options.keystore import KeystoreConfig, secrets_of
 from log_shipper.shipper.options.logs import LoggingConfig
-from log_shipper.shipper.options.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
+from log_shipper.shipper.options.outputs import OutputConfig
 from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
 from log_shipper.shipper.options.queues import MemQueue, QueueConfig
 from log_shipper.shipper.options.rooted_fields import left_out, refused, rooted
 from log_shipper.shipper.options.unset_fields import Steps, Tested, remarks_on_steps, tested_by, tests_of_unset_fields
 
 __all__ = [
-    "BackoffConfig",
     "CloseConfig",
     "ConfigInputs",
-    "ConsoleOutputConfig",
     "DeleteConfig",
     "FileIdentityConfig",
-    "FileOutputConfig",
     "HttpConfig",
     "InputConfig",
-    "KafkaOutputConfig",
     "LoggingConfig",
     "MemQueue",
     "OutputConfig",
@@ -269,20 +263,9 @@ class ShipperConfig:
         yield from (
             (f"inputs{below}", message) for below, message in own_output.reads_own_output(self.inputs, self.written())
         )
-
-        kafka = self.output.to_kafka
-        if kafka is None:
-            if self.dead_letter.kafka is not None:
-                yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
-            return
-        if kafka.delivery == "exactly_once":
-            on_disk = self.queue.disk is not None and self.queue.disk.enabled
-            yield from conflicts(self.inputs, self._processor_lists(), kafka.hosts, on_disk=on_disk)
-        topics = kafka.fixed_topics
-        if self.dead_letter.kafka is not None:
-            topics |= {self.dead_letter.kafka.topic}
-        own = own_output.reads_own_topic(self.inputs, kafka.hosts, sorted(topics))
-        yield from ((f"inputs{below}", message) for below, message in own)
+        on_disk = self.queue.disk is not None and self.queue.disk.enabled
+        processors, output = self._processor_lists(), self.output.chosen
+        yield from output.conflicts(self.inputs, processors, self.dead_letter, has_disk_queue=on_disk)
 
     def remarks(self) -> Iterator[Finding]:
         yield from remarks_on_steps(list(self._tested()), self._steps, self._processor_lists(), os.environ)
@@ -309,9 +292,8 @@ class ShipperConfig:
     def _tested(self) -> Iterator[Tested]:
         for where, processors in self._processor_lists().items():
             yield from tested_by(processors, where)
-        for index, rule in enumerate(self.output.kafka.topics if self.output.kafka else ()):
-            if rule.when is not None:
-                yield Tested(f"output.kafka.topics[{index}].when", rule.when)
+        for where, condition in self.output.chosen.conditions():
+            yield Tested(f"output.{self.output.kind}.{where}", condition)
 
     @property
     def _steps(self) -> Steps:
@@ -330,6 +312,4 @@ class ShipperConfig:
         files |= {os.path.join(queue, name): "the queue on disk" for name in ("id", "lock", "*.seg")}
         if self.keystore.path is not None:
             files[self.keystore.path] = "keystore.path"
-        if self.output.file is not None and self.output.kind == "file":
-            files |= dict.fromkeys(self.output.file.files(), "output.file")
-        return files
+        return files | dict.fromkeys(self.output.chosen.files(), f"output.{self.output.kind}")

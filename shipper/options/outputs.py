@@ -1,116 +1,100 @@
-"""Where the shipper sends: exactly one of `output.kafka`, `output.console`, `output.file`."""
+"""Where the shipper sends: exactly one of the sections of `output`."""
 
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from log_shipper.config.text.checks import Finding, file_mode, not_blank
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.yaml.report import Examination
 from log_shipper.shipper.options import filebeat
-from log_shipper.shipper.options.codec import CodecConfig, JsonCodec
-from log_shipper.shipper.options.kafka import KafkaOutputConfig
-
-ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
-_CODEC: dict[str, Any] = {"doc": "How records are written."}
+from log_shipper.shipper.options.conditions import ConditionConfig
+from log_shipper.shipper.options.dead_letters import LettersConfig
+from log_shipper.shipper.options.feeds.base import AnyInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsoleOutputConfig:
-    ignored: ClassVar = filebeat.CONSOLE_IGNORED
-    enabled: bool = field(default=True, metadata=ENABLED)
-    pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
-    codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
+class OutputOptions:
+    """What all outputs have, and what the configuration asks of the one that is enabled; `outputs/base.py` has what the
+    agent asks of it."""
 
-    def remarks(self) -> Iterator[Finding]:
-        if self.pretty and self.codec.format is not None:
-            yield "pretty", "has no effect: codec.format writes texts"
-
-    def converted(self) -> "ConsoleOutputConfig":
-        """Return the output with one option for what Filebeat has two names for."""
-        if not self.pretty or self.codec.format is not None:
-            return replace(self, pretty=False)
-        json = replace(self.codec.json or JsonCodec(), pretty=True)
-        return replace(self, pretty=False, codec=CodecConfig(json=json))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOutputConfig:
-    enabled: bool = field(default=True, metadata=ENABLED)
-    path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
-    filename: str = field(
-        default="shipper", metadata={"doc": "The file's name. Only one agent writes to it.", "check": not_blank}
-    )
-    rotate_every_kb: int | None = field(
-        default=None,
-        metadata={
-            "doc": "How large the file may become: then it is renamed to filename.1, and so are those before it, up to "
-            "number_of_files. Not rotated when absent. A single batch may make it larger.",
-            "unit": "KiB",
-            "min": 1,
-        },
-    )
-    number_of_files: int = field(
-        default=7,
-        metadata={
-            "doc": "How many rotated files are kept; the oldest is deleted for a new one.",
-            "min": 2,
-            "max": 1024,
-        },
-    )
-    permissions: str = field(default="0600", metadata={"doc": "The mode of a new file.", "check": file_mode})
-    rotate_on_startup: bool | None = field(
-        default=None,
-        metadata={"doc": "Whether a start rotates a file that exists; when absent, it does with rotate_every_kb."},
-    )
-    codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
+    is_stdout: ClassVar = False  # it writes to standard output
+    enabled: bool = field(default=True, metadata={"doc": "Whether this output is used."})
 
     @property
-    def rotates_on_start(self) -> bool:
-        return self.rotate_every_kb is not None if self.rotate_on_startup is None else self.rotate_on_startup
+    def commits_positions(self) -> bool:
+        """True if positions are committed with the records."""
+        return False
 
-    def files(self) -> list[str]:
-        """Return the paths that are written: the file, and the names that rotation gives it."""
-        path = os.path.join(self.path, self.filename)
-        rotates = self.rotates_on_start or self.rotate_every_kb is not None
-        return [path, *(f"{path}.{number}" for number in range(1, self.number_of_files + 1) if rotates)]
+    def files(self) -> Sequence[str]:
+        """Return the paths that it writes."""
+        return ()
+
+    def conditions(self) -> Iterator[tuple[str, ConditionConfig]]:
+        """Yield its conditions on events, each with the dotted path in the section."""
+        return iter(())
+
+    def message_limit(self, wanted: int) -> int:
+        """Return the most bytes that a message may have: no more than can be sent, which would only be cut later."""
+        return wanted
+
+    def examine(self) -> Examination:
+        """Return what is wrong with what the options name. Nothing is connected to."""
+        return Examination()
+
+    def conflicts(
+        self,
+        inputs: Sequence[AnyInput],
+        processors: Mapping[str, Iterable[Any]],
+        letters: LettersConfig,
+        *,
+        has_disk_queue: bool,
+    ) -> Iterator[Finding]:
+        """Yield what it cannot be combined with; `processors`: the lists of them by dotted path."""
+        if letters.kafka is not None:
+            yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
 
 
-AnyOutput = KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig
+_MODULES = "log_shipper.shipper.outputs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputConfig:
     not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
     explain: ClassVar = tuple(filebeat.OUTPUT_NOT_YET)
-    kafka: KafkaOutputConfig | None = field(default=None, metadata={"doc": "A Kafka topic."})
-    console: ConsoleOutputConfig | None = field(
-        default=None, metadata={"doc": "Standard output, one JSON record per line."}
+    kafka: OutputOptions | None = field(
+        default=None, metadata={"doc": "A Kafka topic.", "model": f"{_MODULES}.kafka:KafkaOutput"}
     )
-    file: FileOutputConfig | None = field(default=None, metadata={"doc": "A file, one JSON record per line, fsynced."})
+    console: OutputOptions | None = field(
+        default=None,
+        metadata={
+            "doc": "Standard output, one JSON record per line.",
+            "model": f"{_MODULES}.console:ConsoleOutputConfig",
+        },
+    )
+    file: OutputOptions | None = field(
+        default=None,
+        metadata={"doc": "A file, one JSON record per line, fsynced.", "model": f"{_MODULES}.file:FileOutputConfig"},
+    )
 
     @property
-    def chosen(self) -> AnyOutput:
+    def chosen(self) -> OutputOptions:
         """Return the enabled output; a section with `enabled: false` stays in its attribute."""
-        return next(output for _, output in self._enabled())
+        return next(iter(self._enabled().values()))
 
     @property
     def kind(self) -> str:
         """Return the name of the enabled output's section."""
-        return next(name for name, _ in self._enabled())
-
-    @property
-    def to_kafka(self) -> KafkaOutputConfig | None:
-        """Return the enabled output if it is Kafka."""
-        return self.kafka if self.kind == "kafka" else None
+        return next(iter(self._enabled()))
 
     def check(self) -> Iterator[Finding]:
-        enabled = [name for name, _ in self._enabled()]
+        enabled = list(self._enabled())
         if not enabled:
-            yield "", "no output is enabled; enable exactly one of output.kafka, output.console, output.file"
+            names = ", ".join(f"output.{member.name}" for member in dataclasses.fields(self))
+            yield "", f"no output is enabled; enable exactly one of {names}"
         for name in enabled[1:]:
             yield name, f"output.{enabled[0]} is enabled too; enable exactly one output"
 
-    def _enabled(self) -> Iterator[tuple[str, AnyOutput]]:
-        for name, output in (("kafka", self.kafka), ("console", self.console), ("file", self.file)):
-            if output is not None and output.enabled:
-                yield name, output
+    def _enabled(self) -> dict[str, OutputOptions]:
+        sections = {member.name: getattr(self, member.name) for member in dataclasses.fields(self)}
+        return {name: output for name, output in sections.items() if output is not None and output.enabled}

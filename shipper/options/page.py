@@ -3,8 +3,10 @@
 import sys
 
 from log_shipper.config.reference import chapters, limits, table
+from log_shipper.config.yaml.schema import options
 from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.options.model import INPUT_KINDS, PROVIDERS, ShipperConfig
+from log_shipper.shipper.options.outputs import OutputConfig
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import PROCESSORS
 
@@ -33,6 +35,11 @@ are applied in order, those of the input first. Each of them also takes `when`, 
 _CONDITIONS = "The options of `when`, and of `if` in an item with `if`, `then` and `else` (lists of processors)."
 
 
+def _outputs() -> str:
+    """Return an example of each output."""
+    return "".join(f"- `{option.section.example}`\n" for option in options(OutputConfig))
+
+
 def page() -> str:
     """Return the content of docs/configuration.md."""
     return "\n".join(
@@ -40,6 +47,7 @@ def page() -> str:
             _INTRODUCTION,
             limits(_LIMITS_OF_INPUTS),
             f"## shipper.yml\n\n{table(ShipperConfig)}",
+            f"Outputs, for example:\n\n{_outputs()}",
             f"## Inputs\n\n{_INPUTS}\n\n{table(INPUT_KINDS)}",
             f"## Autodiscover\n\n{_AUTODISCOVER}\n\n{table(PROVIDERS)}",
             f"## Parsers\n\n{_PARSERS}\n",

@@ -1,8 +1,8 @@
 """The contract of outputs. Real ones and fakes pass the same tests (tests/contract/test_output.py)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from log_shipper.shipper.event import Batch, Rejection, Source
 
@@ -15,18 +15,36 @@ class Deliveries(Protocol):
         will be."""
 
 
-class TransactionDeliveries(Protocol):
-    """Receives the outcome of each batch of an output with transactions, as `Deliveries`."""
+class TransactionDeliveries(Deliveries, Protocol):
+    """The same for an output with transactions."""
+
+    def delivered(self, batch: Batch, rejected: Sequence[Rejection], *, are_saved: bool = False) -> None:
+        """`are_saved`: the rejected ones were, by `save_rejected`."""
 
     def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
         """Save events that will never be delivered, before the transaction with the others is committed. False if that
         is not possible now: it is asked again later."""
 
-    def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Report that every event of the batch is committed, except the rejected ones, which were saved."""
-
     def given_up(self, batch: Batch) -> None:
         """Report that nothing of the batch is sent, as its source `is_lost`."""
+
+
+class Positions(Protocol):
+    """Makes the positions of a transaction, and moves them when it is committed."""
+
+    has_groups: bool  # True once a transaction has had offsets of consumer groups, or will have some
+
+    def prepare(self, batches: Iterable[Batch]) -> Mapping[str, bytes]:
+        """Return the entry of each file, by its id, as it will be once these batches are committed."""
+
+    def commit(self) -> None: ...
+
+    def add_offsets(self, producer: Any) -> None:
+        """Add to the producer's transaction the offsets that consumer groups will have. Blocks; called from another
+        thread. Raises KafkaException."""
+
+    def drop_lost(self) -> None:
+        """Forget the positions of batches whose source `is_lost`, which are not sent again."""
 
 
 class Output(Protocol):

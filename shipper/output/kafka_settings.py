@@ -16,7 +16,7 @@ from log_shipper.shipper import librdkafka
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.librdkafka import ClientMaker
-from log_shipper.shipper.options.model import KafkaOutputConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.positions_topic import Clients
 

@@ -8,30 +8,13 @@ those that another reader sends.
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from confluent_kafka import KafkaError
 
 from log_shipper.shipper.event import Batch, Rejection, Topics
-from log_shipper.shipper.output.base import TransactionDeliveries
+from log_shipper.shipper.output.base import Positions, TransactionDeliveries
 from log_shipper.shipper.output.kafka import Sending
 from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
-
-
-class Positions(Protocol):
-    """Makes the positions of a transaction, and moves them when it is committed."""
-
-    def prepare(self, batches: Iterable[Batch]) -> Mapping[str, bytes]:
-        """Return the entry of each file, by its id, as it will be once these batches are committed."""
-
-    def commit(self) -> None: ...
-
-    def add_offsets(self, producer: Any) -> None:
-        """Add to the producer's transaction the offsets that consumer groups will have. Blocks; called from another
-        thread. Raises KafkaException."""
-
-    def drop_lost(self) -> None:
-        """Forget the positions of batches whose source `is_lost`, which are not sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +155,7 @@ class Transaction:
         sendings, self._sendings = self._sendings, []
         self._positions.commit()
         for sending in sendings:
-            self._deliveries.committed(sending.batch, sending.rejected)
+            self._deliveries.delivered(sending.batch, sending.rejected, are_saved=True)
 
     def abort(self) -> None:
         """It was aborted, and is to be sent again: in other parts where records were refused, and without the batches

@@ -27,12 +27,12 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.background import Background
-from log_shipper.shipper.output.base import OnePlace, TransactionDeliveries
+from log_shipper.shipper.output.base import OnePlace, Positions, TransactionDeliveries
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import POISON, PURGED
 from log_shipper.shipper.output.kafka_records import Report
 from log_shipper.shipper.output.silent_topics import SilentTopics
-from log_shipper.shipper.output.transaction import Limits, Positions, SentInParts, Transaction
+from log_shipper.shipper.output.transaction import Limits, SentInParts, Transaction
 from log_shipper.shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)

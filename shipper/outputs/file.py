@@ -1,45 +1,267 @@
-"""`output.file`: records in a file."""
+"""`output.file`: records in a file, one a line; delivered means fsynced, in the file that is at the path."""
 
+import errno
+import logging
 import os
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
+from log_shipper.config.text.checks import file_mode, not_blank
 from log_shipper.runtime.disk import DiskFile, open_plain, refuse_dangling, write_all
 from log_shipper.runtime.disk_errors import Misplaced, NotDirectory
-from log_shipper.shipper.options.model import FileOutputConfig, ShipperConfig
-from log_shipper.shipper.output.base import Output
-from log_shipper.shipper.output.file import FileOutput, advice, output_file
-from log_shipper.shipper.outputs.codecs import make_codec, records_of_codec
-from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kinds import OutputKind, Steps
-from log_shipper.shipper.outputs.record_limit import UNLIMITED
+from log_shipper.runtime.locking import FileInUse, Lock, flock
+from log_shipper.runtime.logs.folding import END
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.append_file import AppendFile
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.output.base import Deliveries, OnePlace, Output
+from log_shipper.shipper.output.encode import Codec, rejections, sendable
+from log_shipper.shipper.output.rotation import OutputFile, Rotation
+from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
 
+logger = logging.getLogger(__name__)
+
+SYNC_BYTES = 4 * 1024 * 1024
+RETRY_INTERVAL = 1.0
 TRIED_BYTES = 16 * 1024
+# While nothing is written the path is checked too: a removed file uses disk space until it is closed.
+CHECK_INTERVAL = 1.0
+DENIED = "let the user that runs the shipper write there"
+ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "raise the quota of the user that runs the shipper, free some space there",
+    errno.EROFS: "mount it writable, or with systemd name it in ReadWritePaths",
+    errno.EACCES: DENIED,
+    errno.EPERM: DENIED,
+    errno.ENOENT: "make what is missing",
+}
 
 
-def _options(config: ShipperConfig) -> FileOutputConfig:
-    assert config.output.file is not None
-    return config.output.file
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOutputConfig(LineOutput):
+    example: ClassVar = "output.file: {path: /var/spool/shipper, filename: records, rotate_every_kb: 102400}"
+    path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
+    filename: str = field(
+        default="shipper", metadata={"doc": "The file's name. Only one agent writes to it.", "check": not_blank}
+    )
+    rotate_every_kb: int | None = field(
+        default=None,
+        metadata={
+            "doc": "How large the file may become: then it is renamed to filename.1, and so are those before it, up to "
+            "number_of_files. Not rotated when absent. A single batch may make it larger.",
+            "unit": "KiB",
+            "min": 1,
+        },
+    )
+    number_of_files: int = field(
+        default=7,
+        metadata={
+            "doc": "How many rotated files are kept; the oldest is deleted for a new one.",
+            "min": 2,
+            "max": 1024,
+        },
+    )
+    permissions: str = field(default="0600", metadata={"doc": "The mode of a new file.", "check": file_mode})
+    rotate_on_startup: bool | None = field(
+        default=None,
+        metadata={"doc": "Whether a start rotates a file that exists; when absent, it does with rotate_every_kb."},
+    )
+
+    @property
+    def rotates_on_start(self) -> bool:
+        return self.rotate_every_kb is not None if self.rotate_on_startup is None else self.rotate_on_startup
+
+    def files(self) -> list[str]:
+        """Return the path of the file, and the names that rotation gives it."""
+        path = os.path.join(self.path, self.filename)
+        rotates = self.rotates_on_start or self.rotate_every_kb is not None
+        return [path, *(f"{path}.{number}" for number in range(1, self.number_of_files + 1) if rotates)]
+
+    def describe(self) -> str:
+        return f"file {os.path.join(self.path, self.filename)}"
+
+    def open(self, config: ShipperConfig, context: OutputContext) -> Output:
+        most = None if self.rotate_every_kb is None else self.rotate_every_kb * 1024
+        rotation = Rotation(most, self.number_of_files, self.rotates_on_start)
+        file = OutputFile(Path(self.path) / self.filename, int(self.permissions, 8), rotation)
+        return FileOutput(file, self.make_codec(), context.deliveries, context.clock)
+
+    def try_out(self, step: Steps, fsync: Callable[[int], None] = os.fsync) -> bool:
+        """Try whether the file can be written."""
+        path = Path(self.path) / self.filename
+        problem = ""
+        try:
+            _try_writing(path, fsync)
+        except Misplaced as error:
+            problem = f"{error}: make what is missing, or set another output.file.path"
+        except OSError as error:
+            problem = f"{error.strerror}: {_advice(error)}"
+        return step(f"file: {path} can be written", problem)
 
 
-def _open(config: ShipperConfig, context: OutputContext) -> Output:
-    chosen = _options(config)
-    return FileOutput(output_file(chosen), make_codec(chosen.codec, UNLIMITED), context.publisher, context.clock)
+class FileOutput(OnePlace):
+    """Batches are written as they come and synced together: in `poll`, or when there are enough bytes. Any number may
+    be in flight (the queue bounds them).
+
+    A write that fails (disk full, read-only) is retried every second, and logged once a minute. A record is in the file
+    completely or not at all. A file that was renamed, removed or truncated is followed without a signal; what was not
+    acknowledged by then is written again. Its own rotation happens between two batches, when all in the file is
+    acknowledged.
+    """
+
+    def __init__(
+        self,
+        file: OutputFile,
+        codec: Codec,
+        deliveries: Deliveries,
+        clock: Clock,
+        fsync: Callable[[int], None] = os.fsync,
+        lock: Lock = flock,
+    ) -> None:
+        """Raises StartError if the file cannot be opened, or another agent writes to it."""
+        self._path = file.path
+        self._rotation = file.rotation
+        self._codec = codec
+        self._deliveries = deliveries
+        self._clock = clock
+        self._rotate_at = 0.0
+        self._throttle = Throttle(clock.monotonic)
+        self._rotation_throttle = Throttle(clock.monotonic)
+        try:
+            self._file = AppendFile(file.path, fsync, lock, with_directory=True, mode=file.mode)
+            if self._rotation is not None and self._rotation.on_start and self._file.size:
+                self._rotate(self._rotation)
+        except OSError as error:
+            raise StartError(
+                f"output.file {error.filename or file.path}: {error.strerror}; {_advice(error)}"
+            ) from error
+        self._unsynced: list[Batch] = []
+        self._written = 0  # how many of them are in the file
+        self._retry_at = 0.0
+        self._check_at = 0.0
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._unsynced)
+
+    def publish(self, batch: Batch) -> bool:
+        self._unsynced.append(batch)
+        if self._clock.monotonic() >= self._retry_at:
+            self._write()
+            if self._file.unsynced >= SYNC_BYTES:
+                self._sync()
+        return True
+
+    def poll(self, timeout: float) -> None:
+        now = self._clock.monotonic()
+        if self._unsynced:
+            if now < self._retry_at:  # nothing else can be done meanwhile
+                self._clock.sleep(min(timeout, self._retry_at - now))
+            else:
+                self._write()
+                self._sync()
+        elif now >= max(self._check_at, self._retry_at):
+            self._check_at = now + CHECK_INTERVAL
+            self._write()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self) -> None:
+        """Write all pending batches to the file that is at the path now, until the disk refuses one."""
+        try:
+            if not self._file.holds_all():
+                self._written = 0
+                self._file.recover()
+            while self._written < len(self._unsynced):
+                batch = self._unsynced[self._written]
+                records = self._codec.encode(sendable(batch, self._codec.refused(batch)))
+                data = "".join(f"{record}\n" for record in records).encode()
+                if self._rotates_before(data) and not self._rotate_synced():
+                    return
+                self._file.append(data)
+                self._written += 1
+            if not self._unsynced:
+                self._delivers()
+        except OSError as error:
+            self._refused(error)
+
+    def _rotates_before(self, data: bytes) -> bool:
+        rotation = self._rotation
+        if rotation is None or not rotation.is_due(self._file.size, len(data)):
+            return False
+        return self._clock.monotonic() >= self._rotate_at
+
+    def _rotate_synced(self) -> bool:
+        """Sync and report what is in the file, then rotate it. Return False if that has to be tried again."""
+        self._sync()
+        if self._written:  # it could not be synced, or is not the file at the path any more
+            return False
+        assert self._rotation is not None, "it decided that a rotation is due"
+        self._rotate(self._rotation)
+        return True
+
+    def _rotate(self, rotation: Rotation) -> None:
+        """Rotate the file, and open a new one. Raises OSError if that cannot be opened; where the old one cannot be
+        renamed it grows on, because events must not wait for that."""
+        try:
+            rotation.rotate(self._path)
+        except OSError as error:
+            self._rotate_at = self._clock.monotonic() + RETRY_INTERVAL
+            if self._rotation_throttle.is_due():
+                logger.error(
+                    "cannot rotate %s: %s (%s). It grows until that succeeds; let the user that runs the shipper "
+                    "rename files in its directory",
+                    self._path,
+                    error.strerror,
+                    error.filename,
+                )
+        if not self._file.holds_all():
+            self._file.recover()
+
+    def _sync(self) -> None:
+        """Sync and report what is in the file, even if the disk is full."""
+        if not self._written:
+            return
+        try:
+            self._file.sync()
+            if not self._file.holds_all():
+                return  # renamed, removed or truncated since it was written: the next poll writes again
+        except OSError as error:
+            self._refused(error)
+            return
+        self._delivers()
+        done = self._unsynced[: self._written]
+        del self._unsynced[: self._written]
+        self._written = 0
+        for batch in done:
+            self._deliveries.delivered(batch, rejections(self._codec.refused(batch)))
+
+    def _delivers(self) -> None:
+        if self.problem:
+            self.problem = ""
+            self._throttle.reset()
+            logger.info("output.file %s: events are delivered again", self._path, extra=END)
+
+    def _refused(self, error: OSError) -> None:
+        self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
+        self.problem = f"cannot write to {self._path}: {error.strerror}; {_advice(error)}"
+        if self._throttle.is_due():
+            logger.error("%s. Events wait, and nothing is lost", self.problem)
 
 
-def check_file(config: FileOutputConfig, step: Steps, fsync: Callable[[int], None] = os.fsync) -> bool:
-    """Try whether the file can be written."""
-    path = Path(config.path) / config.filename
-    problem = ""
-    try:
-        _try_writing(path, fsync)
-    except Misplaced as error:
-        problem = f"{error}: make what is missing, or set another output.file.path"
-    except OSError as error:
-        problem = f"{error.strerror}: {advice(error)}"
-    return step(f"file: {path} can be written", problem)
+def _advice(error: OSError) -> str:
+    """Return what to do about an error of the file."""
+    if isinstance(error, FileInUse):
+        return "stop the other agent, or give each agent a file of its own (output.file.filename)"
+    return f"{ADVICE.get(error.errno or 0, 'free some space, make it writable')}, or set another output.file.path"
 
 
 def _try_writing(path: Path, fsync: Callable[[int], None]) -> None:
@@ -63,11 +285,3 @@ def _existing(directory: Path) -> Path:
         if candidate.exists():
             raise NotDirectory(candidate)
     raise NotDirectory(directory)  # there is always the root
-
-
-KIND = OutputKind(
-    describe=lambda config: f"file {os.path.join(_options(config).path, _options(config).filename)}",
-    open=_open,
-    check=lambda config, step: check_file(_options(config), step),
-    records=records_of_codec,
-)

@@ -1,59 +1,62 @@
-"""`output.kafka`: records of topics, with at least one or exactly one delivery."""
+"""`output.kafka`: records of topics, with at least one or exactly one delivery. Its options are in options/kafka.py:
+what speaks to Kafka has settings by them."""
 
-from log_shipper.shipper.backoff import Backoff
-from log_shipper.shipper.options.model import KafkaOutputConfig, ShipperConfig
-from log_shipper.shipper.output.at_least_once import AtLeastOnce
-from log_shipper.shipper.output.base import Output
-from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_settings import make_producer, renewals
-from log_shipper.shipper.output.topic_shares import TopicShares
-from log_shipper.shipper.outputs import partitioning
-from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kafka_records import record_parts, samples
-from log_shipper.shipper.outputs.kinds import OutputKind, Steps
-from log_shipper.shipper.processor.topics import TopicChooser
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
-
-def _options(config: ShipperConfig) -> KafkaOutputConfig:
-    assert config.output.kafka is not None
-    return config.output.kafka
+from log_shipper.config.yaml.report import Examination
+from log_shipper.runtime.kafka import load_library
+from log_shipper.shipper.event import Batch
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
+from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.output.base import Output, Records
+from log_shipper.shipper.outputs.base import OutputContext, OutputKind, Steps
 
 
-def _describe(config: ShipperConfig) -> str:
-    kafka = _options(config)
-    topics = [*(rule.topic for rule in kafka.topics), *([kafka.topic] if kafka.topic else [])]
-    name = "topic" if len(topics) == 1 else "topics, the first that an event has:"
-    return f"kafka, {name} {', '.join(topics)} at {', '.join(kafka.hosts)}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaOutput(OutputKind, KafkaOutputConfig):
+    example: ClassVar = "output.kafka: {hosts: [kafka-1:9092, kafka-2:9092], topic: logs}"
+
+    def examine(self) -> Examination:
+        load_library()  # which the others do without
+        from log_shipper.shipper.output.kafka_settings import examine
+
+        return examine(self)
+
+    def describe(self) -> str:
+        topics = [*(rule.topic for rule in self.topics), *([self.topic] if self.topic else [])]
+        name = "topic" if len(topics) == 1 else "topics, the first that an event has:"
+        return f"kafka, {name} {', '.join(topics)} at {', '.join(self.hosts)}"
+
+    def open(self, config: ShipperConfig, context: OutputContext) -> Output:
+        if self.commits_positions:
+            from log_shipper.shipper.outputs.transactions import transactions  # which few have
+
+            return transactions(self, config, context)
+        from log_shipper.shipper.outputs.at_least_once import at_least_once
+
+        return at_least_once(self, config.queue.mem, context)
+
+    def try_out(self, step: Steps) -> bool:
+        from log_shipper.shipper.outputs.kafka_check import check_kafka
+
+        return check_kafka(self, step)
+
+    def records(self) -> Records:
+        from log_shipper.shipper.outputs.kafka_records import samples
+
+        return samples(self)
+
+    def fit(self, metrics: Metrics) -> Callable[[Batch], None]:
+        if self.oversized != "split":
+            return OutputKind.fit(self, metrics)
+        from log_shipper.shipper.outputs.kafka_records import splitter
+
+        return splitter(self, metrics)
 
 
-def _open(config: ShipperConfig, context: OutputContext) -> Output:
-    """Return the output. Raises StartError for settings that librdkafka refuses."""
-    chosen, mem = _options(config), config.queue.mem
-    kafka = kafka_context(chosen, context)
-    if chosen.delivery == "exactly_once":
-        from log_shipper.shipper.outputs.transactions import transactions  # which few have
-
-        return transactions(config, kafka, context)
-    has_one_topic = TopicChooser(chosen.topic, chosen.topics).fixed is not None
-    shares = None if has_one_topic else TopicShares(mem.events, mem.bytes, context.clock)
-    return AtLeastOnce(make_producer(chosen), kafka, context.publisher, shares)
-
-
-def kafka_context(config: KafkaOutputConfig, context: OutputContext) -> KafkaContext:
-    chooser = TopicChooser(config.topic, config.topics)
-    records, topics = record_parts(config, chooser)
-    errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
-    backoff = Backoff(config.backoff.init, config.backoff.max)
-    are_renewed = renewals(config, context.clock)
-    partitions = partitioning.partitions(config, errors, context.clock)
-    return KafkaContext(records, topics, errors, backoff, context.metrics, context.clock, are_renewed, partitions)
-
-
-def _check(config: ShipperConfig, step: Steps) -> bool:
-    from log_shipper.shipper.outputs.kafka_check import check_kafka  # of one command
-
-    return check_kafka(_options(config), step)
-
-
-KIND = OutputKind(_describe, _open, _check, lambda config: samples(_options(config)))
+def kafka_of(config: ShipperConfig) -> KafkaOutputConfig | None:
+    """Return the enabled output if it is Kafka."""
+    return config.output.chosen if isinstance(config.output.chosen, KafkaOutputConfig) else None

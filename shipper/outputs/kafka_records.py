@@ -1,24 +1,26 @@
-"""The records for Kafka of a batch, and the topics of its events."""
+"""Makes the records for Kafka of a batch, and finds the topics of its events."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from log_shipper.config.text.secrets import MASK, Secret
 from log_shipper.shipper.event import Batch, Topics
-from log_shipper.shipper.options.model import KafkaOutputConfig
+from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.base import Records, Sample
 from log_shipper.shipper.output.encode import Codec
 from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.oversized import RefusingCodec, Room, Splitter
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from log_shipper.shipper.outputs import partitioning
-from log_shipper.shipper.outputs.codecs import kafka_codec
+from log_shipper.shipper.outputs.codecs import make_codec
 from log_shipper.shipper.processor.topics import TopicChooser
 
 
 def record_parts(config: KafkaOutputConfig, chooser: TopicChooser) -> tuple[RecordMaker, Callable[[Batch], Topics]]:
     """Return what makes the records, and what gives the topics of their events."""
     places = None if config.codec.format is None else PlaceHeaders()
-    codec = kafka_codec(config, places)
+    codec = _codec(config, places)
     headers = [(header.key, header.value.reveal()) for header in config.headers]
     keys, hashes = partitioning.keys(config), partitioning.hashes(config)
     beside = Beside(keys, headers, places, config.timestamp == "event", hashes)
@@ -55,3 +57,20 @@ def samples(kafka: KafkaOutputConfig) -> Records:
         ]
 
     return records
+
+
+def splitter(config: KafkaOutputConfig, metrics: Metrics) -> Splitter:
+    """Return what replaces events that are too large by their parts."""
+    return Splitter(_room(config, None if config.codec.format is None else PlaceHeaders()), metrics)
+
+
+def _codec(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Codec:
+    """`places`: where they travel beside the payload."""
+    if config.oversized == "cut":
+        return make_codec(config.codec, config.record_limit, places)
+    return RefusingCodec(_room(config, places))  # an event that cannot be split is a dead letter, too
+
+
+def _room(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Room:
+    whole = make_codec(config.codec)
+    return Room(whole, config.record_limit) if places is None else Room(whole, config.record_limit, places.size)

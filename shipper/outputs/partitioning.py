@@ -11,8 +11,8 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.formats.text import without_surrogates
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.options.kafka_records import PartitionConfig
-from log_shipper.shipper.options.model import KafkaOutputConfig
 from log_shipper.shipper.output.encode import NOTHING_REFUSED
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_settings import clients, latest

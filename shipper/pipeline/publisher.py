@@ -40,7 +40,7 @@ LONGEST_SAVING = 0.25  # seconds of one step: where letters are slow to save, th
 
 
 class Publisher:
-    """Driven by `step`, on the reading thread. It is the `Deliveries` of the output, or its `TransactionDeliveries`.
+    """Driven by `step`, on the reading thread. It is the `TransactionDeliveries` of the output.
 
     `observer` is called with each batch that the output has taken; another thread may set it at any time.
     """
@@ -84,11 +84,11 @@ class Publisher:
                 if (observer := self.observer) is not None:  # read once: another thread sets it
                     observer(batch)
 
-    def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+    def delivered(self, batch: Batch, rejected: Sequence[Rejection], *, are_saved: bool = False) -> None:
         self.latency.add(self._clock.monotonic() - batch.published)
         self._metrics.events_acked += batch.events - len(rejected)
         self._metrics.bytes_acked += batch.size
-        if rejected:
+        if rejected and not are_saved:
             self._unsaved.append((batch, rejected))
             self._save_unsaved()
         else:
@@ -98,12 +98,6 @@ class Publisher:
         saved = self._may_save and self._save(batch, rejected)
         self._refused_in_transaction = 0 if saved else len(rejected)
         return saved
-
-    def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        self.latency.add(self._clock.monotonic() - batch.published)
-        self._metrics.events_acked += batch.events - len(rejected)
-        self._metrics.bytes_acked += batch.size
-        self._resolve(batch)
 
     def given_up(self, batch: Batch) -> None:
         self._resolve(batch)

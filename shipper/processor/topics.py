@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.options.conditions import ConditionConfig, names
-from log_shipper.shipper.options.kafka import NOT_A_TOPIC, TopicRuleConfig, is_topic
+from log_shipper.shipper.options.topics import NOT_A_TOPIC, TopicRuleConfig, is_topic
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import Condition
 from log_shipper.shipper.processor.events import Events

@@ -19,11 +19,9 @@ from demo.broker import Broker
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch, Topics
-from log_shipper.shipper.options.model import KafkaOutputConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.base import Output
-from log_shipper.shipper.output.console import ConsoleOutput
-from log_shipper.shipper.output.file import FileOutput
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
@@ -32,6 +30,8 @@ from log_shipper.shipper.output.rotation import OutputFile
 from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
+from log_shipper.shipper.outputs.console import ConsoleOutput
+from log_shipper.shipper.outputs.file import FileOutput
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka
 from tests.fakes import MemoryKafka, MemoryOutput, kafka_context

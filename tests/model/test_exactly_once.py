@@ -15,7 +15,7 @@ from log_shipper.shipper.output.positions_topic import Owner
 from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
-from log_shipper.shipper.outputs.context import OutputContext
+from log_shipper.shipper.outputs.base import OutputContext
 from tests.builders import multiline
 from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
 from tests.fakes import kafka_context
@@ -46,7 +46,7 @@ class ExactlyOnceLab(Lab):
         owner = Owner(f"life {self._lives}", "lab", 1, "now")
         identity = TransactionalId(self.kafka.connect, MemoryPositions(self.kafka), owner)
         limits = Limits(0.1, 1000, 10**6)
-        return Transactions(identity, kafka, context.publisher, context.staging, limits)
+        return Transactions(identity, kafka, context.deliveries, context.positions, limits)
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         super().step(seconds, wait)

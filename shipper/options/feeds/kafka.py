@@ -14,8 +14,9 @@ from log_shipper.runtime.kafka.tls_options import SslConfig
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.feeds.base import FeedConfig
 from log_shipper.shipper.options.inputs import PublisherPipelineConfig
-from log_shipper.shipper.options.kafka import NOT_A_TOPIC, is_topic, version_number
+from log_shipper.shipper.options.kafka import version_number
 from log_shipper.shipper.options.parsers import PARSERS
+from log_shipper.shipper.options.topics import NOT_A_TOPIC, is_topic
 from log_shipper.shipper.reader.base import ParserConfig
 
 _DECIDED = "would lose or repeat records; the shipper commits what is delivered: remove it"

@@ -3,6 +3,7 @@ from pathlib import Path
 from demo.site import Site, has_package_log
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.outputs.kafka import kafka_of
 from log_shipper.spark_sink.options.model import SinkConfig
 
 
@@ -23,7 +24,7 @@ def test_the_shipper_reads_all_the_logs_and_joins_the_stack_traces(tmp_path: Pat
 
 def test_the_sink_reads_the_topic_that_the_shipper_writes(tmp_path: Path) -> None:
     site = made(tmp_path)
-    shipper = load(site.shipper_config, ShipperConfig).output.kafka
+    shipper = kafka_of(load(site.shipper_config, ShipperConfig))
     sink = load(site.sink_config, SinkConfig)
     assert shipper is not None
     assert (shipper.hosts, (shipper.topic,)) == (sink.kafka.hosts, sink.kafka.topics)

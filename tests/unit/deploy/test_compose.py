@@ -13,6 +13,7 @@ from deploy.container.contents import HERE, IMAGES
 from log_shipper import VERSION
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.outputs.kafka import kafka_of
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.stores import NAMES
 from tests.json_schemas import refusals
@@ -39,9 +40,10 @@ def test_the_programs_accept_their_environment(compose: dict[str, Any]) -> None:
     agent = load(HERE / "shipper.yml", ShipperConfig, env=services["shipper"]["environment"])
     sink = load(HERE / "sink.yml", SinkConfig, env=services["sink"]["environment"])
     assert (agent.warnings, agent.notes, sink.warnings, sink.notes) == ((), (), (), ())
-    assert agent.output.kafka is not None
-    assert agent.output.kafka.hosts == sink.kafka.hosts == ("kafka:9092",)
-    assert sink.kafka.topics == (agent.output.kafka.topic,)
+    output = kafka_of(agent)
+    assert output is not None
+    assert output.hosts == sink.kafka.hosts == ("kafka:9092",)
+    assert sink.kafka.topics == (output.topic,)
     assert "PLAINTEXT://kafka:9092" in services["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
 
 

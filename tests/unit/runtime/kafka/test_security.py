@@ -15,7 +15,8 @@ from log_shipper.runtime.kafka.renewal import never
 from log_shipper.runtime.kafka.security import NO_SUITE_OF_TLS_1_2, AwsTokens, NoCredentials, Security, has_kerberos
 from log_shipper.runtime.kafka.security_options import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
 from log_shipper.runtime.kafka.tls_options import CertificateReload
-from log_shipper.shipper.options.model import KafkaOutputConfig, SaslConfig, SslConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
+from log_shipper.shipper.options.model import SaslConfig, SslConfig
 from log_shipper.shipper.output.kafka_settings import renewals
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock

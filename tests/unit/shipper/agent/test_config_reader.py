@@ -10,7 +10,8 @@ import pytest
 from log_shipper.config.yaml.errors import ConfigError, Problem
 from log_shipper.shipper.agent.config_reader import ConfigReader, Contents, ReadResult, on_new_thread
 from log_shipper.shipper.options.included import ConfigInputs
-from log_shipper.shipper.options.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
+from log_shipper.shipper.options.model import OutputConfig, ShipperConfig
+from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 from tests.builders import input_config
 
 CONFIG = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutputConfig()))

@@ -22,7 +22,8 @@ from log_shipper.shipper.agent.service import (
     Service,
 )
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
+from log_shipper.shipper.options.model import OutputConfig, ShipperConfig
+from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 from log_shipper.shipper.source.base import SourceStatus
 from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake

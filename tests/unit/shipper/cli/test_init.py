@@ -12,6 +12,7 @@ from log_shipper.config.yaml.load import load
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.cli.init import BROKER, FILES, OF_ROOT, configuration
 from log_shipper.shipper.options.model import ShipperConfig
+from log_shipper.shipper.outputs.kafka import kafka_of
 
 
 @pytest.mark.parametrize("has_journal", [False, True])
@@ -22,8 +23,9 @@ def test_it_is_a_configuration_of_what_the_host_has(has_journal: bool, paths: li
     config = load(file, ShipperConfig, env={})
     assert [found.type for found in config.inputs] == [*(["journald"] if has_journal else []), "filestream"]
     assert list(config.file_inputs[0].paths) == paths
-    assert config.output.to_kafka is not None
-    assert (config.output.to_kafka.hosts, config.output.to_kafka.topic) == (("a:1", "b:2"), "%{[x]}")
+    output = kafka_of(config)
+    assert output is not None
+    assert (output.hosts, output.topic) == (("a:1", "b:2"), "%{[x]}")
     assert (config.warnings, config.notes) == ((), ())
 
 

@@ -8,8 +8,9 @@ import pytest
 from log_shipper import config
 from log_shipper.config.yaml.schema import options
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
-from log_shipper.shipper.options.model import FileOutputConfig, InputConfig, PathConfig, ShipperConfig
+from log_shipper.shipper.options.model import InputConfig, PathConfig, ShipperConfig
 from log_shipper.shipper.options.queues import MemQueue
+from log_shipper.shipper.outputs.file import FileOutputConfig
 
 PAGE = Path(config.__file__).parents[1] / "docs" / "from-filebeat.md"
 

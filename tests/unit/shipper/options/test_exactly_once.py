@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_shipper.shipper.options.model import KafkaOutputConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.options.transactions import TransactionConfig
 from tests.configuring import Lab
 

@@ -15,7 +15,9 @@ from log_shipper.config.text.secrets import Secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.options.codec import CodecConfig, JsonCodec
-from log_shipper.shipper.options.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
+from log_shipper.shipper.options.model import ShipperConfig, SslConfig
+from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 
 FOLDER = Path(__file__).parent / "filebeat"
 FILES = sorted([*FOLDER.glob("*.yml"), *FOLDER.glob("wrong/*.yml")])

@@ -4,6 +4,7 @@ import pytest
 
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.kafka.security_options import KerberosConfig, OauthbearerConfig
+from log_shipper.shipper.outputs.kafka import kafka_of
 from tests.configuring import Lab
 from tests.tables import rows
 
@@ -13,7 +14,7 @@ OAUTH = "token_endpoint_url: https://id.example/token, client_id: a, client_secr
 
 def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
     text = f"  sasl: {{mechanism: oauthbearer, oauthbearer: {{{OAUTH}, scope: a b, extensions: {{x: y}}}}}}\n"
-    kafka = lab.load(KAFKA + text).output.kafka
+    kafka = kafka_of(lab.load(KAFKA + text))
     assert kafka is not None
     assert kafka.sasl.oauthbearer == OauthbearerConfig(
         token_endpoint_url="https://id.example/token",
@@ -83,7 +84,7 @@ def test_a_mechanism_for_a_user_who_is_not_given_is_noted(lab: Lab) -> None:
 
 
 def test_kerberos_that_is_disabled_may_lack_anything(lab: Lab) -> None:
-    kafka = lab.load(f"{KAFKA}  kerberos: {{enabled: false, auth_type: password}}\n").output.kafka
+    kafka = kafka_of(lab.load(f"{KAFKA}  kerberos: {{enabled: false, auth_type: password}}\n"))
     assert kafka is not None
     assert kafka.kerberos == KerberosConfig(enabled=False, auth_type="password")
 

@@ -3,16 +3,16 @@
 import pytest
 
 from log_shipper.config.text.secrets import Secret
+from log_shipper.shipper.options.kafka import BackoffConfig, KafkaOutputConfig
 from log_shipper.shipper.options.model import (
-    BackoffConfig,
-    ConsoleOutputConfig,
     InputConfig,
-    KafkaOutputConfig,
     OutputConfig,
     SaslConfig,
     ShipperConfig,
     SslConfig,
 )
+from log_shipper.shipper.outputs.console import ConsoleOutputConfig
+from log_shipper.shipper.outputs.kafka import KafkaOutput, kafka_of
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.configuring import Lab
 from tests.tables import rows
@@ -102,7 +102,7 @@ def test_its_kafka_output_is_read(filebeat: ShipperConfig) -> None:
     assert (
         filebeat.output.chosen
         == filebeat.output.kafka
-        == KafkaOutputConfig(
+        == KafkaOutput(
             hosts=("a:1", "b:2"),
             topic="logs",
             compression="gzip",
@@ -182,8 +182,9 @@ def test_one_of_several_words_may_be_written_in_capitals_or_not(lab: Lab) -> Non
     kafka = "{hosts: h, topic: t, username: u, password: p, sasl.mechanism: plain, compression: GZIP}"
     config = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka: {kafka}\nlogging.level: INFO\n")
     assert config.logging.level == "info"
-    assert config.output.kafka is not None
-    assert (config.output.kafka.compression, config.output.kafka.sasl.mechanism) == ("gzip", "PLAIN")
+    output = kafka_of(config)
+    assert output is not None
+    assert (output.compression, output.sasl.mechanism) == ("gzip", "PLAIN")
 
 
 def test_the_native_prefix_reads_the_same(lab: Lab) -> None:

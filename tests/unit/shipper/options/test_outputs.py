@@ -5,7 +5,10 @@ import pytest
 from log_shipper.config.text.secrets import Secret
 from log_shipper.shipper.options.codec import CodecConfig, FormatCodec, JsonCodec
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.outputs import ConsoleOutputConfig, FileOutputConfig
+from log_shipper.shipper.outputs.base import LineOutput
+from log_shipper.shipper.outputs.console import ConsoleOutputConfig
+from log_shipper.shipper.outputs.file import FileOutputConfig
+from log_shipper.shipper.outputs.kafka import kafka_of
 from tests.configuring import Lab
 from tests.tables import rows
 
@@ -17,8 +20,9 @@ def test_secrets_are_not_shown(lab: Lab) -> None:
         "output.console.enabled: false\noutput.kafka: {hosts: h, topic: t, username: u, password: s3cret, ssl: "
         "{key_passphrase: s3cret}, librdkafka: {ssl.key.password: s3cret}}\n"
     )
-    assert config.output.kafka is not None
-    assert config.output.kafka.password == config.output.kafka.ssl.key_passphrase == Secret("s3cret")
+    kafka = kafka_of(config)
+    assert kafka is not None
+    assert kafka.password == kafka.ssl.key_passphrase == Secret("s3cret")
     assert "s3cret" not in repr(config)
 
 
@@ -69,6 +73,7 @@ def test_every_output_has_codecs(lab: Lab, output: str) -> None:
     path = "path: /tmp/out, " if output == "file" else ""
     text = lab.whole.replace("output.console.pretty: false\n", "")
     chosen = lab.load(f"{text}output.{output}: {{{path}codec.format.string: '%{{[message]}}'}}\n").output.chosen
+    assert isinstance(chosen, LineOutput)
     assert chosen.codec == CodecConfig(format=FormatCodec(string="%{[message]}"))
 
 
@@ -148,14 +153,14 @@ def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, problem: st
 
 
 def test_a_hash_without_fields_is_the_partition_of_the_key(lab: Lab) -> None:
-    kafka = lab.load(f"{KAFKA}  partition.hash: {{random: true}}\n").output.kafka
+    kafka = kafka_of(lab.load(f"{KAFKA}  partition.hash: {{random: true}}\n"))
     assert kafka is not None
     assert kafka.partition is not None
     assert not kafka.partition.is_explicit
 
 
 def test_what_belongs_together_is_accepted_together(lab: Lab) -> None:
-    kafka = lab.load(KAFKA + "  ssl: {certificate: c, key: k}\n  backoff: {init: 5s, max: 5s}\n").output.kafka
+    kafka = kafka_of(lab.load(KAFKA + "  ssl: {certificate: c, key: k}\n  backoff: {init: 5s, max: 5s}\n"))
     assert kafka is not None
     assert (kafka.ssl.certificate, kafka.ssl.key, kafka.backoff.max) == ("c", Secret("k"), 5.0)
 
@@ -167,7 +172,7 @@ def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:
     assert lab.problems(f"{KAFKA}  password: p\n") == [
         "shipper.yml:2: output.kafka.username: missing; password needs it"
     ]
-    kafka = lab.load(f"{KAFKA}  username: ''\n  password: ''\n").output.kafka
+    kafka = kafka_of(lab.load(f"{KAFKA}  username: ''\n  password: ''\n"))
     assert kafka is not None
     assert not kafka.username
 
@@ -182,7 +187,7 @@ def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: Lab) -> None:
 
 
 def test_topics_for_all_events_are_enough(lab: Lab) -> None:
-    kafka = lab.load(KAFKA.replace("topic: t", "topics: [{topic: a, when.equals.b: c}]")).output.kafka
+    kafka = kafka_of(lab.load(KAFKA.replace("topic: t", "topics: [{topic: a, when.equals.b: c}]")))
     assert kafka is not None
     assert [(rule.topic, rule.when) for rule in kafka.topics] == [("a", ConditionConfig(equals={"b": "c"}))]
 

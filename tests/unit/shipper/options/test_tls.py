@@ -4,6 +4,7 @@ import pytest
 
 from log_shipper.runtime.kafka.tls_options import CertificateReload, RestartOnChange
 from log_shipper.shipper.options.model import SslConfig
+from log_shipper.shipper.outputs.kafka import kafka_of
 from tests.configuring import Lab
 from tests.tables import rows
 
@@ -12,7 +13,7 @@ FINGERPRINT = "ab" * 32
 
 
 def ssl(lab: Lab, options: str) -> SslConfig:
-    kafka = lab.load(f"{KAFKA}  ssl: {{{options}}}\n").output.kafka
+    kafka = kafka_of(lab.load(f"{KAFKA}  ssl: {{{options}}}\n"))
     assert kafka is not None
     return kafka.ssl
 

@@ -6,7 +6,8 @@ from confluent_kafka import KafkaError
 
 from log_shipper.config.text.secrets import Secret
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.options.model import KafkaOutputConfig, SaslConfig, SslConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
+from log_shipper.shipper.options.model import SaslConfig, SslConfig
 from log_shipper.shipper.output.kafka_settings import latest, make_producer, settings, transactional
 from tests.certificates import CertificateDirectory
 

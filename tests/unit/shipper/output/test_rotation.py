@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.output.file import RETRY_INTERVAL, FileOutput
 from log_shipper.shipper.output.rotation import OutputFile, Rotation
+from log_shipper.shipper.outputs.file import RETRY_INTERVAL, FileOutput
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock

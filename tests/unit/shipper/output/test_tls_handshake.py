@@ -13,7 +13,8 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from log_shipper.runtime.kafka.tls_options import SUITES
-from log_shipper.shipper.options.model import KafkaOutputConfig, SslConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig
+from log_shipper.shipper.options.model import SslConfig
 from log_shipper.shipper.output.kafka_settings import refusal, settings
 from tests.certificates import CertificateDirectory
 from tests.unit.runtime.kafka.test_tls import pin_of

@@ -11,8 +11,7 @@ import pytest
 
 from log_shipper.shipper.cli.checks import print_step
 from log_shipper.shipper.cli.commands import main
-from log_shipper.shipper.options.outputs import FileOutputConfig
-from log_shipper.shipper.outputs.file import check_file
+from log_shipper.shipper.outputs.file import FileOutputConfig
 from tests.certificates import CertificateDirectory
 
 CONFIG = """\
@@ -141,7 +140,7 @@ def test_a_directory_that_takes_no_bytes_is_reported_with_what_to_do(
         assert os.fstat(descriptor).st_size >= 4096
         raise OSError(code, os.strerror(code))
 
-    assert not check_file(FileOutputConfig(path=str(tmp_path)), print_step, refuse)
+    assert not FileOutputConfig(path=str(tmp_path)).try_out(print_step, refuse)
     printed = capsys.readouterr().out
     assert printed.startswith(f"file: {tmp_path}/shipper can be written... ERROR {words}")
     assert printed.endswith(", or set another output.file.path\n")
@@ -151,7 +150,7 @@ def test_a_directory_that_takes_no_bytes_is_reported_with_what_to_do(
 def test_nothing_is_left_of_the_test_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "shipper").write_text("one\n")
     for directory in (tmp_path, tmp_path / "made" / "later"):
-        assert check_file(FileOutputConfig(path=str(directory)), print_step)
+        assert FileOutputConfig(path=str(directory)).try_out(print_step)
     assert [path.name for path in tmp_path.iterdir()] == ["shipper"]
     assert (tmp_path / "shipper").read_text() == "one\n"
     assert capsys.readouterr().out.count("... OK\n") == 2
@@ -162,7 +161,7 @@ def test_a_file_that_the_start_would_refuse_is_refused(tmp_path: Path, capsys: p
     (tmp_path / "link").symlink_to("/no/disk")
     (tmp_path / "shipper").mkdir()
     for name in ("file", "link/below", "."):
-        assert not check_file(FileOutputConfig(path=f"{tmp_path}/{name}"), print_step)
+        assert not FileOutputConfig(path=f"{tmp_path}/{name}").try_out(print_step)
     lines = capsys.readouterr().out.splitlines()
     for line, words in zip(
         lines,

@@ -11,9 +11,9 @@ from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
-from log_shipper.shipper.outputs.context import OutputContext
-from log_shipper.shipper.outputs.kafka import kafka_context
-from log_shipper.shipper.outputs.kinds import kind_of
+from log_shipper.shipper.outputs.at_least_once import kafka_context
+from log_shipper.shipper.outputs.base import LineOutput, OutputContext, kind_of
+from log_shipper.shipper.outputs.kafka import kafka_of
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.source.reading.staging import Staging
@@ -54,7 +54,7 @@ class Desk:
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
     def output(self, loaded: ShipperConfig) -> AtLeastOnce:
-        chosen, metrics = loaded.output.kafka, Metrics()
+        chosen, metrics = kafka_of(loaded), Metrics()
         assert chosen is not None
         publisher = Publisher(MemoryQueue(1, 1), None, metrics, self.clock)  # type: ignore[arg-type]  # not used
         context = OutputContext(publisher, metrics, self.clock, AGENT, Staging())
@@ -69,7 +69,7 @@ def test_a_tap_shows_what_kafka_gets(options: str, tmp_path: Path, clock: Manual
     output.publish(events)
     while output.in_flight:
         output.poll(0)
-    records = kind_of(loaded).records(loaded)
+    records = kind_of(loaded).records()
     samples = [sample for index in range(events.events) for sample in records(events.part([index]))]
     shown = sorted((sample.topic, sample.key, sample.value, list(sample.headers)) for sample in samples)
     configured = {"a"}  # values of headers may be secrets
@@ -92,17 +92,15 @@ def test_a_tap_shows_what_is_written(output: str, codec: str, tmp_path: Path) ->
     where = f"path: {tmp_path}/out" if output == "file" else ""
     loaded = config(tmp_path, f"output.{output}: {{{', '.join(filter(None, [where, codec]))}}}")
     events = batch_of(EVENTS[:2] if "format" in codec else EVENTS)
-    assert [sample.value for sample in kind_of(loaded).records(loaded)(events)] == written(loaded, events)
+    assert [sample.value for sample in kind_of(loaded).records()(events)] == written(loaded, events)
 
 
 def written(loaded: ShipperConfig, events: Batch) -> list[str]:
-    from log_shipper.shipper.outputs.codecs import make_codec
-    from log_shipper.shipper.outputs.record_limit import UNLIMITED
-
-    return make_codec(loaded.output.chosen.codec, UNLIMITED).encode(events)
+    assert isinstance(loaded.output.chosen, LineOutput)
+    return loaded.output.chosen.make_codec().encode(events)
 
 
 def test_what_the_output_refuses_is_not_shown(tmp_path: Path) -> None:
     loaded = config(tmp_path, "output.kafka: {hosts: [h], topic: '%{[team]}'}")
-    samples = kind_of(loaded).records(loaded)(batch_of(EVENTS))
+    samples = kind_of(loaded).records()(batch_of(EVENTS))
     assert [(sample.topic, sample.key) for sample in samples] == [("b", "f1")]

@@ -6,7 +6,7 @@ import pytest
 
 from log_shipper.shipper.event import DELETED, Doc, Topics
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.kafka import TopicRuleConfig
+from log_shipper.shipper.options.topics import TopicRuleConfig
 from log_shipper.shipper.processor.formatting import Formatter
 from log_shipper.shipper.processor.topics import NO_RULE, TopicChooser, TopicRule
 from tests.processing import batch_of

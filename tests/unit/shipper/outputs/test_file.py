@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.event import Rejection
-from log_shipper.shipper.output.file import RETRY_INTERVAL, FileOutput
 from log_shipper.shipper.output.format_codec import FormatCodec
 from log_shipper.shipper.output.rotation import OutputFile
+from log_shipper.shipper.outputs.file import RETRY_INTERVAL, FileOutput
 from log_shipper.shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock

@@ -19,9 +19,9 @@ import pytest
 
 from demo.process import SHIPPER_PROGRAM
 from log_shipper.shipper.event import Rejection
-from log_shipper.shipper.output.console import PIECE, PIPE_WAIT, ConsoleOutput
 from log_shipper.shipper.output.format_codec import FormatCodec
 from log_shipper.shipper.output.styled import StyledEncoder
+from log_shipper.shipper.outputs.console import PIECE, PIPE_WAIT, ConsoleOutput
 from log_shipper.shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.processing import batch_of

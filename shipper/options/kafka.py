@@ -2,7 +2,7 @@
 line."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,17 +11,13 @@ from log_shipper.config.text.secrets import Secret
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.runtime.kafka.security_options import KerberosConfig, SaslConfig, credentials, unused_mechanism
 from log_shipper.runtime.kafka.tls_options import SslConfig
-from log_shipper.shipper.options import exactly_once, filebeat
+from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.codec import CodecConfig, format_string
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.dead_letters import LettersConfig
-from log_shipper.shipper.options.feeds.base import AnyInput
 from log_shipper.shipper.options.kafka_records import HeaderConfig, PartitionConfig
 from log_shipper.shipper.options.outputs import OutputOptions
-from log_shipper.shipper.options.own_output import reads_own_topic
 from log_shipper.shipper.options.queues import QueueConfig
 from log_shipper.shipper.options.topics import TopicRuleConfig, is_topic, topic_name, topic_or_none
-from log_shipper.shipper.options.transactions import TransactionConfig, shorter_than_a_transaction
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
 
@@ -64,6 +60,48 @@ def parse_compression_codec(text: str) -> Compression:
         if text.lower() == codec or (codec == "none" and text.lower() in ("no", "off", "false")):
             return codec
     raise ValueError(f"{text!r} must be one of: {', '.join(CODECS)}")
+
+
+def transactional_id(text: str) -> Iterator[Finding]:
+    if not re.fullmatch(r"[\x21-\x7e]{1,200}", text):
+        yield "", f"{text!r} must be 1 to 200 ASCII characters without blanks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionConfig:
+    since: ClassVar = "0.2"
+    id: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The transactional id, under which the positions are found again. No two shippers may share one. "
+            "When absent it is `shipper-` and the agent's id, which is kept in path.data: set it for the positions to "
+            "survive the loss of path.data.",
+            "check": transactional_id,
+        },
+    )
+    topic: str = field(
+        default="shipper-positions",
+        metadata={"doc": "The compacted topic of the positions, created if it does not exist. Shippers may share it."},
+    )
+    interval: Duration = field(
+        default=0.1,
+        metadata={
+            "doc": "How long records are collected before they are committed, unless half the queue is full earlier. A "
+            "consumer with read_committed sees them after that.",
+            "min": 0.001,
+            "max": 10,
+        },
+    )
+
+
+def shorter_than_a_transaction(
+    transaction: TransactionConfig, raw: Mapping[str, str | int | float | bool]
+) -> Iterator[Finding]:
+    """Yield a raw timeout at which the broker would end each transaction before it is committed."""
+    timeout = raw.get("transaction.timeout.ms")
+    if isinstance(timeout, int) and timeout < 2000 * transaction.interval:
+        least = f"{2000 * transaction.interval:.0f}"
+        yield "librdkafka.transaction.timeout.ms", f"{timeout} must be at least {least}, twice transaction.interval"
 
 
 # The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,
@@ -200,8 +238,11 @@ class KafkaOutputConfig(OutputOptions):
     queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
     @property
+    def brokers(self) -> tuple[str, ...]:
+        return self.hosts
+
+    @property
     def fixed_topics(self) -> set[str]:
-        """Return the topics that records may be sent to, but for those that depend on the event."""
         named = {self.topic, *(rule.topic for rule in self.topics), *(rule.default or "" for rule in self.topics)}
         named |= {topic for rule in self.topics for topic in rule.mappings.values() if topic}
         return {topic for topic in named if is_topic(topic)}
@@ -237,17 +278,3 @@ class KafkaOutputConfig(OutputOptions):
 
     def conditions(self) -> Iterator[tuple[str, ConditionConfig]]:
         yield from ((f"topics[{index}].when", rule.when) for index, rule in enumerate(self.topics) if rule.when)
-
-    def conflicts(
-        self,
-        inputs: Sequence[AnyInput],
-        processors: Mapping[str, Iterable[Any]],
-        letters: LettersConfig,
-        *,
-        has_disk_queue: bool,
-    ) -> Iterator[Finding]:
-        if self.commits_positions:
-            yield from exactly_once.conflicts(inputs, processors, self.hosts, on_disk=has_disk_queue)
-        topics = self.fixed_topics | ({letters.kafka.topic} if letters.kafka is not None else set())
-        own = reads_own_topic(tuple(inputs), self.hosts, sorted(topics))
-        yield from ((f"inputs{below}", message) for below, message in own)

@@ -18,6 +18,7 @@ from log_shipper.shipper.options import filebeat, included, modules, old_names, 
 from log_shipper.shipper.options.autodiscover import PROVIDERS as PROVIDERS
 from log_shipper.shipper.options.autodiscover import AutodiscoverConfig, has_providers
 from log_shipper.shipper.options.dead_letters import LettersConfig
+from log_shipper.shipper.options.exactly_once import conflicts
 from log_shipper.shipper.options.feeds.base import AnyInput, files_of
 from log_shipper.shipper.options.http import HttpConfig
 from log_shipper.shipper.options.identity import FileIdentityConfig
@@ -263,9 +264,15 @@ class ShipperConfig:
         yield from (
             (f"inputs{below}", message) for below, message in own_output.reads_own_output(self.inputs, self.written())
         )
-        on_disk = self.queue.disk is not None and self.queue.disk.enabled
-        processors, output = self._processor_lists(), self.output.chosen
-        yield from output.conflicts(self.inputs, processors, self.dead_letter, has_disk_queue=on_disk)
+        output, letters = self.output.chosen, self.dead_letter.kafka
+        if letters is not None and not output.brokers:
+            yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
+        if output.commits_positions:
+            on_disk = self.queue.disk is not None and self.queue.disk.enabled
+            yield from conflicts(self.inputs, self._processor_lists(), output.brokers, on_disk=on_disk)
+        topics = output.fixed_topics | (set() if letters is None else {letters.topic})
+        own = own_output.reads_own_topic(self.inputs, output.brokers, sorted(topics))
+        yield from ((f"inputs{below}", message) for below, message in own)
 
     def remarks(self) -> Iterator[Finding]:
         yield from remarks_on_steps(list(self._tested()), self._steps, self._processor_lists(), os.environ)

@@ -1,16 +1,14 @@
 """Where the shipper sends: exactly one of the sections of `output`."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.yaml.report import Examination
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.dead_letters import LettersConfig
-from log_shipper.shipper.options.feeds.base import AnyInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +23,16 @@ class OutputOptions:
     def commits_positions(self) -> bool:
         """True if positions are committed with the records."""
         return False
+
+    @property
+    def brokers(self) -> tuple[str, ...]:
+        """Return the brokers of Kafka that it sends to."""
+        return ()
+
+    @property
+    def fixed_topics(self) -> set[str]:
+        """Return the topics that records may be sent to, but for those that depend on the event."""
+        return set()
 
     def files(self) -> Sequence[str]:
         """Return the paths that it writes."""
@@ -41,18 +49,6 @@ class OutputOptions:
     def examine(self) -> Examination:
         """Return what is wrong with what the options name. Nothing is connected to."""
         return Examination()
-
-    def conflicts(
-        self,
-        inputs: Sequence[AnyInput],
-        processors: Mapping[str, Iterable[Any]],
-        letters: LettersConfig,
-        *,
-        has_disk_queue: bool,
-    ) -> Iterator[Finding]:
-        """Yield what it cannot be combined with; `processors`: the lists of them by dotted path."""
-        if letters.kafka is not None:
-            yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
 
 
 _MODULES = "log_shipper.shipper.outputs"

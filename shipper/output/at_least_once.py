@@ -137,8 +137,7 @@ class AtLeastOnce:
         flight.left = flight.batch.events if indices is None else len(indices)
         flight.sent = self._clock.monotonic()
         if flight.left:
-            report_of = partial(self._reporter, flight)
-            refused = self._kafka.send(producer, flight, indices, report_of(None), report_of)
+            refused = self._kafka.send(producer, flight, indices, partial(self._reporter, flight))
             if not refused:
                 return
             for index, error in refused:  # as if reports had come

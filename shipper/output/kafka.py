@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError
@@ -13,7 +12,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_records import Producer, RecordMaker, Report, produce
+from log_shipper.shipper.output.kafka_records import Producer, RecordMaker, ReportOf, produce
 from log_shipper.shipper.output.partitions import Partitions
 
 
@@ -59,29 +58,23 @@ class KafkaContext:
         producer: Producer,
         sending: Sending,
         indices: list[int] | None,
-        report: Report,
-        report_of: Callable[[int], Report],
+        report_of: ReportOf,
     ) -> list[tuple[int, KafkaError]]:
         """Hand the records of the events with these indices (None: all) to the client, and return the indices of those
-        that it refused immediately (queue full, record too large). `report`, or what `report_of` gives for an index,
-        is called with the outcome of each of the others."""
+        that it refused immediately (queue full, record too large)."""
         batch = sending.batch if indices is None else sending.batch.part(indices)
         records = self.records.records(batch, with_times=sending.has_times)
         refused: list[tuple[int, KafkaError]] = []
         for topic, sent, group in _by_topic(sending.topics, indices or range(len(records)), records):
             if self.partitions is not None:
                 self.partitions.assign(topic, group)
-            if produce(producer, topic, group, report, partial(_of_place, report_of, sent)) < len(group):
+            if produce(producer, topic, group, sent, report_of) < len(group):
                 refused += [
                     (index, record["_error"])
                     for index, record in zip(sent, group, strict=True)
                     if record.get("_error") is not None
                 ]
         return refused
-
-
-def _of_place(report_of: Callable[[int], Report], indices: Sequence[int], place: int) -> Report:
-    return report_of(indices[place])
 
 
 def _by_topic(

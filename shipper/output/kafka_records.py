@@ -14,6 +14,8 @@ from log_shipper.shipper.output.place_headers import Headers, PlaceHeaders
 ONE_BY_ONE = ("headers", "timestamp")
 
 Report = Callable[[KafkaError | None, Message], None]
+# Returns the callback for the event with this index, or for all records of a call.
+ReportOf = Callable[[int | None], Report]
 
 
 class Producer(Protocol):
@@ -106,21 +108,22 @@ def event_times(batch: Batch) -> list[int]:
 
 
 def produce(
-    producer: Producer, topic: str, records: list[dict[str, Any]], report: Report, report_of: Callable[[int], Report]
+    producer: Producer, topic: str, records: list[dict[str, Any]], indices: Sequence[int], report_of: ReportOf
 ) -> int:
-    """Hand records, at least one, to the client, and return how many it took: the others have their error as `_error`.
+    """Hand the records of these events, at least one, to the client, and return how many it took: the others have their
+    error as `_error`.
 
-    `report` is called once with the outcome of each; or, where records have headers or a time, what `report_of` gives
-    for the place of the record. The client's call for a batch leaves out headers without a word, and takes no times.
+    Where records have headers or a time, each has a callback of its own: the client's call for a batch leaves out
+    headers without a word, and takes no times.
     """
     if records[0].keys().isdisjoint(ONE_BY_ONE):
         if "partition" in records[0]:
-            return _produce_to_partitions(producer, topic, records, report)
-        return producer.produce_batch(topic, records, callback=report)
+            return _produce_to_partitions(producer, topic, records, report_of(None))
+        return producer.produce_batch(topic, records, callback=report_of(None))
     taken = 0
-    for place, record in enumerate(records):
+    for index, record in zip(indices, records, strict=True):
         try:
-            producer.produce(topic, callback=report_of(place), **record)
+            producer.produce(topic, callback=report_of(index), **record)
             taken += 1
         except BufferError:
             record["_error"] = KafkaError(KafkaError._QUEUE_FULL)

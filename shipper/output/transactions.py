@@ -30,7 +30,6 @@ from log_shipper.shipper.output.background import Background
 from log_shipper.shipper.output.base import OnePlace, Positions, TransactionDeliveries
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import POISON, PURGED
-from log_shipper.shipper.output.kafka_records import Report
 from log_shipper.shipper.output.silent_topics import SilentTopics
 from log_shipper.shipper.output.transaction import Limits, SentInParts, Transaction
 from log_shipper.shipper.output.transactional_id import TransactionalId, TransactionalProducer
@@ -220,12 +219,9 @@ class Transactions(OnePlace):
                 sending.fail(part, error)
                 self._record_failed(error, message.topic() or "", has_times=sending.has_times)
 
-        def report_of(index: int) -> Report:
-            return report
-
         indices = sending.parts[part]
         whole = len(indices) == sending.batch.events
-        for index, error in self._kafka.send(self._client, sending, None if whole else indices, report, report_of):
+        for index, error in self._kafka.send(self._client, sending, None if whole else indices, lambda _: report):
             sending.refuse(index, error)
             self._record_failed(error, sending.topics.of(index))
 

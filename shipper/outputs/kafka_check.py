@@ -12,8 +12,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 
 from log_shipper.runtime.kafka.clients import answer_of, client_settings
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.options.kafka import KafkaOutputConfig
-from log_shipper.shipper.options.transactions import TransactionConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConfig
 from log_shipper.shipper.output.kafka_errors import ADVICE, advice
 from log_shipper.shipper.output.kafka_settings import CLIENTS, clients, latest, settings
 from log_shipper.shipper.output.positions_topic import PositionsTopic

@@ -5,14 +5,12 @@ import socket
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
-from log_shipper.runtime.kafka.renewal import never
-from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
-from log_shipper.shipper.options.kafka import KafkaOutputConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConfig
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.options.transactions import TransactionConfig
 from log_shipper.shipper.output.base import Positions
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic
@@ -31,8 +29,7 @@ def transactions(chosen: KafkaOutputConfig, config: ShipperConfig, context: Outp
     limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
     positions = context.positions
     positions.has_groups |= any(isinstance(section, KafkaInputConfig) for section in config.inputs)
-    name = transactional_id(transaction, context.agent.id)
-    identity = identity_of(chosen, name, context.clock, lambda: positions.has_groups)
+    identity = _identity(transaction, latest(chosen), context)
     kafka = kafka_context(chosen, context)
     kafka = replace(kafka, are_renewed=or_groups_began(kafka.are_renewed, positions))
     return Transactions(identity, kafka, context.deliveries, positions, limits)
@@ -51,17 +48,11 @@ def or_groups_began(are_renewed: Callable[[], bool], positions: Positions) -> Ca
     return are_renewed_or_began
 
 
-def identity_of(
-    chosen: KafkaOutputConfig, name: str, clock: Clock, relays: Callable[[], bool] = never
+def _identity(
+    transaction: TransactionConfig, configured: Callable[[], dict[str, Any]], context: OutputContext
 ) -> TransactionalId:
-    """Return the transactional id with this name. `relays`: True if its transactions have the offsets of consumer
-    groups; asked for each producer. Raises StartError for settings that librdkafka refuses."""
-    transaction = chosen.transaction or TransactionConfig()
-    owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(clock.time()))
-    configured = latest(chosen)
+    name = transaction.id or f"shipper-{context.agent.id}"
+    owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(context.clock.time()))
     store = PositionsTopic(transaction.topic, name, clients(configured))
-    return TransactionalId(producers(lambda: transactional(configured(), name, relays=relays())), store, owner)
-
-
-def transactional_id(transaction: TransactionConfig, agent_id: str) -> str:
-    return transaction.id or f"shipper-{agent_id}"
+    make = producers(lambda: transactional(configured(), name, relays=context.positions.has_groups))
+    return TransactionalId(make, store, owner)

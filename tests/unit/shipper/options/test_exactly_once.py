@@ -2,8 +2,7 @@
 
 import pytest
 
-from log_shipper.shipper.options.kafka import KafkaOutputConfig
-from log_shipper.shipper.options.transactions import TransactionConfig
+from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConfig
 from tests.configuring import Lab
 
 KAFKA = "output.kafka: {hosts: h, topic: t, delivery: exactly_once%s}\n"

@@ -9,11 +9,9 @@ import dns.message
 import dns.rcode
 import dns.rrset
 
-from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.processor.base import ProcessorContext
-from log_shipper.shipper.processor.metadata.dns import Dns
-from log_shipper.shipper.processor.metadata.lookups import Lookups
-from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer
+from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer, Lookups
+from log_shipper.shipper.processors.dns import Dns, DnsConfig
 
 
 @dataclass
@@ -24,6 +22,8 @@ class FakeNames:
     asked: list[str] = field(default_factory=list)
     woken: int = 0
     down: bool = False
+    described: str = ""
+    patience: float = 0.0
     _started: list[Callable[[], None]] = field(default_factory=list)
 
     def resolve(self, name: str) -> Answer:
@@ -46,7 +46,9 @@ class FakeNames:
         return len(self._started)
 
     def step(self, config: DnsConfig, context: ProcessorContext, servers: int = 1) -> Dns:
-        lookups = Lookups(config, self.resolve, self._started.append, servers, context.clock, self.wake)
+        self.described, self.patience = ", ".join(config.nameservers), config.timeout * servers
+        caches = config.success_cache, config.failure_cache
+        lookups = Lookups(self, self._started.append, *caches, context.clock, self.wake)
         return Dns(config, lookups, context)
 
 

@@ -30,6 +30,7 @@ class Section:
     """A configuration with processors only."""
 
     processors: tuple[AnyProcessor, ...] = field(default=(), metadata={"read_as": PROCESSORS})
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from log_shipper.shipper.cloud.providers import PROVIDERS, Provider
 from log_shipper.shipper.cloud.search import MakeService
 from log_shipper.shipper.cloud.service import NoMetadata, Service
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
+from log_shipper.shipper.options.cloud import CloudTlsConfig
 from log_shipper.shipper.tls_texts import trust
 
 
@@ -18,22 +18,23 @@ def wanted(names: Collection[str]) -> list[Provider]:
     return [provider for provider in PROVIDERS if provider.name in names]
 
 
-def services(config: AddCloudMetadataConfig, clock: Clock) -> MakeService:
-    """Return what makes the service of a provider. Raises StartError if the authorities cannot be read."""
-    if config.ssl.certificate_authorities:
+def services(host: str | None, tls: CloudTlsConfig, clock: Clock) -> MakeService:
+    """Return what makes the service of a provider, at `host` in place of its own address. Raises StartError if the
+    authorities cannot be read."""
+    if tls.certificate_authorities:
         try:
-            _context(config.ssl)
+            _context(tls)
         except OSError as error:  # ssl.SSLError is one
-            names = ", ".join(config.ssl.certificate_authorities)
+            names = ", ".join(tls.certificate_authorities)
             raise StartError(f"add_cloud_metadata: ssl.certificate_authorities ({names}): {error}") from error
 
     def service(provider: Provider, deadline: float) -> Service:
         try:
             # The system's authorities are 20 ms to read, on the thread of the provider.
-            tls = _context(config.ssl) if provider.is_secure else None
+            context = _context(tls) if provider.is_secure else None
         except OSError as error:
             raise NoMetadata(f"ssl: {error}") from error
-        return Service(config.host or provider.host, deadline, clock, tls)
+        return Service(host or provider.host, deadline, clock, context)
 
     return service
 

@@ -22,13 +22,13 @@ class PodFields:
     def of(self, pod: Pod, namespace: Named | None, node: Node | None) -> Doc:
         """Return the members of `kubernetes`; `namespace` and `node` are those of the pod, if they are known."""
         resources = self._resources
-        members: Doc = {"pod": _present(name=pod.name, uid=pod.uid, ip=pod.ip), "namespace": pod.namespace}
+        members: Doc = {"pod": present(name=pod.name, uid=pod.uid, ip=pod.ip), "namespace": pod.namespace}
         if namespace is not None and resources.namespace.enabled:
             of_namespace = {"uid": namespace.uid, **_labels_of(namespace, resources.namespace)}
             members |= {f"namespace_{name}": value for name, value in of_namespace.items()}
-        members["node"] = _present(name=pod.node)
+        members["node"] = present(name=pod.node)
         if node is not None and resources.node.enabled:
-            members["node"] = _present(name=node.name, uid=node.uid, hostname=node.hostname)
+            members["node"] = present(name=node.name, uid=node.uid, hostname=node.hostname)
             members["node"] |= _labels_of(node, resources.node)
         members |= _labels_of(pod, self._labels)
         members |= {kind.lower(): {"name": name} for kind, name in self._owners(pod)}
@@ -73,5 +73,5 @@ def _labels_of(item: Named, options: LabelOptions) -> Doc:
     return wanted_labels(item.labels, item.annotations, options)
 
 
-def _present(**values: str) -> Doc:
+def present(**values: str) -> Doc:
     return {name: value for name, value in values.items() if value}

@@ -12,7 +12,6 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.processors import AnyProcessor, Branch, ProcessorConfig
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import (
-    AnyKind,
     AsyncProcessor,
     Awaiting,
     Buildable,
@@ -202,7 +201,8 @@ class _Builder:
         return [step for config in configs if not isinstance(step := self.outer(config), AsyncStep)]
 
     def _single(self, config: ProcessorConfig) -> Outer:
-        processor = _built(config, self._context)
+        assert isinstance(config, Buildable), "each module of processors has its build"
+        processor = config.build(self._context)
         condition = None if config.when is None else conditions.build(config.when)
         if isinstance(processor, AsyncProcessor):
             return AsyncStep(processor, condition)
@@ -218,14 +218,6 @@ class _Builder:
         else:
             step = processor
         return step if condition is None else Conditional(condition, [step])
-
-
-def _built(config: ProcessorConfig, context: ProcessorContext) -> AnyKind:
-    if isinstance(config, Buildable):
-        return config.build(context)
-    from log_shipper.shipper.processor import factory
-
-    return factory.make(config, context)
 
 
 def growth_of(configs: Iterable[AnyProcessor]) -> Growth:

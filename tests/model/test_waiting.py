@@ -8,7 +8,6 @@ from typing import Literal
 
 from log_shipper.shipper.event import Batch, Growth, Source
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.pipeline.processing import Processing
@@ -16,8 +15,9 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.metadata.resolver import Answer
+from log_shipper.shipper.processor.metadata.lookups import Answer
 from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
+from log_shipper.shipper.processors.dns import DnsConfig
 from tests.builders import AGENT, messages, source
 from tests.fakes import ManualClock
 from tests.model.seeds import for_each_seed

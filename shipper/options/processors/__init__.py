@@ -1,12 +1,11 @@
 """`processors`: a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
 
-from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from log_shipper.config.text.checks import Finding
-from log_shipper.config.yaml.deferred import Catalog, Deferred
+from log_shipper.config.yaml.deferred import Catalog
 from log_shipper.config.yaml.schema import NamedItems
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.conditions import ConditionConfig
@@ -14,25 +13,12 @@ from log_shipper.shipper.options.processors.base import ProcessorConfig
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
-_IN_FAMILIES = Deferred(
-    __name__,
-    {
-        "cache": "caching:CacheConfig",
-        "add_host_metadata": "host_metadata:AddHostMetadataConfig",
-        "add_process_metadata": "host_metadata:AddProcessMetadataConfig",
-        "add_cloud_metadata": "cloud_metadata:AddCloudMetadataConfig",
-        "add_docker_metadata": "docker_metadata:AddDockerMetadataConfig",
-        "add_kubernetes_metadata": "kubernetes_metadata:AddKubernetesMetadataConfig",
-        "dns": "dns:DnsConfig",
-    },
-)
-_MODELS = ChainMap[str, Any](Catalog("log_shipper.shipper.processors"), _IN_FAMILIES)  # type: ignore[arg-type]
 _NO_BRANCH = "waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
 _WHOLE: dict[str, Any] = {}
 PROCESSORS = NamedItems(
     "processor",
     "add_fields",
-    _MODELS,
+    Catalog("log_shipper.shipper.processors"),
     _WHOLE,
     filebeat.PROCESSOR_NOT_YET,
     filebeat.PROCESSOR_IGNORED,

@@ -3,16 +3,43 @@ its answer is cached. Only `_resolve_one` runs on other threads."""
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
+from typing import Protocol
 
 from log_shipper.config.text.units import readable_duration
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.options.processors.dns import DnsConfig
-from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer
+from log_shipper.shipper.options.dns import FailureCacheConfig, SuccessCacheConfig
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`values` is empty for a failure; `ttl` is in seconds; `no_response_reason` is empty if a name server
+    responded."""
+
+    values: tuple[str, ...] = ()
+    ttl: float = 0.0
+    no_response_reason: str = ""
+
+
+FAILURE = Answer()
+
+
+class NameServers(Protocol):
+    """Those that are asked. `described`: in words; `patience`: the seconds after which none of them will respond."""
+
+    @property
+    def described(self) -> str: ...
+
+    @property
+    def patience(self) -> float: ...
+
+    def resolve(self, name: str) -> Answer:
+        """Return the answer. Blocks; any thread may call it."""
 
 
 class Lookup:
@@ -27,22 +54,21 @@ class Lookup:
 
 
 class Lookups:
-    """`resolve` blocks; `start` runs it on another thread, which then calls `wake`."""
+    """`start` runs a query on another thread, which then calls `wake`."""
 
     def __init__(
         self,
-        config: DnsConfig,
-        resolve: Callable[[str], Answer],
+        servers: NameServers,
         start: Callable[[Callable[[], None]], None],
-        servers: int,
+        success: SuccessCacheConfig,
+        failure: FailureCacheConfig,
         clock: Clock,
         wake: Callable[[], None],
     ) -> None:
-        self.patience = config.timeout * servers
-        self._servers = ", ".join(config.nameservers) or "/etc/resolv.conf"
+        self.patience = servers.patience
+        self._servers = servers
         self._throttle = Throttle(clock.monotonic)
-        self._success, self._failure = config.success_cache, config.failure_cache
-        self._resolve = resolve
+        self._success, self._failure = success, failure
         self._start = start
         self._clock = clock
         self._wake = wake
@@ -85,13 +111,13 @@ class Lookups:
                 "dns: no answer for %r from the name servers (%s): %s. Events continue without it, with the tags of "
                 "tag_on_failure; check that the name servers can be reached",
                 lookup.name,
-                self._servers,
+                self._servers.described,
                 why,
             )
 
     def _resolve_one(self, lookup: Lookup) -> None:
         if lookup.answer is None:  # otherwise it was given up
-            self._arrived.put((lookup, self._resolve(lookup.name)))
+            self._arrived.put((lookup, self._servers.resolve(lookup.name)))
             self._wake()
 
     def _settle(self, lookup: Lookup, answer: Answer) -> None:

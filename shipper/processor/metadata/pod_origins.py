@@ -1,22 +1,28 @@
-"""Which pod and container a file is from: by its path, the files of the container runtime, and the API server."""
+"""Which pod and container a file is from: by its path, the files of the container runtime, and the API server. For that
+it waits: once for each pod, not for each event."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.event import Doc
+from log_shipper.shipper.kubernetes.fields import container_of, present
 from log_shipper.shipper.kubernetes.objects import Named, Node, Pod
 from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, container_behind, pod_on_disk
-from log_shipper.shipper.processor.metadata.pod_waits import remember
 from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles
 
 if TYPE_CHECKING:
     from log_shipper.shipper.kubernetes.cluster import Cluster
 
 SANDBOX = "io.kubernetes.sandbox.id"
+# The kubelet names a container's log by the number of restarts before.
+RESTART = re.compile(r".*/(\d+)\.log")
+MOST_CACHED = 10_000
 LINK_EVERY = 5.0  # seconds between two checks of a path's links, while something is unknown
 # The labels and annotations of runtimes with these values: Docker's (set by the kubelet), and containerd's.
 KEYS = {
@@ -25,6 +31,7 @@ KEYS = {
     "namespace": ("io.kubernetes.pod.namespace", "io.kubernetes.cri.sandbox-namespace"),
     "container": ("io.kubernetes.container.name", "io.kubernetes.cri.container-name"),
 }
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,25 +51,49 @@ class Origin:
         """True if nothing has changed: each part stays the same object until it does."""
         return all(getattr(self, name) is getattr(other, name) for name in self.__slots__)
 
+    @property
+    def is_foreign(self) -> bool:
+        """True for a container that its runtime knows, and that belongs to no pod."""
+        return self.container is not None and not self.place.pod and not self.place.uid
+
+    def container_at(self, path: str) -> tuple[Doc, str]:
+        """Return the members of `container`, and the container's name; `path` is that of the file."""
+        place, of_files = self.place, self.container
+        of_pod = container_of(self.pod, place.id, place.container) if self.pod is not None else None
+        identity, runtime, image = place.id, "", ""
+        if of_files is not None:
+            identity, runtime, image = of_files.id, of_files.runtime, of_files.image
+        if of_pod is not None:
+            image = of_pod.image or image
+            restart = RESTART.fullmatch(path)
+            if not identity and restart is not None and int(restart[1]) == of_pod.restarts:
+                identity = of_pod.id
+            if identity == of_pod.id:
+                runtime = of_pod.runtime or runtime
+        members = present(id=identity, runtime=runtime)
+        if image:
+            members["image"] = {"name": image}
+        return members, place.container or (of_pod.name if of_pod is not None else "")
+
 
 UNKNOWN = Origin(PodPlace(), PodPlace())
 
 
 class PodOrigins:
-    """`cluster` is None where there is no API server. `logs_paths`: directories of files whose names begin with the id
-    of their container."""
+    """`cluster` is None where there is no API server. `cleanup`: how many seconds the metadata of a deleted container
+    are kept. `logs_paths`: directories of files whose names begin with the id of their container."""
 
     def __init__(
         self,
         root: Path,
-        files: RuntimeFiles,
+        cleanup: float,
         cluster: Cluster | None,
         clock: Clock,
         logs_paths: Sequence[str] = (),
     ) -> None:
         self._logs_paths = logs_paths
         self._links = str(root / "var/log/containers")
-        self._files = files
+        self._files = RuntimeFiles(root, clock, cleanup)
         self._cluster = cluster
         self._clock = clock
         self._places: dict[str, tuple[float, PodPlace]] = {}
@@ -119,3 +150,44 @@ def _with_labels(place: PodPlace, container: Container | None) -> PodPlace:
         for name, keys in KEYS.items()
     }
     return place.with_more(PodPlace(**values))
+
+
+class PodWaits:
+    """How long files wait for their pods. `longest` is in seconds."""
+
+    def __init__(self, cluster: Cluster, longest: float, clock: Clock) -> None:
+        self._cluster = cluster
+        self._longest = longest
+        self._clock = clock
+        self._settled: dict[str, None] = {}  # paths that do not wait, or not any more; the oldest first
+        self._deadlines: dict[str, float] = {}  # by pod, likewise
+
+    def is_settled(self, path: str) -> bool:
+        return path in self._settled or not self._longest
+
+    def can_wait(self) -> bool:
+        """Return False where no pod can be awaited. After True the loop is woken by the next change."""
+        return self._cluster.can_be_awaited()
+
+    def settle(self, path: str) -> None:
+        remember(self._settled, path, None)
+
+    def waits_until(self, path: str, place: PodPlace, pod: Pod | None) -> float:
+        """Return the monotonic time until which the file waits for its pod, which is known by now if it is not None:
+        that of all files of the pod, which may be over. 0 if nothing is to be waited for any more."""
+        if pod is not None and self._cluster.has_all_of(pod):
+            self.settle(path)
+            return 0.0
+        key = place.uid or (f"{place.namespace}/{place.pod}" if place.pod else place.id)
+        deadline = self._deadlines.get(key)
+        if deadline is None:
+            deadline = self._clock.monotonic() + self._longest
+            remember(self._deadlines, key, deadline)
+        return deadline
+
+
+def remember(known: dict[str, Value], key: str, value: Value) -> None:
+    """Keep a value, and no more than so many."""
+    if key not in known and len(known) >= MOST_CACHED:
+        del known[next(iter(known))]
+    known[key] = value

@@ -4,8 +4,7 @@ import ipaddress
 import socket
 import threading
 import weakref
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
 import dns.exception
@@ -18,31 +17,22 @@ import dns.resolver
 import dns.reversename
 
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.options.processors.dns import DnsConfig, Nameserver, nameserver
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """`values` is empty for a failure; `ttl` is in seconds; `no_response_reason` is empty if a name server
-    responded."""
-
-    values: tuple[str, ...] = ()
-    ttl: float = 0.0
-    no_response_reason: str = ""
-
-
-FAILURE = Answer()
+from log_shipper.shipper.options.dns import Nameserver, nameserver
+from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer
 
 
 class Resolver:
-    """Queries one name server after the other until one answers. Any thread may call it."""
+    """Queries one name server after the other until one answers, those of the system where none is named. Any thread
+    may call it."""
 
-    def __init__(self, config: DnsConfig) -> None:
+    def __init__(self, kind: str, names: Sequence[str], timeout: float, *, tls: bool = False) -> None:
         """Raises StartError if there is no name server."""
-        self.servers = [nameserver(name) for name in config.nameservers] or system_servers()
-        self._kind = dns.rdatatype.from_text(config.kind)
-        self._timeout = config.timeout
-        self._tls = config.transport == "tls"
+        self._servers = [nameserver(name) for name in names] or system_servers()
+        self.described = ", ".join(names) or "/etc/resolv.conf"
+        self.patience = timeout * len(self._servers)
+        self._kind = dns.rdatatype.from_text(kind)
+        self._timeout = timeout
+        self._tls = tls
 
     def resolve(self, name: str) -> Answer:
         """Return the answer. Blocks for at most the timeout for each server."""
@@ -51,7 +41,7 @@ class Resolver:
         except (dns.exception.DNSException, ValueError):
             return FAILURE  # not an address, or not a name: no server can answer
         no_response_reason = ""
-        for server in self.servers:
+        for server in self._servers:
             try:
                 response = self._exchange(query, server)
             except (dns.exception.DNSException, OSError, ValueError) as error:

@@ -15,7 +15,7 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
+from log_shipper.shipper.processors.add_kubernetes_metadata import AddKubernetesMetadataConfig
 from tests.kubernetes_schemas import RELEASES, mistakes, needs_schemas
 from tests.unit.deploy.manifests import (
     KUBERNETES,

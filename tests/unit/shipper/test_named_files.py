@@ -24,11 +24,11 @@ from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.kubernetes.access import Access, Pem
 from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
+from log_shipper.shipper.options.cloud import CloudTlsConfig
 from log_shipper.shipper.options.docker import DockerTlsConfig
 from log_shipper.shipper.options.identity import FileIdentityConfig
 from log_shipper.shipper.options.inputs import InputConfig
 from log_shipper.shipper.options.keystore import read_keystore
-from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
 from log_shipper.shipper.source.discovery.scanner import ScannedFile
 from log_shipper.shipper.source.identity.fingerprint import name_of_file
 from tests.certificates import CertificateDirectory
@@ -68,7 +68,7 @@ USES: dict[str, Use] = {
     "a certificate for Docker": lambda path, made: docker(certificate=str(path), key=Secret(made.issue()[1])),
     "a key for Docker": lambda path, made: docker(certificate=made.issue()[0], key=Secret(str(path))),
     "the authorities of a cloud": lambda path, _: services(
-        AddCloudMetadataConfig(ssl=CloudTlsConfig(certificate_authorities=(str(path),))), SystemClock()
+        None, CloudTlsConfig(certificate_authorities=(str(path),)), SystemClock()
     ),
     "the authorities of Kafka": lambda path, _: kafka(certificate_authorities=(str(path),)),
     "a certificate for Kafka": lambda path, made: kafka(certificate=str(path), key=Secret(made.issue()[1])),

@@ -15,12 +15,12 @@ import pytest
 
 from log_shipper.shipper.agent.loop import BYTES_A_STEP, Loop
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.processor.one_field import OneFieldConfig
 from log_shipper.shipper.processors.decode_base64_field import DecodeBase64FieldConfig
 from log_shipper.shipper.processors.decompress_gzip_field import DecompressGzipFieldConfig
+from log_shipper.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.reader.log_file import READ_SIZE
 from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake

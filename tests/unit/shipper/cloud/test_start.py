@@ -10,14 +10,14 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud.providers import PROVIDERS, openstack
 from log_shipper.shipper.cloud.service import NoMetadata
 from log_shipper.shipper.cloud.start import services, wanted
-from log_shipper.shipper.options.processors.cloud_metadata import AddCloudMetadataConfig, CloudTlsConfig
+from log_shipper.shipper.options.cloud import CloudTlsConfig
 from tests.fakes import ManualClock
 from tests.metadata_services import OPENSTACK, MetadataServer
 
 
 def test_services_are_at_their_own_addresses_unless_another_is_named() -> None:
     clock = ManualClock()
-    own, named = services(AddCloudMetadataConfig(), clock), services(AddCloudMetadataConfig(host="h:1"), clock)
+    own, named = services(None, CloudTlsConfig(), clock), services("h:1", CloudTlsConfig(), clock)
     hosts = {provider.name: own(provider, 1.0).host for provider in PROVIDERS}
     assert hosts["aws"] == hosts["openstack-ssl"] == "169.254.169.254"
     assert (hosts["alibaba"], hosts["tencent"]) == ("100.100.100.200", "metadata.tencentyun.com")
@@ -42,8 +42,7 @@ def test_openstack_may_be_asked_by_tls(tmp_path: Path, trust: str) -> None:
     }
     clock = SystemClock()
     with MetadataServer(OPENSTACK, tls=context) as server:
-        config = AddCloudMetadataConfig(host=server.address, ssl=options[trust])
-        service = services(config, clock)(wanted({"openstack-ssl"})[0], clock.monotonic() + 10)
+        service = services(server.address, options[trust], clock)(wanted({"openstack-ssl"})[0], clock.monotonic() + 10)
         if trust == "system":
             with pytest.raises(NoMetadata, match="certificate verify failed"):
                 openstack(service)

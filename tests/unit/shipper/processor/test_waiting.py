@@ -7,14 +7,14 @@ import pytest
 
 from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.processors.dns import DnsConfig
 from log_shipper.shipper.pipeline.processing import NEVER, Processing
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import Awaiting, Processor
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.metadata.resolver import Answer
+from log_shipper.shipper.processor.metadata.lookups import Answer
 from log_shipper.shipper.processor.services import Services
 from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
+from log_shipper.shipper.processors.dns import DnsConfig
 from tests.builders import batch, source
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench

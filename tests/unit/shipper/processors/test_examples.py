@@ -11,7 +11,7 @@ from log_shipper.shipper.options.processors import PROCESSORS
 from tests.processing import NOISE, batch_of, chain_of, records, section
 
 
-@pytest.mark.parametrize("name", [name for name, model in PROCESSORS.models.items() if model.example])
+@pytest.mark.parametrize("name", list(PROCESSORS.models))
 def test_an_example_is_true(name: str) -> None:
     item, *events = example_parts(PROCESSORS.models[name].example)
     if not events:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from log_shipper.shipper.options.processors.dns import DnsConfig
-from log_shipper.shipper.processor.metadata.resolver import FAILURE, Answer, Resolver, Workers
+from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer
+from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
 from tests.name_servers import NameServer
 
 ZONE: dict[tuple[str, str], Sequence[str]] = {
@@ -30,7 +30,7 @@ SECONDS = 30.0  # for what takes milliseconds
 
 
 def resolver(kind: str, *addresses: str, timeout: float = SECONDS) -> Resolver:
-    return Resolver(DnsConfig(kind=kind, fields={"a": "b"}, nameservers=addresses, timeout=timeout))
+    return Resolver(kind, addresses, timeout)
 
 
 @pytest.mark.parametrize(

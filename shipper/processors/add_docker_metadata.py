@@ -1,16 +1,20 @@
-"""add_docker_metadata: the container that a log belongs to, from Docker, or else from the files that it leaves on the
+"""`add_docker_metadata`: the container that a log belongs to, from Docker, or else from the files that it leaves on the
 host."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied, labelled
-from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
-from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.options.docker import DEFAULT_HOST, HOST, SSL, DockerTlsConfig, check_access
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import Path, path_of
 from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
@@ -20,6 +24,50 @@ from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, SHORT_
 if TYPE_CHECKING:
     from log_shipper.shipper.docker.containers import DockerContainer
     from log_shipper.shipper.docker.watcher import Watcher
+
+_STARTS_WITHOUT = "the agent starts without Docker, and asks it again; the first events of a container wait up to 1 s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddDockerMetadataConfig(ProcessorConfig):
+    """Adds metadata of the Docker container that an event belongs to."""
+
+    name: ClassVar = "add_docker_metadata"
+    example: ClassVar = "add_docker_metadata: {match_fields: [container.id], labels.dedot: false}"
+    ignored: ClassVar = {"tls": "it is named ssl"} | dict.fromkeys(
+        ("wait_for_metadata", "wait_for_metadata_timeout", "wait_for_metadata_retry_period"), _STARTS_WITHOUT
+    )
+    host: str = field(default=DEFAULT_HOST, metadata=HOST)
+    ssl: DockerTlsConfig | None = field(default=None, metadata=SSL)
+    match_source: bool = field(
+        default=True, metadata={"doc": "Whether the container's id is taken from the path of the log file."}
+    )
+    match_source_index: int = field(
+        default=4,
+        metadata={"doc": "Which part of the path is the id, from 0; 4 fits Docker's own log files.", "min": 0},
+    )
+    match_short_id: bool = field(
+        default=False, metadata={"doc": "Whether the path may contain only the first 12 characters of the id."}
+    )
+    match_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that may contain the container's id."})
+    match_pids: tuple[str, ...] = field(
+        default=("process.pid", "process.parent.pid"),
+        metadata={"doc": "Fields with the id of a process in the container."},
+    )
+    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
+    cleanup_timeout: Duration = field(
+        default=60.0, metadata={"doc": "How long the metadata of a deleted container is kept after its last event."}
+    )
+    dedot: bool = field(
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        yield from check_access(self.host, self.ssl)
+
+    def build(self, context: ProcessorContext) -> Processor:
+        return AddDockerMetadata(self, context)
+
 
 LOG_PATH: Path = ("log", "file", "path")
 LOG_FILE = frozenset({"log.file"})
@@ -77,8 +125,8 @@ class AddDockerMetadata:
         if identity:
             _write(event, self._known(identity, path))
             return
-        for field in self._fields:
-            value = event.get(field)
+        for name in self._fields:
+            value = event.get(name)
             if isinstance(value, str):
                 if SHORT_ID.fullmatch(value) and self._container(value, "") is not None:
                     _write(event, self._known(value, ""))
@@ -93,8 +141,8 @@ class AddDockerMetadata:
         return identity if self._shape.fullmatch(identity) else ""
 
     def _of_process(self, event: Event) -> str:
-        for field in self._pids:
-            pid = event.get(field)
+        for name in self._pids:
+            pid = event.get(name)
             if str(pid).isdecimal() and (identity := self._in_process(int(pid))):
                 return identity
         return ""
@@ -144,7 +192,7 @@ def _watcher(config: AddDockerMetadataConfig, context: ProcessorContext) -> Watc
     """Return the watcher of this Docker, started; None if it is not to be asked. Raises StartError."""
     if not config.host:
         return None
-    # Imported here: they bring http.client and ssl, and the factory imports this module for every configuration.
+    # Imported here: they bring http.client and ssl.
     from log_shipper.shipper.docker.client import DockerClient
     from log_shipper.shipper.docker.place import place_of
     from log_shipper.shipper.docker.watcher import Waking, Watcher

@@ -1,4 +1,4 @@
-"""dns: names of addresses, addresses of names.
+"""`dns`: names of addresses, addresses of names.
 
 Look-ups run on threads; events wait as long as answers come in, but without any no longer than `timeout` for each name
 server. So a name server that is down costs this once, and then the failure is cached; one that is busy with very many
@@ -7,25 +7,90 @@ queries may answer all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
 
-from log_shipper.shipper.options.processors.dns import DnsConfig
-from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import Duration
+from log_shipper.shipper.options.dns import FailureCacheConfig, SuccessCacheConfig, nameserver
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import AsyncProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, path_of
-from log_shipper.shipper.processor.metadata.lookups import Lookup, Lookups
-from log_shipper.shipper.processor.metadata.resolver import Answer, Resolver, Workers
+from log_shipper.shipper.processor.metadata.lookups import Answer, Lookup, Lookups
+
+_KINDS = {"a": "A", "aaaa": "AAAA", "ptr": "PTR", "reverse": "PTR", "txt": "TXT"}
+
+
+def parse_kind(text: str) -> str:
+    """Return the type of record. Raises ValueError."""
+    kind = _KINDS.get(text.lower())
+    if kind is None:
+        raise ValueError(f"{text!r} must be one of: reverse (or PTR), A, AAAA, TXT")
+    return kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsConfig(ProcessorConfig):
+    """Looks up names of addresses, or addresses of names, in DNS."""
+
+    name: ClassVar = "dns"
+    example: ClassVar = "dns: {type: reverse, fields: {source.ip: source.domain}}"
+    awaits: ClassVar = True
+    kind: Annotated[str, parse_kind] = field(
+        metadata={"key": "type", "doc": "The type of query: reverse (or PTR), A, AAAA, TXT."}
+    )
+    fields: dict[str, str] = field(
+        metadata={"doc": "The field that the answer is written to, by the field with the address (or the name)."}
+    )
+    action: Literal["append", "replace"] = field(
+        default="append", metadata={"doc": "What happens to an existing target."}
+    )
+    nameservers: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Name servers in order of preference, as address or address:port; those of /etc/resolv.conf when "
+            "absent."
+        },
+    )
+    timeout: Duration = field(default=0.5, metadata={"doc": "How long to wait for an answer of each name server."})
+    transport: Literal["udp", "tls"] = field(default="udp", metadata={"doc": "tls is DNS over TLS, port 853."})
+    tag_on_failure: tuple[str, ...] = field(default=(), metadata={"doc": "Tags for an event with a failed lookup."})
+    order: Literal["kept", "free"] = field(
+        default="kept",
+        metadata={"doc": "kept: later events of a file wait for a pending lookup; free: they overtake it."},
+    )
+    success_cache: SuccessCacheConfig = field(default_factory=SuccessCacheConfig)
+    failure_cache: FailureCacheConfig = field(default_factory=FailureCacheConfig)
+
+    def check(self) -> Iterator[Finding]:
+        if not self.fields:
+            yield "fields", "must not be empty"
+        for source, target in self.fields.items():
+            if not isinstance(target, str) or not target:
+                yield f"fields.{source}", "must be the name of a field"
+        if self.timeout <= 0:
+            yield "timeout", "must be more than 0"
+        for index, address in enumerate(self.nameservers):
+            try:
+                nameserver(address)
+            except ValueError as error:
+                yield f"nameservers[{index}]", str(error)
+
+    def build(self, context: ProcessorContext) -> AsyncProcessor:
+        # Imported here: dnspython takes longer to load than all the others.
+        from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
+
+        resolver = Resolver(self.kind, self.nameservers, self.timeout, tls=self.transport == "tls")
+        caches = self.success_cache, self.failure_cache
+        lookups = Lookups(resolver, Workers(MOST_AT_ONCE).start, *caches, context.clock, context.wake)
+        return Dns(self, lookups, context)
+
 
 MOST_AT_ONCE = 16  # look-ups of one processor
 TAGS: Path = ("tags",)
 Item = tuple[int, Path, Lookup]  # event, target
-
-
-def build(config: DnsConfig, context: ProcessorContext) -> Dns:
-    resolver, workers = Resolver(config), Workers(MOST_AT_ONCE)
-    servers = len(resolver.servers)
-    lookups = Lookups(config, resolver.resolve, workers.start, servers, context.clock, context.wake)
-    return Dns(config, lookups, context)
 
 
 class Dns:

@@ -9,13 +9,14 @@ import pytest
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
+from log_shipper.shipper.options.dns import FailureCacheConfig, SuccessCacheConfig
 from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.metadata.resolver import Answer
+from log_shipper.shipper.processor.metadata.lookups import Answer
 from log_shipper.shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
+from log_shipper.shipper.processors.dns import DnsConfig
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
 from tests.name_servers import FakeNames

@@ -1,16 +1,104 @@
-"""add_process_metadata: the process that an event refers to by its id."""
+"""`add_process_metadata`: the process that an event refers to by its id."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
+from typing import ClassVar
 
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.patterns import Pattern
+from log_shipper.config.text.units import Duration
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.host_metadata import AddProcessMetadataConfig
-from log_shipper.shipper.processor.base import ProcessorContext, ProcessorError
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import Processor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING, Path, find, path_of
 from log_shipper.shipper.processor.metadata.facts import Sharing, all_lack
 from log_shipper.shipper.processor.metadata.proc import CONTAINER_ID, container_of, describe, last_group
+
+PROCESS_FIELDS = (
+    "process.name",
+    "process.title",
+    "process.executable",
+    "process.args",
+    "process.pid",
+    "process.parent.pid",
+    "process.start_time",
+    "process.owner.name",
+    "process.owner.id",
+    "container.id",
+)
+RESTRICTED_FIELDS = ("process.env",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddProcessMetadataConfig(ProcessorConfig):
+    """Adds metadata of a running process, found by its id."""
+
+    name: ClassVar = "add_process_metadata"
+    example: ClassVar = "add_process_metadata: {match_pids: [pid], include_fields: [process.name, container.id]}"
+    match_pids: tuple[str, ...] = field(
+        default=("process.pid", "process.parent.pid"),
+        metadata={"doc": "Fields with a process id; the first that an event has is used."},
+    )
+    target: str = field(
+        default="", metadata={"doc": "The object that the fields are added to; the event itself when absent."}
+    )
+    include_fields: tuple[str, ...] = field(
+        default=("process", "container"),
+        metadata={"doc": "Which fields are added: single fields, or all of process or container."},
+    )
+    ignore_missing: bool = field(
+        default=True, metadata={"doc": "Whether an event without any of match_pids is skipped without an error."}
+    )
+    overwrite_keys: bool = field(
+        default=False,
+        metadata={
+            "doc": "Whether existing fields are overwritten; when false, nothing is added and the event gets an error."
+        },
+    )
+    restricted_fields: bool = field(
+        default=False, metadata={"doc": "Adds process.env too, which often contains secrets."}
+    )
+    host_path: str = field(
+        default="/", metadata={"doc": "Where the host's file system, with /proc, is mounted.", "check": not_blank}
+    )
+    cgroup_prefixes: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Parents of control groups that are named after their container."}
+    )
+    cgroup_regex: Pattern | None = field(
+        default=None,
+        metadata={"doc": "A regular expression whose group is the container's id in the path of a control group."},
+    )
+    cgroup_cache_expire_time: Duration = field(
+        default=30.0, metadata={"doc": "How long the metadata of a process is cached."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
+        for index, wanted in enumerate(self.include_fields):
+            if not any(name == wanted or name.startswith(f"{wanted}.") for name in known):
+                restricted = wanted in RESTRICTED_FIELDS
+                hint = "it needs restricted_fields: true" if restricted else f"known: {', '.join(known)}"
+                yield f"include_fields[{index}]", f"unknown field {wanted!r}; {hint}"
+        if not self.match_pids:
+            yield "match_pids", "must not be empty"
+        if self.cgroup_regex is not None and self.cgroup_prefixes:
+            yield "cgroup_regex", "give it or cgroup_prefixes, not both"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields to add, without `target`."""
+        known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
+        wanted = self.include_fields
+        return tuple(
+            name for name in known if any(name == prefix or name.startswith(f"{prefix}.") for prefix in wanted)
+        )
+
+    def build(self, context: ProcessorContext) -> Processor:
+        return AddProcessMetadata(self, context)
+
 
 MOST_CACHED = 10_000
 

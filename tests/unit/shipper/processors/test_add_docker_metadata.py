@@ -11,9 +11,8 @@ import pytest
 from log_shipper.config.yaml.files import MAX_BYTES
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import labelled
-from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
-from log_shipper.shipper.processor.metadata.docker import AddDockerMetadata
 from log_shipper.shipper.processor.metadata.runtime_files import RuntimeFiles
+from log_shipper.shipper.processors.add_docker_metadata import AddDockerMetadata, AddDockerMetadataConfig
 from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench
 

@@ -13,8 +13,12 @@ import pytest
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.options.docker import DockerTlsConfig
-from log_shipper.shipper.options.processors.docker_metadata import AddDockerMetadataConfig
-from log_shipper.shipper.processor.metadata.docker import CONTAINER_PATIENCE, LIST_PATIENCE, AddDockerMetadata
+from log_shipper.shipper.processors.add_docker_metadata import (
+    CONTAINER_PATIENCE,
+    LIST_PATIENCE,
+    AddDockerMetadata,
+    AddDockerMetadataConfig,
+)
 from tests.builders import messages, nothing
 from tests.docker_api import DockerApi
 from tests.metadata_bench import MetadataBench, collecting_nothing

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig, GeoConfig
-from log_shipper.shipper.processor.metadata.host import (
+from log_shipper.shipper.processors.add_host_metadata import (
     AddHostMetadata,
+    AddHostMetadataConfig,
+    GeoConfig,
     addresses,
     containerized,
     machine_id,

@@ -11,8 +11,14 @@ import pytest
 
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
-from log_shipper.shipper.options.processors.cloud_metadata import LOCAL, AddCloudMetadataConfig, CloudTlsConfig
-from log_shipper.shipper.processor.metadata.cloud import CHOSEN, AddCloudMetadata, chosen
+from log_shipper.shipper.options.cloud import CloudTlsConfig
+from log_shipper.shipper.processors.add_cloud_metadata import (
+    CHOSEN,
+    LOCAL,
+    AddCloudMetadata,
+    AddCloudMetadataConfig,
+    chosen,
+)
 from tests.builders import messages, nothing
 from tests.metadata_bench import MetadataBench
 from tests.metadata_services import DIGITALOCEAN, EKS, Cloud, MetadataServer

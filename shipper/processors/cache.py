@@ -1,4 +1,4 @@
-"""The processor `cache`."""
+"""`cache`: values of events that other events get, by a key that both have."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,6 +7,11 @@ from typing import Any, ClassVar
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
+from log_shipper.shipper.processor.caches import Cache, Caches
+from log_shipper.shipper.processor.events import Event
+from log_shipper.shipper.processor.field_by_field import value_of
+from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of
 
 _KEY: dict[str, Any] = {"check": not_blank, "doc": "The field with the key, which is a text."}
 
@@ -55,6 +60,13 @@ class CacheBackendConfig:
         if (self.memory is None) == (self.file is None):
             yield "", "needs one of 'memory.id' and 'file.id'" + ("" if self.memory is None else ", not both")
 
+    def cache(self, caches: Caches) -> Cache:
+        """Raises StartError for a file that cannot be used."""
+        if self.file is not None:
+            return caches.in_file(self.file.id, self.file.write_interval)
+        assert self.memory is not None, "the configuration was checked"
+        return caches.in_memory(self.memory.id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePutConfig:
@@ -81,6 +93,7 @@ class CacheConfig(ProcessorConfig):
     `dns` is between these."""
 
     name: ClassVar = "cache"
+    example: ClassVar = "cache: {backend.memory.id: users, get: {key_field: user.id, target_field: user.name}}"
     backend: CacheBackendConfig = field(
         metadata={"doc": "Where values are kept.", "missing": "name backend.memory.id or backend.file.id"}
     )
@@ -99,3 +112,77 @@ class CacheConfig(ProcessorConfig):
         given = [name for name in ("put", "get", "delete") if getattr(self, name) is not None]
         if len(given) != 1:
             yield "", "needs one of 'put', 'get' and 'delete'" + (f", not {' and '.join(given)}" if given else "")
+
+    def build(self, context: ProcessorContext) -> EventProcessor:
+        """Raises StartError for a file that cannot be used."""
+        cache = self.backend.cache(context.caches)
+        if self.put is not None:
+            cache.limit(self.backend.capacity, self.backend.max_bytes)
+            return Put(self.put, cache, ignore_missing=self.ignore_missing)
+        if self.get is not None:
+            return Get(self.get, cache, ignore_missing=self.ignore_missing, overwrite=self.overwrite_keys)
+        assert self.delete is not None, "the configuration was checked"
+        return Delete(self.delete, cache, ignore_missing=self.ignore_missing)
+
+
+class _Keyed:
+    """What the three have in common."""
+
+    touches = None  # what they do depends on other events, so it is never shared by those of a file
+
+    def __init__(self, key_field: str, cache: Cache, *, ignore_missing: bool) -> None:
+        self._key = path_of(key_field)
+        self._key_field = key_field
+        self.store = cache
+        self._ignore_missing = ignore_missing
+
+    def _key_of(self, event: Event) -> str | None:
+        """Return the event's key; None if it is missing and that is not an error. Raises ProcessorError."""
+        key: Any = value_of(event, self._key, ignore_missing=self._ignore_missing)
+        if key is MISSING:
+            return None
+        if not isinstance(key, str):
+            raise ProcessorError(f"the key {self._key_field} is not a text")
+        return key
+
+
+class Put(_Keyed):
+    def __init__(self, config: CachePutConfig, cache: Cache, *, ignore_missing: bool) -> None:
+        super().__init__(config.key_field, cache, ignore_missing=ignore_missing)
+        self._value = path_of(config.value_field)
+        self._ttl = config.ttl
+
+    def apply(self, event: Event) -> None:
+        key = self._key_of(event)
+        value = value_of(event, self._value, ignore_missing=self._ignore_missing)
+        if key is not None and value is not MISSING:
+            self.store.put(key, value, self._ttl)
+
+
+class Get(_Keyed):
+    def __init__(self, config: CacheGetConfig, cache: Cache, *, ignore_missing: bool, overwrite: bool) -> None:
+        super().__init__(config.key_field, cache, ignore_missing=ignore_missing)
+        self._target = path_of(config.target_field)
+        self._target_field = config.target_field
+        self._overwrite = overwrite
+
+    def apply(self, event: Event) -> None:
+        if not self._overwrite and event.get(self._target) is not MISSING:
+            raise ProcessorError(f"there is a field {self._target_field} already; drop it first, or set overwrite_keys")
+        key = self._key_of(event)
+        if key is None:
+            return
+        value = self.store.get(key)
+        if value is MISSING:
+            raise ProcessorError(f"the cache has no value for the {self._key_field} {key[:100]!r}")
+        event.put(self._target, value)
+
+
+class Delete(_Keyed):
+    def __init__(self, config: CacheDeleteConfig, cache: Cache, *, ignore_missing: bool) -> None:
+        super().__init__(config.key_field, cache, ignore_missing=ignore_missing)
+
+    def apply(self, event: Event) -> None:
+        key = self._key_of(event)
+        if key is not None:
+            self.store.delete(key)

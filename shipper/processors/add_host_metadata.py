@@ -1,20 +1,77 @@
-"""add_host_metadata: what the operating system knows about this host."""
+"""`add_host_metadata`: what the operating system knows about this host."""
 
 import os
+import re
 import socket
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path as FilePath
+from typing import Annotated, Any, ClassVar
 
 import psutil
 
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import parse_ttl
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.host_metadata import AddHostMetadataConfig
-from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING
 from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, leaves
+
+_LOCATION = re.compile(r"\s*-?\d+(\.\d+)?\s*,\s*-?\d+(\.\d+)?\s*")
+
+
+def _place(doc: str) -> Any:
+    return field(default=None, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeoConfig:
+    name: str | None = _place("A name for the location, such as a rack in a data centre.")
+    location: str | None = _place("Latitude and longitude, as in '40.7128, -74.0060'.")
+    continent_name: str | None = _place("The continent's name.")
+    country_name: str | None = _place("The country's name.")
+    country_iso_code: str | None = _place("The country's ISO code.")
+    region_name: str | None = _place("The region's name.")
+    region_iso_code: str | None = _place("The region's ISO code.")
+    city_name: str | None = _place("The city's name.")
+
+    def check(self) -> Iterator[Finding]:
+        if self.location and not _LOCATION.fullmatch(self.location):
+            yield "location", "must be latitude, longitude, as in '40.7128, -74.0060'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddHostMetadataConfig(ProcessorConfig):
+    """Adds metadata of the host: its name, operating system and addresses."""
+
+    name: ClassVar = "add_host_metadata"
+    example: ClassVar = "add_host_metadata: {netinfo.enabled: false, geo.name: rack-7}"
+    netinfo: bool = field(
+        default=True, metadata={"key": "netinfo.enabled", "doc": "Adds the host's addresses: host.ip and host.mac."}
+    )
+    ttl: Annotated[float, parse_ttl] = field(
+        default=300.0,
+        metadata={
+            "key": "cache.ttl",
+            "doc": "How long the metadata is cached before it is read again; a negative value turns the cache off.",
+        },
+    )
+    replace_fields: bool = field(
+        default=True,
+        metadata={
+            "doc": "Whether existing fields are overwritten; when false, an event is skipped that has more of host "
+            "than its name."
+        },
+    )
+    host_name: str | None = field(default=None, metadata={"key": "name", "doc": "The value of host.name."})
+    geo: GeoConfig | None = field(default=None, metadata={"doc": "The host's location, added as host.geo."})
+
+    def build(self, context: ProcessorContext) -> Processor:
+        return AddHostMetadata(self, context)
+
 
 FAMILIES = {
     "redhat": ("redhat", "rhel", "fedora", "centos", "scientific", "oraclelinux", "ol", "amzn", "almalinux", "rocky"),

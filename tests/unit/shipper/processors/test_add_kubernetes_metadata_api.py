@@ -19,12 +19,10 @@ from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from log_shipper.shipper.options.kubernetes import AddResourceMetadataConfig, LabelsConfig
-from log_shipper.shipper.options.processors.kubernetes_metadata import AddKubernetesMetadataConfig
 from log_shipper.shipper.processor import chain
-from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetadata, connected
 from log_shipper.shipper.processor.metadata.pod_origins import PodOrigins
-from log_shipper.shipper.processor.metadata.runtime_files import RuntimeFiles
 from log_shipper.shipper.processor.waiting import WaitingChain
+from log_shipper.shipper.processors.add_kubernetes_metadata import AddKubernetesMetadata, AddKubernetesMetadataConfig
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
 from tests.metadata_bench import MetadataBench, collecting_nothing
@@ -191,8 +189,7 @@ def test_what_changes_reaches_the_next_events_and_costs_nothing_while_it_does_no
 
 def test_what_is_known_of_a_file_is_one_object_until_it_changes(host: Node) -> None:
     host.put(pod("web-1"))
-    files = RuntimeFiles(host.root, host.bench.clock, 60.0)
-    origins = PodOrigins(host.root, files, host.cluster, host.bench.clock)
+    origins = PodOrigins(host.root, 60.0, host.cluster, host.bench.clock)
     first = origins.of(LINK)
     assert origins.of(LINK) is first
     host.put(namespace("shop"))
@@ -335,7 +332,7 @@ class TestConnecting:
     ) -> None:
         """A warning where it is wanted; the processor alone is in each configuration that is as installed."""
         caplog.set_level(logging.INFO)
-        made = connected(AddKubernetesMetadataConfig(**options), host.bench.context)
+        made = AddKubernetesMetadataConfig(**options).build(host.bench.context)
         assert host.record(made=made)["kubernetes"]["pod"] == {"name": "web-1", "uid": "uid-web-1"}
         [record] = caplog.records
         assert "there is no API server to ask: the agent does not run in a pod" in record.getMessage()
@@ -344,7 +341,7 @@ class TestConnecting:
     def test_a_kubeconfig_that_cannot_be_used_is_an_error(self, host: Node) -> None:
         config = AddKubernetesMetadataConfig(kube_config=str(host.root / "none"))
         with pytest.raises(StartError, match="correct kube_config"):
-            connected(config, host.bench.context)
+            config.build(host.bench.context)
 
     def test_a_batch_waits_for_its_pod_in_a_chain_of_a_real_configuration(self, host: Node) -> None:
         wakes: queue.SimpleQueue[None] = queue.SimpleQueue()

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.options.processors.kubernetes_metadata import (
+from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, pod_of
+from log_shipper.shipper.processors.add_kubernetes_metadata import (
+    AddKubernetesMetadata,
     AddKubernetesMetadataConfig,
     LogsPathMatcher,
     UnsupportedMatcher,
 )
-from log_shipper.shipper.processor.metadata.kubernetes import AddKubernetesMetadata
-from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, pod_of
 from tests.metadata_bench import MetadataBench
 
 ID, SANDBOX = "ab" * 32, "cd" * 32

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.options.processors.host_metadata import AddProcessMetadataConfig
 from log_shipper.shipper.processor.metadata.proc import describe
-from log_shipper.shipper.processor.metadata.process import AddProcessMetadata
+from log_shipper.shipper.processors.add_process_metadata import AddProcessMetadata, AddProcessMetadataConfig
 from tests.metadata_bench import MetadataBench
 
 ID = "ab" * 32

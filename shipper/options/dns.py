@@ -1,0 +1,73 @@
+"""Options of what asks name servers: where these are, and how long answers are kept."""
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.units import Duration
+
+
+@dataclass(frozen=True, slots=True)
+class Nameserver:
+    """`host` is an address, or a name that the system resolves."""
+
+    host: str
+    port: int | None
+
+    @property
+    def is_address(self) -> bool:
+        return _is_address(self.host)
+
+
+def nameserver(text: str) -> Nameserver:
+    """Parse `host`, `host:port` or `[address]:port`. Raises ValueError."""
+    if _is_address(text):
+        return Nameserver(text, None)
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, ""
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or (":" in host and not _is_address(host)) or (colon and port and not port.isdecimal()):
+        raise ValueError(f"{text!r} is not a name server; write an address, or address:port")
+    return Nameserver(host, int(port) if port else None)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuccessCacheConfig:
+    ignored: ClassVar = {"capacity.initial": "the cache grows as needed"}
+    enabled: bool = field(default=True, metadata={"doc": "Whether answers are cached."})
+    capacity: int = field(
+        default=10000, metadata={"key": "capacity.max", "doc": "The most answers that are cached.", "min": 1}
+    )
+    min_ttl: Duration = field(
+        default=60.0,
+        metadata={"doc": "The shortest time that an answer is cached, if its own time to live is shorter."},
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.min_ttl <= 0:
+            yield "min_ttl", "must be more than 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureCacheConfig:
+    ignored: ClassVar = SuccessCacheConfig.ignored
+    enabled: bool = field(default=True, metadata={"doc": "Whether failures are cached."})
+    capacity: int = field(
+        default=10000, metadata={"key": "capacity.max", "doc": "The most failures that are cached.", "min": 1}
+    )
+    ttl: Duration = field(default=60.0, metadata={"doc": "How long a failure is cached."})
+
+    def check(self) -> Iterator[Finding]:
+        if self.ttl <= 0:
+            yield "ttl", "must be more than 0"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
+from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, on_text

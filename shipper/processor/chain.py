@@ -191,7 +191,7 @@ class _Builder:
 
     def outer(self, config: AnyProcessor) -> Outer:
         """Return the step of a processor. One that may wait for look-ups is not part of a branch
-        (shipper/options/processors checks that), so a batch can continue after it."""
+        (options/processors checks that), so a batch can continue after it."""
         return self._branch(config) if isinstance(config, Branch) else self._single(config)
 
     def _branch(self, config: Branch) -> Processor:

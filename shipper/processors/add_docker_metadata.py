@@ -13,7 +13,7 @@ from log_shipper.config.text.units import Duration
 from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied, labelled
 from log_shipper.shipper.options.docker import DEFAULT_HOST, HOST, SSL, DockerTlsConfig, check_access
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import Path, path_of

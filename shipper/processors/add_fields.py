@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.options.conditions import flat
-from log_shipper.shipper.options.processors.base import PROTECTED_FIELDS, ProcessorConfig
+from log_shipper.shipper.options.processors import PROTECTED_FIELDS, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import Path, path_of, roots

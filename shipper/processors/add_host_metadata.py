@@ -14,7 +14,7 @@ from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.units import parse_ttl
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import ClassVar, Literal
 
 from log_shipper.config.text.checks import not_blank
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import path_of

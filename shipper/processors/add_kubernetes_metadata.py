@@ -20,7 +20,7 @@ from log_shipper.shipper.event import Batch, Doc
 from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.kubernetes.fields import PodFields, present, wanted_labels
 from log_shipper.shipper.options.kubernetes import AddResourceMetadataConfig, KubeClientOptions, LabelsConfig
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING, Path

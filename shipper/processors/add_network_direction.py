@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from log_shipper.config.text.checks import Finding, not_blank, without_blanks
 from log_shipper.shipper.options.conditions import network_faults
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import path_of, roots

@@ -10,7 +10,7 @@ from log_shipper.config.text.patterns import Pattern
 from log_shipper.config.text.units import Duration
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import MISSING, Path, find, path_of

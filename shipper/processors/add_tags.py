@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from log_shipper.config.text.checks import not_blank, without_blanks
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, dotted, path_of, roots

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.units import Duration, Size
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.caches import Cache, Caches
 from log_shipper.shipper.processor.events import Event

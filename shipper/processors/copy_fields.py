@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from log_shipper.config.text.checks import not_empty
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.base import (
+from log_shipper.shipper.options.processors import (
     FAIL_ON_ERROR,
     IGNORE_MISSING,
     ProcessorConfig,

@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.one_field import OneFieldConfig, field_decoder, text_where_possible
 

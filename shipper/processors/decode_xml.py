@@ -12,7 +12,7 @@ from xml.parsers import expat
 from log_shipper.config.text.checks import not_blank
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST, take
-from log_shipper.shipper.options.processors.base import IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
 from log_shipper.shipper.processor.events import Event

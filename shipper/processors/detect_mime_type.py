@@ -14,7 +14,7 @@ import filetype
 import orjson
 
 from log_shipper.config.text.checks import Finding, not_blank
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import path_of, roots

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.tokenizer import Key, parse_tokenizer
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.units import Duration
 from log_shipper.shipper.options.dns import FailureCacheConfig, SuccessCacheConfig, nameserver
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import AsyncProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, path_of

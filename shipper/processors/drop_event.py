@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from log_shipper.shipper.options.processors.base import (
+from log_shipper.shipper.options.processors import (
     ProcessorConfig,
 )
 from log_shipper.shipper.processor.base import Processor, ProcessorContext

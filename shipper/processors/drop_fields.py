@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from log_shipper.config.text.checks import Finding, without_blanks
 from log_shipper.config.text.patterns import parse_pattern, searcher
-from log_shipper.shipper.options.processors.base import (
+from log_shipper.shipper.options.processors import (
     ProcessorConfig,
     protected,
 )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.shipper.formats.json_fields import copied
 from log_shipper.shipper.options.conditions import flat
-from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of

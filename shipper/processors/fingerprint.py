@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import xxhash
 
 from log_shipper.config.text.checks import not_blank, without_blanks
-from log_shipper.shipper.options.processors.base import ProcessorConfig
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.conversions import real_text
 from log_shipper.shipper.processor.events import Event

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from log_shipper.config.text.checks import Finding, not_blank, not_empty
 from log_shipper.config.text.grok import Expression, parse_expression
 from log_shipper.config.text.patterns import Groups, matcher
-from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.base import (
+from log_shipper.shipper.options.processors import (
     ProcessorConfig,
 )
 from log_shipper.shipper.processor.base import Processor, ProcessorContext

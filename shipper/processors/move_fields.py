@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from log_shipper.config.text.checks import not_blank
 from log_shipper.shipper.formats.json_fields import copied
-from log_shipper.shipper.options.processors.base import (
+from log_shipper.shipper.options.processors import (
     IGNORE_MISSING,
     ProcessorConfig,
 )

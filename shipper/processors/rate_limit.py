@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.options.processors.base import (
+from log_shipper.shipper.options.processors import (
     ProcessorConfig,
 )
 from log_shipper.shipper.processor.base import Processor, ProcessorContext

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from log_shipper.config.text.checks import Finding, not_empty
 from log_shipper.config.text.patterns import Span, finder, parse_pattern, searcher
-from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, dotted, path_of

@@ -9,7 +9,7 @@ from typing import ClassVar
 from publicsuffixlist import PublicSuffixList
 
 from log_shipper.config.text.checks import not_blank
-from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of, roots

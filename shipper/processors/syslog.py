@@ -9,7 +9,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats import syslog as syslog_format
 from log_shipper.shipper.formats.json_fields import copied, merge
 from log_shipper.shipper.formats.syslog import SyslogError, SyslogFormat, SyslogMessage
-from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots

@@ -10,7 +10,7 @@ from log_shipper.config.text.layouts import is_layout, time_reader
 from log_shipper.config.text.timezones import Timezone, zone_of
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats import times
-from log_shipper.shipper.options.processors.base import IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots

@@ -7,7 +7,7 @@ from typing import ClassVar
 from log_shipper.config.text.checks import Finding, not_empty
 from log_shipper.config.text.units import Size
 from log_shipper.shipper.event import TRUNCATED
-from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, text_of

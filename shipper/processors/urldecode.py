@@ -6,7 +6,7 @@ from typing import ClassVar
 from urllib.parse import unquote_plus
 
 from log_shipper.config.text.checks import not_blank, not_empty
-from log_shipper.shipper.options.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, on_text
 from log_shipper.shipper.processor.fields import ProcessorError, path_of

@@ -1,10 +1,14 @@
 """Options of processors: what is noted about them, what is a mistake, and what values become."""
 
+from collections.abc import Iterator
 from operator import attrgetter
+from typing import Any
 
 import pytest
 
 from log_shipper.config.yaml.errors import ConfigError
+from log_shipper.config.yaml.schema import options
+from log_shipper.shipper.options.processors import PROCESSORS
 from tests.processing import section
 from tests.tables import rows
 
@@ -30,6 +34,16 @@ VALUES = """
 """
 # Those of Filebeat.
 DEFAULTS = """
+    add_fields: {fields.a: 1} -> target -> 'fields'
+    add_id: -> target_field -> '@metadata._id'
+    append: {target_field: a, values: [1]} -> allow_duplicate ignore_empty_values -> (True, False)
+    append: {target_field: a, values: [1]} -> ignore_missing fail_on_error -> (False, True)
+    convert: {fields: [{from: a, type: ip}]} -> mode ignore_missing fail_on_error -> ('copy', False, True)
+    extract_array: {field: a, mappings.b: 0} -> overwrite_keys omit_empty -> (False, False)
+    extract_array: {field: a, mappings.b: 0} -> ignore_missing fail_on_error -> (False, True)
+    rate_limit: {limit: 1/s} -> limit algorithm.token_bucket.burst_multiplier -> ('1/s', 1.0)
+    rename: {fields: [{from: a, to: b}]} -> ignore_missing fail_on_error -> (False, True)
+    truncate_fields: {fields: a, max_bytes: 1} -> ignore_missing fail_on_error -> (False, True)
     add_cloud_metadata: -> timeout providers overwrite host -> (3.0, (), False, None)
     add_docker_metadata: -> host ssl cleanup_timeout -> ('unix:///var/run/docker.sock', None, 60.0)
     add_docker_metadata: -> match_source match_source_index dedot -> (True, 4, True)
@@ -49,6 +63,12 @@ DEFAULTS = """
 """
 # With the number of notes.
 NOTED = """
+    drop_fields: {fields: [log.offset, agent]} -> 1 -> log.offset will stay
+    drop_fields: {fields: [agent, log]} -> 1 -> log.offset, log.length, log.file.id will stay
+    drop_fields: {fields: [log.file]} -> 1 -> log.file.id will stay
+    drop_fields: {fields: [log.file.path, logs, log.offsets]} -> 0 -> none
+    rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]} -> 1 -> log.length will stay
+    uppercase: {fields: [Log.Offset]} -> 1 -> log.offset will stay
     add_docker_metadata: {wait_for_metadata: true, wait_for_metadata_timeout: 1m} -> 2 -> starts without Docker
     add_docker_metadata: {tls: {certificate: x}} -> 1 -> it is named ssl
     add_kubernetes_metadata: {indexers: [{ip_port: }], default_indexers.enabled: false} -> 2 -> found by its uid
@@ -61,6 +81,52 @@ NOTED = """
       -> 2 -> the cache grows as needed
 """
 MISTAKES = """
+    add_fields: -> add_fields.fields -> missing
+    add_fields: {fields: {}, field: {a: 1}} -> add_fields.field -> unknown option; did you mean 'fields'?
+    add_labels: {} -> add_labels.labels -> missing
+    add_tags: {tags: []} -> add_tags.tags -> must not be empty
+    add_tags: {tags: [a, ' ']} -> add_tags.tags[1] -> is empty
+    add_tags: {tags: a, target: ''} -> add_tags.target -> is empty
+    add_id: {type: uuid} -> add_id.type -> 'uuid' must be one of: elasticsearch
+    add_locale: {format: long} -> add_locale.format -> 'long' must be one of: offset, abbreviation
+    now: {} -> now.field -> missing
+    add_network_direction: {} -> add_network_direction.internal_networks -> missing
+    add_network_direction: {internal_networks: [private, lan]}
+      -> add_network_direction.internal_networks[1] -> 'lan' is not a network; write 192.0.2.0/24, 2001:db8::/32, o
+    lowercase: {} -> lowercase -> needs 'fields' (names to change) or 'values' (fields whose texts are changed)
+    lowercase: {fields: ['']} -> lowercase.fields[0] -> is empty
+    uppercase: {fields: '@timestamp'} -> uppercase.fields[0] -> @timestamp keeps its name; for its value, use 'values'
+    append: {target_field: a} -> append -> needs 'fields' or 'values' to append
+    copy_fields: {fields: []} -> copy_fields.fields -> must not be empty
+    copy_fields: {fields: [{from: a}]} -> copy_fields.fields[0].to -> missing
+    rename: {fields: [{from: '', to: b}]} -> rename.fields[0].from -> is empty
+    move_fields: {from: a} -> move_fields.to -> missing
+    drop_event: {message: x} -> drop_event.message -> unknown option; known here: when
+    drop_fields: {} -> drop_fields.fields -> missing
+    drop_fields: {fields: [a, '']} -> drop_fields.fields[1] -> is empty
+    include_fields: {} -> include_fields.fields -> missing
+    rate_limit: {limit: 10} -> rate_limit.limit -> '10' is not a rate; write 10/s, 600/m or 5000/h
+    rate_limit: {limit: 10/d} -> rate_limit.limit -> '10/d' is not a rate; write 10/s, 600/m or 5000/h
+    rate_limit: {limit: -1/s} -> rate_limit.limit -> '-1/s' is not a rate; write 10/s, 600/m or 5000/h
+    rate_limit: {limit: nan/s} -> rate_limit.limit -> 'nan/s' is not a rate; write 10/s, 600/m or 5000/h
+    convert: {fields: []} -> convert.fields -> must not be empty
+    convert: {fields: [{from: a}]} -> convert.fields[0] -> needs 'to' or 'type'
+    convert: {fields: [{from: a, type: int}]}
+      -> convert.fields[0].type -> 'int' must be one of: integer, long, float, double, string, boolean, ip
+    extract_array: {field: a, mappings: {}} -> extract_array.mappings -> must not be empty
+    extract_array: {field: a, mappings: {b.c: -1}}
+      -> extract_array.mappings.b.c -> -1 must be the index of an item: 0, 1, 2, …
+    extract_array: {field: a, mappings: {b: x}}
+      -> extract_array.mappings.b -> 'x' must be the index of an item: 0, 1, 2, …
+    replace: {fields: [{field: a, pattern: b}]} -> replace.fields[0].replacement -> missing
+    truncate_fields: {fields: [a]} -> truncate_fields -> needs one of 'max_bytes' and 'max_characters', not both
+    truncate_fields: {fields: [a], max_bytes: 1, max_characters: 1}
+      -> truncate_fields -> needs one of 'max_bytes' and 'max_characters', not both
+    truncate_fields: {fields: [a], max_characters: -1} -> truncate_fields.max_characters -> must be at least 0
+    urldecode: {fields: [{to: a}]} -> urldecode.fields[0].from -> missing
+    drop_fields: {fields: ['/(x/']} -> drop_fields.fields[0] -> is not a regular expression
+    replace: {fields: [{field: a, pattern: '(x', replacement: ''}]}
+      -> replace.fields[0].pattern -> is not a regular expression
     decode_base64_field: {} -> decode_base64_field.field -> missing
     decode_base64_field: {field: {to: a}} -> decode_base64_field.field.from -> missing
     decompress_gzip_field: {field: {from: a}, max_bytes: 0} -> decompress_gzip_field.max_bytes -> must be at least 1
@@ -170,3 +236,14 @@ def test_a_mistake_is_reported_where_it_was_made(item: str, where: str, words: s
     (line,) = str(caught.value).splitlines()
     assert f" processors[0].{where}: " in line
     assert words in line
+
+
+def test_every_option_says_what_it_is_for() -> None:
+    def undocumented(model: Any, above: str) -> Iterator[str]:
+        for option in options(model):
+            if option.section and "doc" not in option.about:
+                yield from undocumented(option.section, f"{above}.{option.name}")
+            elif not option.about.get("doc"):
+                yield f"{above}.{option.name}"
+
+    assert [name for each, model in PROCESSORS.models.items() for name in undocumented(model, each)] == []

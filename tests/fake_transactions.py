@@ -221,28 +221,30 @@ class MemoryPositions:
         return [{"key": self._id, "value": asdict(owner)}, *positions]
 
 
+@dataclass
 class PlannedPositions:
-    """The `Positions` of an output whose batches have no files: the entry is where the batch ends."""
+    """Prepares the positions of batches that have no files: the entry is where the batch ends. It is those of every
+    transaction, too."""
 
     has_groups = False
+    prepared: list[list[Any]] = field(default_factory=list)
+    entries: dict[str, bytes] = field(default_factory=dict)
+    commits: int = 0
+    added: int = 0
+    drops: int = 0
+    refuse: Callable[[Any], None] = lambda producer: None
 
-    def __init__(self) -> None:
-        self.prepared: list[list[Any]] = []
-        self.commits = 0
-        self.added = self.drops = 0
-        self.refuse: Callable[[Any], None] | None = None
-
-    def prepare(self, batches: Any) -> dict[str, bytes]:
+    def prepare(self, batches: Any) -> PlannedPositions:
         self.prepared.append(list(batches))
-        return {batch.source.file_id: b"%d" % batch.messages.end for batch in self.prepared[-1]}
+        self.entries = {batch.source.file_id: b"%d" % batch.messages.end for batch in self.prepared[-1]}
+        return self
 
     def commit(self) -> None:
         self.commits += 1
 
     def add_offsets(self, producer: Any) -> None:
         self.added += 1
-        if self.refuse is not None:
-            self.refuse(producer)
+        self.refuse(producer)
 
     def drop_lost(self) -> None:
         self.drops += 1

@@ -30,14 +30,14 @@ class TransactionDeliveries(Deliveries, Protocol):
 
 
 class Positions(Protocol):
-    """Makes the positions of a transaction, and moves them when it is committed."""
+    """The positions of a transaction."""
 
-    has_groups: bool  # True once a transaction has had offsets of consumer groups, or will have some
+    @property
+    def entries(self) -> Mapping[str, bytes]:
+        """Return the entry of each file, by its id, as it will be once the transaction is committed."""
 
-    def prepare(self, batches: Iterable[Batch]) -> Mapping[str, bytes]:
-        """Return the entry of each file, by its id, as it will be once these batches are committed."""
-
-    def commit(self) -> None: ...
+    def commit(self) -> None:
+        """Move the positions."""
 
     def add_offsets(self, producer: Any) -> None:
         """Add to the producer's transaction the offsets that consumer groups will have. Blocks; called from another
@@ -45,6 +45,13 @@ class Positions(Protocol):
 
     def drop_lost(self) -> None:
         """Forget the positions of batches whose source `is_lost`, which are not sent again."""
+
+
+class PreparesPositions(Protocol):
+    has_groups: bool  # True once a transaction has had offsets of consumer groups, or will have some
+
+    def prepare(self, batches: Iterable[Batch]) -> Positions:
+        """Return the positions of a transaction with these batches."""
 
 
 class Output(Protocol):

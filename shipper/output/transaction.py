@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError
 
 from log_shipper.shipper.event import Batch, Rejection, Topics
-from log_shipper.shipper.output.base import Positions, TransactionDeliveries
+from log_shipper.shipper.output.base import Positions, PreparesPositions, TransactionDeliveries
 from log_shipper.shipper.output.kafka import Sending
 from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
@@ -93,11 +93,11 @@ class Transaction:
     """`unsent` are the parts of sendings, by their numbers, whose records Kafka's transaction lacks; `removed` are the
     files whose entries it removes."""
 
-    def __init__(self, positions: Positions, deliveries: TransactionDeliveries) -> None:
-        self._positions = positions
+    def __init__(self, prepares: PreparesPositions, deliveries: TransactionDeliveries) -> None:
+        self._prepares = prepares
         self._deliveries = deliveries
         self._sendings: list[SentInParts] = []
-        self._entries: Mapping[str, bytes] | None = None
+        self._positions: Positions | None = None
         self.events = self.bytes = 0
         self.unsent: deque[tuple[SentInParts, int]] = deque()
         self.removed: Sequence[str] = ()
@@ -108,7 +108,7 @@ class Transaction:
     @property
     def is_prepared(self) -> bool:
         """True if its positions are made: no batch is added any more."""
-        return self._entries is not None
+        return self._positions is not None
 
     @property
     def topics(self) -> set[str]:
@@ -145,15 +145,20 @@ class Transaction:
     def prepare(self, forgotten: Iterable[str]) -> Mapping[str, bytes | None]:
         """Return the entry of each file, by its id, as it is with this transaction; None for those to remove, which are
         the `forgotten` ones."""
-        if self._entries is None:
-            self._entries = self._positions.prepare(sending.batch for sending in self._sendings)
+        if self._positions is None:
+            self._positions = self._prepares.prepare(sending.batch for sending in self._sendings)
         self.removed = list(forgotten)
-        return {**dict.fromkeys(self.removed), **self._entries}
+        return {**dict.fromkeys(self.removed), **self._positions.entries}
+
+    @property
+    def positions(self) -> Positions:
+        assert self._positions is not None, "prepared"
+        return self._positions
 
     def commit(self) -> None:
         """It was committed: the positions move."""
         sendings, self._sendings = self._sendings, []
-        self._positions.commit()
+        self.positions.commit()
         for sending in sendings:
             self._deliveries.delivered(sending.batch, sending.rejected, are_saved=True)
 
@@ -169,6 +174,6 @@ class Transaction:
             self.events -= sending.batch.events
             self.bytes -= sending.batch.cost
             self._deliveries.given_up(sending.batch)
-        if lost:
+        if lost and self._positions is not None:
             self._positions.drop_lost()
-            self._entries = self._entries if self._sendings else None
+            self._positions = self._positions if self._sendings else None

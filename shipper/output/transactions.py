@@ -27,7 +27,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.background import Background
-from log_shipper.shipper.output.base import OnePlace, Positions, TransactionDeliveries
+from log_shipper.shipper.output.base import OnePlace, PreparesPositions, TransactionDeliveries
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import POISON, PURGED
 from log_shipper.shipper.output.silent_topics import SilentTopics
@@ -48,14 +48,14 @@ class Transactions(OnePlace):
         transactional_id: TransactionalId,
         kafka: KafkaContext,
         deliveries: TransactionDeliveries,
-        positions: Positions,
+        prepares: PreparesPositions,
         limits: Limits,
     ) -> None:
         self._id = transactional_id
         self._kafka = kafka
         self.errors = kafka.errors
         self._limits = limits
-        self._make = partial(Transaction, positions, deliveries)
+        self._make = partial(Transaction, prepares, deliveries)
         self._transaction = self._make()
         self._waiting: deque[SentInParts] = deque()  # for the next one
         self._forgotten: dict[str, None] = {}  # entries to remove from the topic
@@ -66,7 +66,6 @@ class Transactions(OnePlace):
         self._silent_topics = SilentTopics(transactional_id.refused, kafka.clock)
         self._is_written = False  # the positions are in Kafka's transaction
         self._background: Background | None = None
-        self._commit = partial(transactional_id.commit, positions.add_offsets)
         self._then: Callable[[], None] = self._committed
 
     @property
@@ -184,7 +183,7 @@ class Transactions(OnePlace):
         elif self._then == self._aborted:
             self._run(self._client.abort_transaction, self._aborted, delay)
         else:
-            self._run(self._commit, self._committed, delay)
+            self._commit(delay)
 
     @property
     def _delay(self) -> float:
@@ -250,7 +249,10 @@ class Transactions(OnePlace):
             self._is_written = True
             self._client.poll(0)
         if not len(self._client) and not self._failed:
-            self._run(self._commit, self._committed)
+            self._commit()
+
+    def _commit(self, delay: float = 0.0) -> None:
+        self._run(partial(self._id.commit, self._transaction.positions.add_offsets), self._committed, delay)
 
     def _look_up(self) -> None:
         self._silent_topics.look_up(self._transaction.topics | {self._id.topic})

@@ -16,7 +16,7 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.codec import CodecConfig
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.options.outputs import OutputOptions
-from log_shipper.shipper.output.base import Output, Positions, Records, Sample, TransactionDeliveries
+from log_shipper.shipper.output.base import Output, PreparesPositions, Records, Sample, TransactionDeliveries
 from log_shipper.shipper.output.encode import Codec, sendable
 
 
@@ -35,7 +35,7 @@ class OutputContext:
     metrics: Metrics
     clock: Clock
     agent: Agent
-    positions: Positions
+    positions: PreparesPositions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

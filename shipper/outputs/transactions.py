@@ -11,7 +11,7 @@ from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConfig
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.output.base import Positions
+from log_shipper.shipper.output.base import PreparesPositions
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic
 from log_shipper.shipper.output.transaction import Limits
@@ -35,7 +35,7 @@ def transactions(chosen: KafkaOutputConfig, config: ShipperConfig, context: Outp
     return Transactions(identity, kafka, context.deliveries, positions, limits)
 
 
-def or_groups_began(are_renewed: Callable[[], bool], positions: Positions) -> Callable[[], bool]:
+def or_groups_began(are_renewed: Callable[[], bool], positions: PreparesPositions) -> Callable[[], bool]:
     """As `are_renewed`, and True once after a reload has added the first input that reads from a group: its offsets
     need a producer with other settings."""
     is_known = positions.has_groups

@@ -116,13 +116,13 @@ class Seat(Desk):
         count = self.dice.randint(0, len(self.in_flight))
         chosen, rest = self.in_flight[:count], self.in_flight[count:]
         sent: list[Any] = []
-        self.staging.prepare(chosen)
-        self.staging.add_offsets(_Offsets(sent))
+        positions = self.staging.prepare(chosen)
+        positions.add_offsets(_Offsets(sent))
         for target in sent:
             self.topics.committed[target.topic, target.partition] = target.offset
             self.topics.metadata[target.topic, target.partition] = target.metadata or ""
         self._land(chosen)
-        self.staging.commit()
+        positions.commit()
         self.in_flight = rest
 
     def _land(self, batches: list[Batch]) -> None:

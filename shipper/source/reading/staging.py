@@ -7,7 +7,7 @@ what a resolved batch otherwise is at once. A transaction that fails is repeated
 has to be unstaged.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,69 +47,72 @@ class OffsetSender(Protocol):
 StateAt = Callable[[int], FileState | GroupOffset | None]
 
 
-class Staging:
-    """Used by the reading thread only, but for `add_offsets` and `has_groups`: True once a transaction has had offsets
-    of groups, or if it is known that there will be some."""
+class StagedPositions:
+    """The positions of a transaction. Used by the reading thread only, but for `add_offsets`."""
 
-    def __init__(self) -> None:
-        self.has_groups = False
-        self._is_staging = False
-        self._staged: dict[Ledger, tuple[list[Node], StateAt]] = {}
-        self._offsets: dict[Ledger, GroupOffset] = {}  # replaced as a whole: another thread reads it
-
-    def of(self, state_at: StateAt) -> Stage:
-        """Return the stage of a ledger; `state_at` returns at a position the state of the file, or the offset that its
-        group is to have; None for what has no entry."""
-
-        def takes(ledger: Ledger, node: Node) -> bool:
-            if self._is_staging:
-                self._staged.setdefault(ledger, ([], state_at))[0].append(node)
-            return self._is_staging
-
-        return takes
-
-    def prepare(self, batches: Iterable[Batch]) -> dict[str, bytes]:
-        """Stage batches; return the registry's entry of each of their files, by file id, as it will be once they are
-        committed."""
-        self._is_staging = True
-        for batch in batches:
-            batch.resolve()
-            batch.source.staged()
-        self._is_staging = False
-        entries, offsets = {}, {}
-        for ledger, (nodes, state_at) in self._staged.items():
+    def __init__(self, staged: Mapping[Ledger, tuple[list[Node], StateAt]]) -> None:
+        self._staged = dict(staged)
+        self.offsets: dict[Ledger, GroupOffset] = {}  # replaced as a whole: another thread reads it
+        self.entries: dict[str, bytes] = {}  # the registry's entries, by file id
+        for ledger, (nodes, state_at) in staged.items():
             state = state_at(ledger.position_with(set(nodes)))
             if isinstance(state, GroupOffset):
-                offsets[ledger] = state
+                self.offsets[ledger] = state
             elif state is not None:
-                entries[state.id] = entry.encoded(state)
-        self._offsets = offsets
-        self.has_groups |= bool(offsets)
-        return entries
+                self.entries[state.id] = entry.encoded(state)
 
     def add_offsets(self, producer: OffsetSender) -> None:
         """Add the offsets of groups to the transaction. Blocks; any thread may call it. Raises KafkaException, after
         which the transaction must be aborted where it says so."""
         groups: dict[Group, list[GroupOffset]] = {}
-        for offset in self._offsets.values():
+        for offset in self.offsets.values():
             groups.setdefault(offset.group, []).append(offset)
         for group, offsets in groups.items():
             _send(producer, group, offsets)
 
     def drop_lost(self) -> None:
         """Forget what was staged of partitions that belong to another member by now."""
-        lost = [ledger for ledger, offset in self._offsets.items() if offset.is_lost()]
+        lost = [ledger for ledger, offset in self.offsets.items() if offset.is_lost()]
         for ledger in lost:
             del self._staged[ledger]
-        self._offsets = {ledger: offset for ledger, offset in self._offsets.items() if ledger not in lost}
+        self.offsets = {ledger: offset for ledger, offset in self.offsets.items() if ledger not in lost}
 
     def commit(self) -> None:
         """Settle what was staged: the positions move."""
-        staged, self._staged = self._staged, {}
-        self._offsets = {}
-        for ledger, (nodes, _) in staged.items():
+        for ledger, (nodes, _) in self._staged.items():
             for node in nodes:
                 ledger.settle(node)
+
+
+class Staging:
+    """Used by the reading thread only, but for `has_groups`: True once a transaction has had offsets of groups, or if
+    it is known that there will be some."""
+
+    def __init__(self) -> None:
+        self.has_groups = False
+        self._staged: dict[Ledger, tuple[list[Node], StateAt]] | None = None  # while batches are resolved for it
+
+    def of(self, state_at: StateAt) -> Stage:
+        """Return the stage of a ledger; `state_at` returns at a position the state of the file, or the offset that its
+        group is to have; None for what has no entry."""
+
+        def takes(ledger: Ledger, node: Node) -> bool:
+            if self._staged is not None:
+                self._staged.setdefault(ledger, ([], state_at))[0].append(node)
+            return self._staged is not None
+
+        return takes
+
+    def prepare(self, batches: Iterable[Batch]) -> StagedPositions:
+        """Stage batches, and return the positions of the transaction that commits them."""
+        staged = self._staged = {}
+        for batch in batches:
+            batch.resolve()
+            batch.source.staged()
+        self._staged = None
+        positions = StagedPositions(staged)
+        self.has_groups |= bool(positions.offsets)
+        return positions
 
 
 def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) -> None:

@@ -28,8 +28,8 @@ class File:
 
     def prepare(self, *resolved: int) -> list[int]:
         """Stage batches of ten bytes each, of these numbers; return the positions that are to be committed."""
-        entries = self.staging.prepare(batch([], resolve=self.resolves[number]) for number in resolved)
-        return [decoded(entry).position for entry in entries.values()]
+        self.positions = self.staging.prepare(batch([], resolve=self.resolves[number]) for number in resolved)
+        return [decoded(entry).position for entry in self.positions.entries.values()]
 
     def track(self, batches: int) -> None:
         self.resolves = [self.ledger.track(end) for end in range(10, 10 * batches + 1, 10)]
@@ -40,7 +40,7 @@ def test_a_position_is_known_before_it_moves() -> None:
     file.track(3)
     assert file.prepare(0, 1) == [20]
     assert (file.ledger.position, file.ledger.open_batches, file.advances) == (0, 3, [])
-    file.staging.commit()
+    file.positions.commit()
     assert (file.ledger.position, file.ledger.open_batches, file.advances) == (20, 1, [10, 20])
 
 
@@ -56,7 +56,7 @@ def test_an_empty_batch_behind_a_staged_one_moves_with_it() -> None:
     file.prepare(0)
     file.resolves[1]()  # nothing of it is sent
     assert file.ledger.position == 0
-    file.staging.commit()
+    file.positions.commit()
     assert file.ledger.position == 20
 
 
@@ -102,29 +102,27 @@ class Member:
 def test_offsets_of_a_group_are_sent_with_the_records_and_have_no_entry() -> None:
     staging, producer, member = Staging(), Producer(), Member()
     resolves = [member.ledger(staging, partition).track(7) for partition in (0, 1)]
-    assert staging.prepare(batch([], resolve=resolve) for resolve in resolves) == {}
-    staging.add_offsets(producer)
+    offsets = staging.prepare(batch([], resolve=resolve) for resolve in resolves)
+    assert offsets.entries == {}
+    offsets.add_offsets(producer)
     ((positions, metadata),) = producer.sent
     assert [(position.partition, position.offset) for position in positions] == [(0, 7), (1, 7)]
     assert metadata == "generation 1"
-    staging.commit()
-    staging.add_offsets(producer)
-    assert len(producer.sent) == 1
 
 
 def test_a_partition_that_is_lost_is_not_committed_and_forgotten_when_its_batches_are() -> None:
     staging, producer, member, kept = Staging(), Producer(), Member(), Member()
     lost_ledger, ledger = member.ledger(staging, 0), kept.ledger(staging, 1)
-    staging.prepare(batch([], resolve=resolve) for resolve in (lost_ledger.track(7), ledger.track(8)))
+    offsets = staging.prepare(batch([], resolve=resolve) for resolve in (lost_ledger.track(7), ledger.track(8)))
     member.is_lost = True
     with pytest.raises(KafkaException) as raised:
-        staging.add_offsets(producer)
+        offsets.add_offsets(producer)
     assert raised.value.args[0].txn_requires_abort()
-    staging.drop_lost()
+    offsets.drop_lost()
     producer.sent.clear()
-    staging.add_offsets(producer)
+    offsets.add_offsets(producer)
     assert [position.partition for positions, _ in producer.sent for position in positions] == [1]
-    staging.commit()
+    offsets.commit()
     assert (lost_ledger.position, ledger.position) == (0, 8)
 
 
@@ -147,11 +145,11 @@ def test_a_producer_that_was_made_for_the_offsets_of_groups_is_not_replaced() ->
 def test_of_a_deleted_topic_the_records_are_sent_and_no_offset() -> None:
     staging, producer, member, kept = Staging(), Producer(), Member(), Member()
     deleted, ledger = member.ledger(staging, 0), kept.ledger(staging, 1)
-    staging.prepare(batch([], resolve=resolve) for resolve in (deleted.track(7), ledger.track(8)))
+    offsets = staging.prepare(batch([], resolve=resolve) for resolve in (deleted.track(7), ledger.track(8)))
     member.is_void = True
-    staging.add_offsets(producer)
+    offsets.add_offsets(producer)
     assert [position.partition for positions, _ in producer.sent for position in positions] == [1]
-    staging.commit()
+    offsets.commit()
     assert (deleted.position, ledger.position) == (7, 8)
 
 
@@ -159,4 +157,4 @@ def test_an_open_transaction_of_files_needs_no_group() -> None:
     file = File(Staging())
     file.track(1)
     file.prepare(0)
-    file.staging.add_offsets(Producer())
+    file.positions.add_offsets(Producer())

@@ -258,10 +258,11 @@ def test_a_transaction_has_a_note_of_the_letters_of_the_round_that_are_in_it_or_
     mail.add("a", "b", "c")
     ids = mail.ids()
     source = staged(mail)
-    assert list(mail.staging.prepare(mail.given[:2])) == [mail.registrar.saved[0].id]
+    positions = mail.staging.prepare(mail.given[:2])
+    assert list(positions.entries) == [mail.registrar.saved[0].id]
     first = source._state
     assert first.cursor.split() == ids[:2]
-    mail.staging.commit()
+    positions.commit()
     assert mail.left == ["a", "b", "c"], "they are noted on disk when the round ends"
     mail.staging.prepare(mail.given[2:])
     assert source._state.cursor.split() == ids

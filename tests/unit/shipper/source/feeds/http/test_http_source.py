@@ -176,10 +176,11 @@ def test_with_transactions_the_answer_comes_with_the_commit(stack: ExitStack) ->
     site = Site(BASE, stack, stage=staging.of)
     client = site.send(b'{"message":"a"}')
     batches = site.take()
-    assert staging.prepare(batches) == {}
+    positions = staging.prepare(batches)
+    assert positions.entries == {}
     site.pass_barrier()
     assert not has_answer(client)
-    staging.commit()
+    positions.commit()
     assert client.getresponse().status == 200
 
 

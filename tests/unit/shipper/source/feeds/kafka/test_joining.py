@@ -332,9 +332,9 @@ def staging(desk: Desk) -> Staging:
 def offsets(staging: Staging, *batches: Batch) -> list[tuple[int, str]]:
     """Return what is committed in a transaction of these batches."""
     made = Offsets()
-    staging.prepare(batches)
-    staging.add_offsets(made)
-    staging.commit()
+    positions = staging.prepare(batches)
+    positions.add_offsets(made)
+    positions.commit()
     return made.sent
 
 

@@ -41,7 +41,6 @@ class TransactionalKafka:
     refuses: Callable[[list[Written]], int | None] = lambda request: None
     failing: dict[str, deque[KafkaException]] = field(default_factory=dict)
     lost_answers: bool = False
-    is_away: bool = False
     refused: dict[str, KafkaError] = field(default_factory=dict)
     answer_after: float = 0.0  # real seconds that a look-up of topics takes
     producers: list[FakeTransactionalProducer] = field(default_factory=list)
@@ -86,9 +85,6 @@ class FakeTransactionalProducer:
         self._reports: list[tuple[Written, int]] = []
         self._must_abort = False
         self.paused = False
-
-    def list_topics(self, *, timeout: float) -> object:
-        raise AssertionError("after this librdkafka does not report that a topic was deleted")
 
     def init_transactions(self, timeout: float) -> None:
         self._raise_planned("init_transactions")
@@ -198,9 +194,6 @@ class MemoryPositions:
 
     def prepare(self) -> None:
         pass
-
-    def answers(self, timeout: float) -> bool:
-        return not self._kafka.is_away
 
     def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
         time.sleep(self._kafka.answer_after)

@@ -172,7 +172,6 @@ class MemoryKafka:
     topics: dict[str, list[str]] = field(default_factory=dict)  # what landed in each, in order
     sent: list[Sent] = field(default_factory=list)  # what landed, in order
     clients: list[FakeProducer] = field(default_factory=list)
-    is_away: bool = False  # no broker answers a question
     leaderless: set[str] = field(default_factory=set)
 
     @property
@@ -193,7 +192,6 @@ class FakeProducer:
 
     def __init__(self, kafka: MemoryKafka, on_error: Callable[[KafkaError], None]) -> None:
         self.paused = False
-        self.questions = 0
         self.stubborn_flushes = 0  # so many calls of `flush` return before everything was reported
         self._kafka = kafka
         self._on_error = on_error
@@ -213,12 +211,6 @@ class FakeProducer:
             else:
                 message["_error"] = error
         return taken
-
-    def list_topics(self, *, timeout: float) -> object:
-        self.questions += 1
-        if self.paused or self._kafka.is_away:
-            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
-        return None
 
     def produce(self, topic: str, *, callback: Report, headers: Headers | None = None, **record: Any) -> None:
         error = self._take(Sent(report=callback, topic=topic, headers=tuple(headers or ()), **record))
@@ -308,5 +300,7 @@ class FakeProducer:
 def kafka_context(clock: Clock, **others: Any) -> KafkaContext:
     """Return what sends JSON records to the topic `logs`, but for its members that are given."""
     errors, records = ErrorReporter("fake:9092", "logs", clock), RecordMaker(Encoder(2**31))
-    context = KafkaContext(records, lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), clock)
+    context = KafkaContext(
+        records, lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), clock, lambda _: True
+    )
     return replace(context, **others)

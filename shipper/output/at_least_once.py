@@ -15,7 +15,7 @@ from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.output.base import Deliveries
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, is_fatal
-from log_shipper.shipper.output.kafka_records import Producer, Report, answers
+from log_shipper.shipper.output.kafka_records import Producer, Report
 from log_shipper.shipper.output.lane import Flight, Lane
 from log_shipper.shipper.output.topic_shares import TopicShares
 from log_shipper.shipper.output.unanswered import Unanswered
@@ -54,7 +54,6 @@ class AtLeastOnce:
         # The client puts records of many files into one request. A record that must be refused alone is sent by a
         # client of its own, one record at a time; created when first needed.
         self._single: Producer | None = None
-        self._probe: Producer | None = None  # until a broker has answered it
         self._single_lane: Lane | None = None  # whose record it sent last
 
     def publish(self, batch: Batch) -> bool:
@@ -99,15 +98,7 @@ class AtLeastOnce:
         self._metrics.topics_waiting = self.errors.topics_waiting
 
     def reach(self, timeout: float) -> bool:
-        # By a client of its own: one that has listed all topics reports no more that one of them was deleted.
-        try:
-            self._probe = self._probe or self._make_producer(lambda error: None)
-        except StartError:  # as in `_replace_producer`
-            return False
-        if not answers(self._probe, timeout):
-            return False
-        self._probe = None
-        return True
+        return self._kafka.reach(timeout)
 
     def close(self) -> None:
         self._purge(1.0)

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
@@ -36,6 +38,25 @@ class Sending:
         return [index for index in range(self.batch.events) if index not in self.topics.refused]
 
 
+class Probe:
+    """Asks whether a broker answers. By a client of its own: one that has listed all topics reports no more that one of
+    them was deleted."""
+
+    def __init__(self, make_client: Callable[[], AdminClient]) -> None:
+        self._make_client = make_client
+        self._client: AdminClient | None = None  # until a broker has answered it
+
+    def __call__(self, timeout: float) -> bool:
+        """True if one answers within so many seconds, for which it blocks. Any thread may ask."""
+        try:
+            self._client = self._client or self._make_client()
+            self._client.list_topics(timeout=timeout)
+        except (KafkaException, StartError):  # no answer; a certificate that is being renewed, for instance
+            return False
+        self._client = None
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class KafkaContext:
     """What makes the records and finds their topics, and what handles failures."""
@@ -46,6 +67,7 @@ class KafkaContext:
     backoff: Backoff
     metrics: Metrics
     clock: Clock
+    reach: Callable[[float], bool]  # a broker, within so many seconds
     are_renewed: Callable[[], bool] = never  # the certificates; True once after that
     partitions: Partitions | None = None  # where the client does not choose them by the key
 

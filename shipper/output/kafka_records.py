@@ -34,18 +34,6 @@ class Producer(Protocol):
 
     def flush(self, timeout: float) -> int: ...
 
-    def list_topics(self, *, timeout: float) -> Any:
-        """Return the metadata of the cluster. Blocks, and raises KafkaException."""
-
-
-def answers(producer: Producer, timeout: float) -> bool:
-    """True if a broker answers within the time. Blocks without the interpreter lock."""
-    try:
-        producer.list_topics(timeout=timeout)
-    except KafkaException:
-        return False
-    return True
-
 
 @dataclass(frozen=True, slots=True)
 class Beside:

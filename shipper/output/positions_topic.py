@@ -71,9 +71,6 @@ class PositionStore(Protocol):
     def prepare(self) -> None:
         """Create the topic if it does not exist, and check it."""
 
-    def answers(self, timeout: float) -> bool:
-        """True if a broker answers within so many seconds. Raises nothing; any thread may ask."""
-
     def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
         """Return those of the topics that the broker refuses, with its answer; None where it gives none within so many
         seconds. Raises nothing."""
@@ -112,13 +109,6 @@ class PositionsTopic:
             known = self._created(admin)
         self._check(admin)
         self._partitions = sorted(known.partitions)
-
-    def answers(self, timeout: float) -> bool:
-        try:
-            self._clients.admin().list_topics(self.topic, timeout=timeout)
-        except (KafkaException, StartError):
-            return False
-        return True
 
     def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
         try:

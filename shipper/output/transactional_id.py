@@ -64,13 +64,6 @@ class TransactionalId:
     def has_producer(self) -> bool:
         return self._producer is not None
 
-    def answers(self, timeout: float) -> bool:
-        """True if it is taken, and a broker answers within so many seconds. Any thread may ask.
-
-        Not by the producer: one that has listed all topics reports no more that one of them was deleted.
-        """
-        return self.has_producer and self._store.answers(timeout)
-
     def refused(self, topics: Collection[str]) -> dict[str, KafkaError] | None:
         """Return those of the topics that the broker refuses, with its answer; None without one. Blocks, and raises
         nothing."""

@@ -117,7 +117,7 @@ class Transactions(OnePlace):
             self._continue()
 
     def reach(self, timeout: float) -> bool:
-        return self._id.answers(timeout)
+        return self._id.has_producer and self._kafka.reach(timeout)
 
     def close(self) -> None:
         """A transaction that is left open would hold up the topic's readers until it times out."""

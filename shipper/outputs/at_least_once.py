@@ -4,9 +4,9 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.options.queues import MemQueue
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
-from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka import KafkaContext, Probe
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_settings import make_producer, renewals
+from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, renewals
 from log_shipper.shipper.output.topic_shares import TopicShares
 from log_shipper.shipper.outputs import partitioning
 from log_shipper.shipper.outputs.base import OutputContext
@@ -29,4 +29,7 @@ def kafka_context(config: KafkaOutputConfig, context: OutputContext) -> KafkaCon
     backoff = Backoff(config.backoff.init, config.backoff.max)
     are_renewed = renewals(config, context.clock)
     partitions = partitioning.partitions(config, errors, context.clock)
-    return KafkaContext(records, topics, errors, backoff, context.metrics, context.clock, are_renewed, partitions)
+    reach = Probe(clients(latest(config)).admin)
+    return KafkaContext(
+        records, topics, errors, backoff, context.metrics, context.clock, reach, are_renewed, partitions
+    )

@@ -412,12 +412,3 @@ def test_one_topic_for_all_may_fill_the_queue(clock: ManualClock) -> None:
     desk.publish(*["x"] * 10_000)
     assert desk.output.takes_more(source("f1"))
     assert not desk.output.awaits_reports
-
-
-def test_it_is_reached_if_a_broker_answers_a_client_of_its_own(desk: Desk) -> None:
-    """One that has listed all topics no longer reports that a topic was deleted."""
-    desk.kafka.is_away = True
-    assert not any(desk.output.reach(0.1) for _ in range(3))
-    desk.kafka.is_away = False
-    assert desk.output.reach(0.1)
-    assert [client.questions for client in desk.kafka.clients] == [0, 4]

@@ -326,12 +326,9 @@ def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_on
     assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
 
 
-def test_whether_a_broker_answers_is_not_asked_by_the_producer(clock: ManualClock) -> None:
-    desk = Desk(clock)
+def test_no_broker_is_reached_before_the_transactional_id_is_taken(desk: Desk) -> None:
     assert desk.output.reach(0.1)
-    desk.kafka.is_away = True
-    assert not desk.output.reach(0.1)
-    assert not desk.make(OTHER).reach(0.1), "it has not started"
+    assert not desk.make(OTHER).reach(0.1)
 
 
 def test_a_topic_for_which_the_client_waits_silently_is_looked_up_and_reported(desk: Desk) -> None:

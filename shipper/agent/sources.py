@@ -46,7 +46,7 @@ def make_sources(
     def maker() -> MakeFeed:
         from log_shipper.shipper.source.feeds.factory import maker  # few have an input that reads no files
 
-        return maker(context, wake.set_if_open)
+        return maker(context, wake)
 
     if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 
 from log_shipper.shipper.options.feeds.journald import JournaldConfig
-from log_shipper.shipper.source.feeds.journald.host import Bell
+from log_shipper.shipper.source.feeds.base import LoopWake
 from tests.fake_journalctl import ARCHIVED, HEADER, Entry, OpenFile, Reader, Refused, header, make_entry
 
 DIRECTORY = "/journals"
@@ -168,10 +168,10 @@ class MemoryChild:
 
 
 class MemoryHost:
-    """A Host (shipper/source/feeds/journald/host.py), and its own bell."""
+    """A Host (shipper/source/feeds/journald/host.py), and what wakes the loop."""
 
     def __init__(self, disk: JournalDisk) -> None:
-        self.bell: Bell = self
+        self.wake: LoopWake = self
         self._disk = disk
         self._children: dict[int, MemoryChild] = {}  # by each of their descriptors
         self._watched: dict[int, Callable[[], None]] = {}
@@ -193,15 +193,14 @@ class MemoryHost:
     def inode(self, path: str) -> int:
         return self._disk.open(path).inode
 
-    def watch(self, fd: int, rang: Callable[[], None]) -> None:
-        self._watched[fd] = rang
+    def set_if_open(self) -> None: ...
+
+    def watch(self, fd: int, ready: Callable[[], None]) -> None:
+        self._watched[fd] = ready
 
     def unwatch(self, fd: int) -> None:
         self._watched.pop(fd, None)
         self._children.pop(fd, None)
-
-    def close(self) -> None:
-        self._watched.clear()
 
     def run_children(self) -> None:
         for fd, child in self._children.items():

@@ -101,7 +101,7 @@ class Player:
             )
             context = source_context(self._registrar, self._clock, self._metrics)
             self._host = host = MemoryHost(self._disk)
-            self._feed = JournaldFeed(feed_input, context, entries.of("sys"), lambda: None, lambda wake, name: host)
+            self._feed = JournaldFeed(feed_input, context, entries.of("sys"), host)
         return self._life
 
     def _log(self, name: str, count: int, delay: float) -> None:

@@ -5,6 +5,7 @@ nothing more, and it is `finished` once all that it gave is resolved. It never e
 and stands among its problems.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -21,6 +22,19 @@ class GivesOut(Protocol):
     def give_out(self, longest: float) -> bool:
         """Receive nothing new after at most `longest` seconds, as a reload ends the feed, and give what was received.
         Called again and again while the loop steps; True as soon as all of it was given."""
+
+
+class LoopWake(Protocol):
+    """What the loop sleeps on (shipper/wake.py)."""
+
+    def set_if_open(self) -> None:
+        """Wake it. Any thread may call."""
+
+    def watch(self, fd: int, ready: Callable[[], None]) -> None:
+        """Wake it once when the descriptor has data, is at its end, or failed; it then calls `ready`."""
+
+    def unwatch(self, fd: int) -> None:
+        """Must be called before a watched descriptor is closed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,11 @@ from dataclasses import replace
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.source.base import BatchSource, SourceContext
-from log_shipper.shipper.source.feeds.base import FeedInput
+from log_shipper.shipper.source.feeds.base import FeedInput, LoopWake
 
 
-def maker(context: SourceContext, wake: Callable[[], None]) -> Callable[[FeedInput], BatchSource]:
-    """Return a function that makes the feed of an input, and raises StartError. `wake` wakes the loop; any thread may
-    call it."""
+def maker(context: SourceContext, wake: LoopWake) -> Callable[[FeedInput], BatchSource]:
+    """Return a function that makes the feed of an input, and raises StartError."""
     entries = FeedEntries(context.registrar)
 
     def make_feed(feed_input: FeedInput) -> BatchSource:
@@ -20,23 +19,22 @@ def maker(context: SourceContext, wake: Callable[[], None]) -> Callable[[FeedInp
     return make_feed
 
 
-def make(
-    feed_input: FeedInput, context: SourceContext, states: Sequence[FileState], wake: Callable[[], None]
-) -> BatchSource:
+def make(feed_input: FeedInput, context: SourceContext, states: Sequence[FileState], wake: LoopWake) -> BatchSource:
     """`states` are the registry's entries of this input. Raises StartError."""
     match feed_input.config.type:  # each type imports its modules here: hardly any configuration has all of them
         case "http" | "http_endpoint":
             from log_shipper.shipper.source.feeds.http.source import HttpSource
 
-            return HttpSource(feed_input, context, wake)
+            return HttpSource(feed_input, context, wake.set_if_open)
         case "syslog" | "tcp" | "udp" | "unix":
             from log_shipper.shipper.source.feeds.sockets.source import SocketSource
 
-            return SocketSource(feed_input, context, wake)
+            return SocketSource(feed_input, context, wake.set_if_open)
         case "journald":
             from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
+            from log_shipper.shipper.source.feeds.journald.host import ThisHost
 
-            return JournaldFeed(feed_input, context, states, wake)
+            return JournaldFeed(feed_input, context, states, ThisHost(wake))
         case "dead_letter":
             from log_shipper.shipper.source.feeds.dead_letter.source import DeadLetterSource
 
@@ -44,7 +42,7 @@ def make(
         case "kafka":
             from log_shipper.shipper.source.feeds.kafka.feed import make as make_kafka
 
-            return make_kafka(feed_input, context, wake)
+            return make_kafka(feed_input, context, wake.set_if_open)
         case _:
             raise AssertionError(f"no feed reads {feed_input.config.type}")
 

@@ -8,9 +8,9 @@ import asyncio
 
 from log_shipper.runtime.monitor.exchange import Head, RefusedRequest, check_request_line, read_head
 from log_shipper.shipper.source.feeds.http import answers
+from log_shipper.shipper.source.feeds.http.deliveries import Delivery
 from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint
 from log_shipper.shipper.source.feeds.http.framing import ChunkedBody, SizedBody
-from log_shipper.shipper.source.feeds.http.handover import Delivery
 from log_shipper.shipper.source.feeds.http.judging import Accepted, Answer, Received
 from log_shipper.shipper.source.feeds.http.states import BUSY, State
 

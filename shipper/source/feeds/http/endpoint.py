@@ -10,9 +10,10 @@ from typing import Protocol
 
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.runtime.monitor.exchange import RefusedRequest
-from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
+from log_shipper.shipper.source.feeds.http.deliveries import Delivery, Part
 from log_shipper.shipper.source.feeds.http.judging import Accepted, Judge, Received
 from log_shipper.shipper.source.feeds.http.limits import Limits
+from log_shipper.shipper.source.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +53,9 @@ class HttpEndpoint:
     """`name` is what listens, in messages: "http 127.0.0.1:8000/"; `in_flight` is what `judge` has let in. All of it
     is the server's thread's alone, except what is done `aside`."""
 
-    def __init__(self, name: str, judge: Judge, handover: Handover, limits: Limits, soon: Soon, aside: Aside) -> None:
+    def __init__(
+        self, name: str, judge: Judge, mailbox: Mailbox[Part], limits: Limits, soon: Soon, aside: Aside
+    ) -> None:
         self.patience = limits.patience
         self.retry_after = limits.retry_after
         self.counts = HttpCounts()
@@ -62,7 +65,7 @@ class HttpEndpoint:
         self._most = limits.connections
         self.judge = judge
         self.in_flight = judge.in_flight
-        self._handover = handover
+        self._mailbox = mailbox
         self.soon = soon
         self._aside = aside
         self._offset = 0  # where the next request begins, in bytes of all contents so far
@@ -138,7 +141,8 @@ class HttpEndpoint:
         delivery = Delivery(received.messages, received.cost, self.settled)
         self._offset = received.messages.end
         self._asked[delivery] = conversation
-        self._handover.put(delivery)
+        for part in delivery.parts:
+            self._mailbox.put((delivery, part), part.end - part.start)
         return delivery
 
     def drop(self, delivery: Delivery) -> None:

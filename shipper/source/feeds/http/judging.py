@@ -12,8 +12,8 @@ from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from log_shipper.shipper.source.feeds.http.access import Access
 from log_shipper.shipper.source.feeds.http.bodies import NDJSON, BodyReader, memory_of
 from log_shipper.shipper.source.feeds.http.decompression import ACCEPTED, decompress, is_known
+from log_shipper.shipper.source.feeds.http.deliveries import cost_of
 from log_shipper.shipper.source.feeds.http.framing import ChunkedBody, SizedBody, body_of
-from log_shipper.shipper.source.feeds.http.handover import cost_of
 from log_shipper.shipper.source.feeds.http.limits import Patience
 
 WAIT = "wait_for_completion_timeout"  # Filebeat's parameter of the URL

@@ -2,7 +2,7 @@
 
 One thread for all: a connection without a request costs nothing but its memory. It reads bodies and makes events of
 them, of large and compressed ones on a second thread, so that no client waits for the work that another one causes;
-the reading thread takes these from the `Handover`, and calls back when they are delivered or on disk.
+the reading thread takes these from the mailbox, and calls back when they are delivered or on disk.
 """
 
 import asyncio
@@ -19,10 +19,11 @@ from typing import Protocol
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.source.feeds.descriptors import NO_MORE, check_free
 from log_shipper.shipper.source.feeds.http.conversation import Conversation
+from log_shipper.shipper.source.feeds.http.deliveries import Part
 from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint
-from log_shipper.shipper.source.feeds.http.handover import Handover
 from log_shipper.shipper.source.feeds.http.judging import Judge
 from log_shipper.shipper.source.feeds.http.limits import Limits
+from log_shipper.shipper.source.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 
@@ -50,12 +51,12 @@ class Server:
         listener: socket.socket,
         name: str,
         judge: Judge,
-        handover: Handover,
+        mailbox: Mailbox[Part],
         limits: Limits,
         tls: Tls | None,
     ) -> None:
         self._loop = asyncio.new_event_loop()
-        self.endpoint = HttpEndpoint(name, judge, handover, limits, self._call, self._aside)
+        self.endpoint = HttpEndpoint(name, judge, mailbox, limits, self._call, self._aside)
         self._bodies = ThreadPoolExecutor(1, "http bodies")  # its thread starts with the first large body
         self.is_port_closed = False
         self.problem = ""
@@ -63,7 +64,7 @@ class Server:
         self._name = name
         self._most = 2 * limits.connections
         self._listener = listener
-        self._wake = handover.wake
+        self._wake = mailbox.wake
         self._tls = tls
         self._opening: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="http input", daemon=True)

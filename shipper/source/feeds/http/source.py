@@ -23,12 +23,13 @@ from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.http.bodies import BodyReader
-from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
+from log_shipper.shipper.source.feeds.http.deliveries import Delivery, Part, take_run
 from log_shipper.shipper.source.feeds.http.judging import InFlight, Judge
 from log_shipper.shipper.source.feeds.http.limits import Limits, Patience, patience_of
 from log_shipper.shipper.source.feeds.http.placing import Placing
 from log_shipper.shipper.source.feeds.http.server import Server
 from log_shipper.shipper.source.feeds.server_tls import ServerTls
+from log_shipper.shipper.source.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +64,11 @@ class HttpSource:
         self.name = replace(config, listen_port=self.port).reads[0]
         self._source = feed_input.source(uuid.uuid4().hex, self.name, repeatable=False)
         self._in_flight = InFlight(config)
-        self._handover = Handover(wake)
+        self._mailbox: Mailbox[Part] = Mailbox(wake)  # bounded by what the server takes
         patience = patience_of(config, patience)
         judge = Judge(config, _body_reader(config, feed_input, self._source), self._in_flight, patience)
         limits = Limits(config.max_connections, config.retry_after, patience)
-        self._server = Server(listener, self.name, judge, self._handover, limits, tls)
+        self._server = Server(listener, self.name, judge, self._mailbox, limits, tls)
         self._open_batches = 0
         self._is_ending = False  # the agent stops
         self._is_stopped = False
@@ -92,14 +93,14 @@ class HttpSource:
         self._counted = answers
 
     def read(self, budget: int) -> Iterator[Batch]:
-        while budget > 0 and self._may_read and (taken := self._handover.take()) is not None:
+        while budget > 0 and self._may_read and (taken := take_run(self._mailbox)) is not None:
             messages, deliveries = taken
             budget -= messages.end - messages.start
             self._open_batches += 1
             yield Batch(self._source, messages, self._clock.time(), self._track(messages, deliveries))
 
     def next_wake(self, *, reading: bool) -> float:
-        if not reading or self._is_stopped or self._handover.is_empty:
+        if not reading or self._is_stopped or self._mailbox.await_more():
             return NEVER
         return 0.0 if self._may_read else RETRY_SECONDS
 
@@ -121,7 +122,7 @@ class HttpSource:
         if not self._is_ending:
             self._is_ending = True
             self._server.close_port()
-        return (self._server.is_port_closed and self._handover.is_empty) or longest <= 0
+        return (self._server.is_port_closed and self._mailbox.is_empty) or longest <= 0
 
     def stop(self) -> None:
         """Read nothing more. At a reload, the requests whose events were given out are answered still."""

@@ -5,8 +5,8 @@ headers of libsystemd; the library has crashed processes that read while the jou
 runs journalctl since 8.16; it blocks on a slow disk, and holds the interpreter's lock for each field. A journalctl that
 crashes, or that is killed, is started again after the entry that was given last, and it uses the second core.
 
-`host` is the door to the operating system: `child` starts a journalctl and reads its output without blocking,
-`doorbell` waits for output on a thread of its own. `listing` looks at the files of a path, and `sequences` has a
+`host` is the door to the operating system: `child` starts a journalctl and reads its output without blocking; the loop
+is woken by that output. `listing` looks at the files of a path, and `sequences` has a
 `journal` for each sequence of numbers among them, with a position of its own. There, `journalctl` starts one again
 (`arguments` makes its command line; `obstacle`: where it cannot read on), `lines`, `entries` and `conversion` make
 events of what was read, `runs` passes them through the parsers, `continuity` looks for what is

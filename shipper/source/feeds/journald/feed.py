@@ -1,7 +1,7 @@
 """The journals of one input, as a source of batches."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from log_shipper.registry.state import FileState
@@ -10,7 +10,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.journald.host import Host, ThisHost
+from log_shipper.shipper.source.feeds.journald.host import Host
 from log_shipper.shipper.source.feeds.journald.journal import Journal
 from log_shipper.shipper.source.feeds.journald.journalctl import NEVER
 from log_shipper.shipper.source.feeds.journald.sequences import Sequences
@@ -24,17 +24,15 @@ class JournaldFeed:
         feed_input: FeedInput,
         context: SourceContext,
         states: Sequence[FileState],
-        wake: Callable[[], None],
-        make_host: Callable[[Callable[[], None], str], Host] = ThisHost,
+        host: Host,
     ) -> None:
         """Raises StartError."""
         config = cast(JournaldConfig, feed_input.config)
         _check_program(feed_input, config)
         self._once = context.once
-        self._host = make_host(wake, f"journald {feed_input.id}"[:15])
         self._stopped = False
         known = {state.id: state for state in states}
-        self._paths = [Sequences(path, feed_input, config, context, known, self._host) for path in config.reads]
+        self._paths = [Sequences(path, feed_input, config, context, known, host) for path in config.reads]
         self._next = 0
 
     @property
@@ -89,7 +87,6 @@ class JournaldFeed:
             self._stopped = True
             for journal in self._journals:
                 journal.stop()
-            self._host.bell.close()
 
 
 def _check_program(feed_input: FeedInput, config: JournaldConfig) -> None:

@@ -3,13 +3,13 @@
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from log_shipper.shipper.options.feeds.journald import SYSTEM_JOURNAL, JournaldConfig
+from log_shipper.shipper.source.feeds.base import LoopWake
 from log_shipper.shipper.source.feeds.journald.child import Child
-from log_shipper.shipper.source.feeds.journald.doorbell import Doorbell
 
 HEADER_BYTES = 168
 _MACHINE = re.compile(r"[0-9a-f]{32}")  # a directory with the journals of a machine
@@ -17,7 +17,7 @@ _PERSISTENT, _VOLATILE = "/var/log/journal", "/run/log/journal"
 
 
 class Process(Protocol):
-    """As `child.Child` is described. `output` and `errors` are what a bell watches."""
+    """As `child.Child` is described. `output` and `errors` are what is watched."""
 
     output: int
     errors: int
@@ -34,20 +34,11 @@ class Process(Protocol):
     def exit_code(self) -> int | None: ...
 
 
-class Bell(Protocol):
-    """As `doorbell.Doorbell` is described."""
-
-    def watch(self, fd: int, rang: Callable[[], None]) -> None: ...
-
-    def unwatch(self, fd: int) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Host(Protocol):
-    """`bell` wakes the loop. Called by the reading thread only; a call may take as long as a local file system."""
+    """`wake` watches the output of processes. Called by the reading thread only; a call may take as long as a local
+    file system."""
 
-    bell: Bell
+    wake: LoopWake
 
     def start(self, command: Sequence[str], chroot: str) -> Process:
         """Raises OSError, subprocess.SubprocessError."""
@@ -63,10 +54,8 @@ class Host(Protocol):
 
 
 class ThisHost:
-    """`wake` is called by a thread of the bell, which has this name."""
-
-    def __init__(self, wake: Callable[[], None], name: str) -> None:
-        self.bell: Bell = Doorbell(wake, name)
+    def __init__(self, wake: LoopWake) -> None:
+        self.wake = wake
 
     def start(self, command: Sequence[str], chroot: str) -> Process:
         return Child(command, chroot)

@@ -119,7 +119,7 @@ class Journal:
         return entries
 
     def next_wake(self, *, reading: bool) -> float:
-        """Return the seconds that may pass before it has something to do, if the doorbell does not ring."""
+        """Return the seconds that may pass before it has something to do, unless its journalctl writes something."""
         if self._ready and reading:
             return 0.0
         if self._parked is not None:

@@ -67,7 +67,7 @@ class Journalctl:
         self.lines = Lines(settings.longest)
         self._settings = settings
         self._start_at = start_at
-        self._host, self._bell = host, host.bell
+        self._host, self._wake = host, host.wake
         self._clock = clock
         self._metrics = metrics
         self._files: tuple[JournalFile, ...] = ()
@@ -126,7 +126,7 @@ class Journalctl:
             words = self._child.words()
             self._report(words)
             if words is not None:
-                self._bell.watch(self._child.errors, self._words_came)
+                self._wake.watch(self._child.errors, self._words_came)
         if not self._has_output:  # if it has, and the pipeline no room, the next may be entries
             self._look_for_entries()
         if self._is_due and self._clock.monotonic() >= self._next_start:
@@ -150,13 +150,13 @@ class Journalctl:
             return lines
         self._has_output = False
         if block is None:
-            self._bell.watch(self._child.output, self._output_came)
+            self._wake.watch(self._child.output, self._output_came)
         else:
             self._child_ended(self._child)
         return []
 
     def next_wake(self, *, reading: bool) -> float:
-        """Return the seconds that may pass before it has something to do, if the doorbell does not ring."""
+        """Return the seconds that may pass before it has something to do, unless something is written."""
         if self._stopped or self.ended:
             return NEVER
         if self._child is None:
@@ -237,8 +237,8 @@ class Journalctl:
             return
         logger.debug("%s: process %d is %s", settings.where, self._child.pid, " ".join(line))
         self._has_output = self._has_words = False
-        self._bell.watch(self._child.output, self._output_came)
-        self._bell.watch(self._child.errors, self._words_came)
+        self._wake.watch(self._child.output, self._output_came)
+        self._wake.watch(self._child.errors, self._words_came)
 
     def _files_from(self, start: str) -> list[str]:
         """Return the files that may have entries from there on, and remember what is known of all."""
@@ -248,10 +248,10 @@ class Journalctl:
         needed = [file for file in self._files if place is None or file.is_live or file.last >= place[1]]
         return [file.path for file in needed or self._files]
 
-    def _output_came(self) -> None:  # on the doorbell's thread
+    def _output_came(self) -> None:
         self._has_output = True
 
-    def _words_came(self) -> None:  # on the doorbell's thread
+    def _words_came(self) -> None:
         self._has_words = True
 
     def _report(self, words: str | None) -> None:
@@ -321,8 +321,8 @@ class Journalctl:
     def _end_child(self) -> None:
         child, self._child = self._child, None
         if child is not None:
-            self._bell.unwatch(child.output)
-            self._bell.unwatch(child.errors)
+            self._wake.unwatch(child.output)
+            self._wake.unwatch(child.errors)
             child.end()
 
     def _failed(self, problem: str) -> None:

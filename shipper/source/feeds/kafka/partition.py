@@ -2,15 +2,15 @@
 
 import hashlib
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from confluent_kafka import Message
 
-from log_shipper.shipper.event import Source
+from log_shipper.shipper.event import Source, nothing
 from log_shipper.shipper.pipeline.acks import Ledger, Stage
 from log_shipper.shipper.source.feeds.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
+from log_shipper.shipper.source.mailbox import Mailbox
 
 RECORD_OVERHEAD = 400  # bytes of memory that a record takes beside its content
 
@@ -55,8 +55,7 @@ class Partition:
         self.once_end: int | None = None  # with `--once`
         # Of both.
         self._lock = threading.Lock()
-        self._blocks: deque[Block] = deque()
-        self._received = self._taken = 0  # bytes; each is written by one thread
+        self._blocks: Mailbox[Block] = Mailbox(nothing)  # the session wakes the loop when all partitions have theirs
         self._is_taking = False
         self.is_ending = False  # it goes to another member, or the input stops
         self.is_lost = False  # it belongs to another member
@@ -78,11 +77,11 @@ class Partition:
     @property
     def waiting_bytes(self) -> int:
         """Return the bytes that were received and are not taken. Any thread may ask."""
-        return self._received - self._taken
+        return self._blocks.waiting
 
     @property
     def has_blocks(self) -> bool:
-        return bool(self._blocks) and not self.is_ending
+        return not self._blocks.is_empty and not self.is_ending
 
     @property
     def lag(self) -> int:
@@ -91,17 +90,13 @@ class Partition:
 
     def give(self, block: Block) -> None:
         if not self.is_ending:
-            self._received += block.bytes
-            self._blocks.append(block)
+            self._blocks.put(block, block.bytes)
 
     def take(self) -> Block | None:
         """Return the next block; `taken` must follow when its batches are tracked."""
         with self._lock:
-            if self.is_ending or not self._blocks:
-                return None
-            self._is_taking = True
-            block = self._blocks.popleft()
-            self._taken += block.bytes
+            block = self._blocks.take()
+            self._is_taking = block is not None
             return block
 
     def may_give(self) -> bool:
@@ -170,14 +165,14 @@ class Partition:
     @property
     def is_done(self) -> bool:
         """True if all that was received is acknowledged."""
-        return not self._blocks and not self.is_pending and self.is_settled
+        return self._blocks.is_empty and not self.is_pending and self.is_settled
 
     @property
     def is_read_up(self) -> bool:
         """True if all that there is was taken. Only then a message may be ended by time: what comes next may have been
         read and sent with it already, by a member that was killed."""
         nothing_follows = self.at_end or self.stopped  # first: what came before that is known was given before
-        return nothing_follows and not self._blocks and not self.is_ending
+        return nothing_follows and self._blocks.is_empty and not self.is_ending
 
     @property
     def next_to_give(self) -> int:

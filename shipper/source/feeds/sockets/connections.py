@@ -9,8 +9,9 @@ from log_shipper.shipper.source.feeds import server_tls
 from log_shipper.shipper.source.feeds.sockets.accepting import Limits
 from log_shipper.shipper.source.feeds.sockets.connection import Connection
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from log_shipper.shipper.source.feeds.sockets.received import Received, end_of, of_connection
+from log_shipper.shipper.source.feeds.sockets.intake import OVERHEAD, Piece
 from log_shipper.shipper.source.feeds.sockets.system_calls import StreamReader
+from log_shipper.shipper.source.mailbox import Mailbox
 
 READ_SIZE = 128 * 1024
 HANDSHAKE_SECONDS = 10.0
@@ -27,7 +28,7 @@ class Connections:
     def __init__(
         self,
         selector: selectors.BaseSelector,
-        received: Received,
+        mailbox: Mailbox[Piece],
         limits: Limits,
         counts: SocketCounts,
         report: Reporter,
@@ -35,7 +36,7 @@ class Connections:
     ) -> None:
         self.open: dict[Connection, None] = {}
         self._selector = selector
-        self._received = received
+        self._mailbox = mailbox
         self._limits = limits
         self._counts = counts
         self._report = report
@@ -58,7 +59,7 @@ class Connections:
         size = 0
         # A read of TLS returns one record of 16 KiB at most.
         for _ in range(RECORDS_AT_ONCE if connection.is_encrypted else 1):
-            if self._received.is_full or not (came := self._read(connection)):
+            if self._mailbox.is_full or not (came := self._read(connection)):
                 break
             size += came
         return size
@@ -69,7 +70,7 @@ class Connections:
             self._selector.unregister(connection.socket)
             del self.open[connection]
             connection.close()
-            self._received.put(end_of(connection, is_ours=is_ours))
+            self._mailbox.put(Piece(connection=connection, is_ours=is_ours), OVERHEAD)
 
     def excuse(self, seconds: float) -> None:
         """Note that for so long nothing was read, as there was no room, or the machine was busy or suspended: what did
@@ -80,7 +81,7 @@ class Connections:
     def close_silent(self, now: float) -> None:
         """Close those that have sent nothing for too long."""
         for connection in list(self.open):
-            if self._received.is_full:
+            if self._mailbox.is_full:
                 return
             if self._is_silent(connection, now):
                 self.read(connection)  # the others may have left it no turn
@@ -130,7 +131,7 @@ class Connections:
             self.close(connection)
             return 0
         connection.active = self._clock.monotonic()
-        self._received.put(of_connection(connection, data))
+        self._mailbox.put(Piece(connection=connection, data=data), len(data) + OVERHEAD)
         return len(data)
 
     def _shake_hands(self, connection: Connection) -> int:

@@ -1,12 +1,26 @@
 """Takes apart what was received: the messages of each connection, and datagrams."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from log_shipper.shipper.source.feeds.sockets.connection import Connection
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
 from log_shipper.shipper.source.feeds.sockets.framing import Frames
 from log_shipper.shipper.source.feeds.sockets.messages import Senders
-from log_shipper.shipper.source.feeds.sockets.received import Piece
+from log_shipper.shipper.source.feeds.sockets.system_calls import Datagrams
+
+OVERHEAD = 100  # bytes of memory that a piece takes beside its content
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What the receiver puts into the mailbox: datagrams, or bytes of a connection; `data` is None at its end,
+    `is_ours` if it was closed from here."""
+
+    datagrams: Datagrams | None = None
+    connection: Connection | None = None
+    data: bytes | None = None
+    is_ours: bool = False
 
 
 class Intake:

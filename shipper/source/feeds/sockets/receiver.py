@@ -19,9 +19,10 @@ from log_shipper.shipper.source.feeds.sockets.connection import Connection
 from log_shipper.shipper.source.feeds.sockets.connections import Connections
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
 from log_shipper.shipper.source.feeds.sockets.drops import Drops
+from log_shipper.shipper.source.feeds.sockets.intake import OVERHEAD, Piece
 from log_shipper.shipper.source.feeds.sockets.listening import Listener, buffer_of
-from log_shipper.shipper.source.feeds.sockets.received import Received, of_datagrams
 from log_shipper.shipper.source.feeds.sockets.system_calls import DatagramReader
+from log_shipper.shipper.source.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Receiver:
         self,
         listeners: list[Listener],
         limits: Limits,
-        received: Received,
+        mailbox: Mailbox[Piece],
         report: Reporter,
         clock: Clock,
         secured: Secured,
@@ -51,12 +52,12 @@ class Receiver:
         self._acceptor = Acceptor(limits, secured, self.counts, report, clock)
         self._listeners = listeners
         self._limits = limits
-        self._received = received
+        self._mailbox = mailbox
         self._report = report
         self._clock = clock
         self._secured = secured
         self._selector = selectors.DefaultSelector()
-        self._connections = Connections(self._selector, received, limits, self.counts, report, clock)
+        self._connections = Connections(self._selector, mailbox, limits, self.counts, report, clock)
         self._drops = Drops(listeners, self.counts, report)
         self._retry: dict[Listener, float] = {}  # listeners that are left alone for a while
         self._refused: list[Connection] = []  # by the reading thread
@@ -113,7 +114,7 @@ class Receiver:
         finally:
             self._close_all()
             self.is_done = True
-            self._received.wake()
+            self._mailbox.wake()
 
     def _receive_until_end(self) -> None:
         self._selector.register(self._waker.fd, selectors.EVENT_READ)
@@ -147,7 +148,7 @@ class Receiver:
                 self._accept(key.data)
             else:
                 self._take_datagrams(key.data)
-            if self._received.is_full or self._end_by is not None:
+            if self._mailbox.is_full or self._end_by is not None:
                 break
         self._passed_over = {key.data for key, _ in ready[done:]}
 
@@ -157,10 +158,10 @@ class Receiver:
 
     def _wait_for_room(self) -> None:
         """Wait while too many bytes wait to be processed."""
-        if not self._received.is_full:
+        if not self._mailbox.is_full:
             return
         self.is_waiting = True
-        while not self._received.has_much_room and self._end_by is None:
+        while not self._mailbox.has_much_room and self._end_by is None:
             self._waker.wait(self._interval)
             self._close_refused()
             self._drops.count()
@@ -176,9 +177,9 @@ class Receiver:
             return 0
         if not datagrams.texts:
             return 0
-        piece = of_datagrams(datagrams)
-        self._received.put(piece)
-        return piece.cost
+        cost = sum(map(len, datagrams.texts)) + OVERHEAD * len(datagrams.texts)
+        self._mailbox.put(Piece(datagrams=datagrams), cost)
+        return cost
 
     def _accept(self, listener: Listener) -> bool:
         """Return True if more may wait to be accepted."""
@@ -250,7 +251,7 @@ class Receiver:
         """Wait for room. False when the time is over."""
         self.is_waiting = True
         while (left := (self._end_by or 0.0) - self._clock.monotonic()) > 0:
-            if not self._received.is_full:
+            if not self._mailbox.is_full:
                 return True
             self._waker.wait(min(left, INTERVAL))
         return False

@@ -10,12 +10,13 @@ from log_shipper.shipper.source.feeds.sockets.accepting import Limits, Secured
 from log_shipper.shipper.source.feeds.sockets.connection import MakeFraming
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter
 from log_shipper.shipper.source.feeds.sockets.framing import DelimiterFraming, OctetFraming
+from log_shipper.shipper.source.feeds.sockets.intake import Piece
 from log_shipper.shipper.source.feeds.sockets.listening import listen
-from log_shipper.shipper.source.feeds.sockets.received import Received
 from log_shipper.shipper.source.feeds.sockets.receiver import Receiver
+from log_shipper.shipper.source.mailbox import Mailbox
 
 
-def make_receiver(config: SocketConfig, received: Received, context: SourceContext) -> Receiver:
+def make_receiver(config: SocketConfig, mailbox: Mailbox[Piece], context: SourceContext) -> Receiver:
     """Return what receives for an input. Raises StartError."""
     options, clock = config.listens, context.clock
     if context.once:
@@ -29,7 +30,7 @@ def make_receiver(config: SocketConfig, received: Received, context: SourceConte
     limits = Limits(options.max_message_size, options.timeout, connections)
     report = Reporter(config.id, clock.monotonic)
     listeners = listen(options, config.id)
-    return Receiver(listeners, limits, received, report, clock, Secured(_framing(options), tls))
+    return Receiver(listeners, limits, mailbox, report, clock, Secured(_framing(options), tls))
 
 
 def _framing(options: UdpOptions | TcpOptions | UnixOptions) -> MakeFraming:

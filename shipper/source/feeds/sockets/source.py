@@ -19,10 +19,10 @@ from log_shipper.shipper.reader import chain
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
-from log_shipper.shipper.source.feeds.sockets.intake import Intake
+from log_shipper.shipper.source.feeds.sockets.intake import Intake, Piece
 from log_shipper.shipper.source.feeds.sockets.messages import Senders
-from log_shipper.shipper.source.feeds.sockets.received import Received
 from log_shipper.shipper.source.feeds.sockets.setup import make_receiver
+from log_shipper.shipper.source.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +69,8 @@ class SocketSource:
         shared = {"log": {"file": {"path": path}}}
         self._reader = chain.parse(self._given, config, feed_input.max_bytes, context.clock, shared, context.metrics)
         self._senders = Senders(partial(feed_input.source, uuid.uuid4().hex, path, repeatable=False))
-        self._received = Received(config.pending_bytes, wake)
-        self.receiver = make_receiver(config, self._received, context)
+        self._mailbox: Mailbox[Piece] = Mailbox(wake, config.pending_bytes)
+        self.receiver = make_receiver(config, self._mailbox, context)
         self.addresses = self.receiver.addresses
         limit = config.listens.max_message_size
         report = Reporter(config.id, context.clock.monotonic)
@@ -99,12 +99,12 @@ class SocketSource:
     def next_wake(self, *, reading: bool) -> float:
         if not reading:
             return NEVER
-        if self._ready or not self._received.await_more():
+        if self._ready or not self._mailbox.await_more():
             return 0.0 if self._takes_more else RETRY_SECONDS
         return NEVER
 
     def status(self) -> SourceStatus:
-        waiting = self._received.waiting
+        waiting = self._mailbox.waiting
         return SourceStatus(
             files_open=self.receiver.open_sockets,
             reading=int(waiting > 0),
@@ -119,7 +119,7 @@ class SocketSource:
     def give_out(self, longest: float) -> bool:
         """Close what listens, and receive what the kernel has; True when all of it was given out."""
         self.receiver.end(longest)
-        return self._is_stopped or (self.receiver.is_done and not self._received.waiting and not self._ready)
+        return self._is_stopped or (self.receiver.is_done and not self._mailbox.waiting and not self._ready)
 
     def read_to_end(self, longest: float) -> bool:
         self._is_ending = True
@@ -134,7 +134,7 @@ class SocketSource:
 
     def _report_lost(self) -> None:
         """Report what was received, and neither delivered nor written to the queue on disk."""
-        lost = self._offset - self._ledger.position + self._received.waiting
+        lost = self._offset - self._ledger.position + self._mailbox.waiting
         if lost:
             self._context.metrics.bytes_lost += lost
             logger.error(
@@ -151,11 +151,10 @@ class SocketSource:
 
     def _take(self, budget: int) -> bool:
         """Take about `budget` bytes of what waits; False if there was nothing."""
-        left = budget
-        while left > 0 and (piece := self._received.take()) is not None:
-            left -= piece.cost
+        before = self._mailbox.taken
+        while self._mailbox.taken < before + budget and (piece := self._mailbox.take()) is not None:
             self._intake.take(piece)
-        return left < budget
+        return self._mailbox.taken > before
 
     def _prepare(self) -> None:
         """Make batches of what was taken."""

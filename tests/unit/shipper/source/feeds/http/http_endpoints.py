@@ -9,11 +9,12 @@ from log_shipper.shipper.event import Messages
 from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from log_shipper.shipper.source.feeds.http.bodies import BodyReader
 from log_shipper.shipper.source.feeds.http.conversation import Conversation
+from log_shipper.shipper.source.feeds.http.deliveries import Delivery, Part, take_run
 from log_shipper.shipper.source.feeds.http.endpoint import HttpEndpoint
-from log_shipper.shipper.source.feeds.http.handover import Delivery, Handover
 from log_shipper.shipper.source.feeds.http.judging import InFlight, Judge
 from log_shipper.shipper.source.feeds.http.limits import Limits, Patience, patience_of
 from log_shipper.shipper.source.feeds.http.placing import Placing
+from log_shipper.shipper.source.mailbox import Mailbox
 from tests.fakes import ManualClock
 
 PATIENCE = Patience(idle=75, head=10, write=5, linger=1, head_bytes=1000, ahead_bytes=200, ignored_bytes=1000)
@@ -110,7 +111,7 @@ class Room:
         config = self.config
         self.defers = False
         self.aside = list[Callable[[], Callable[[], None]]]()
-        self.handover = Handover(lambda: None)
+        self.mailbox = Mailbox[Part](lambda: None)
         self.in_flight = InFlight(config)
         patience = patience_of(config, PATIENCE)
         reader = BodyReader(
@@ -118,7 +119,7 @@ class Room:
         )
         limits = Limits(config.max_connections, config.retry_after, patience)
         judge = Judge(config, reader, self.in_flight, patience)
-        self.endpoint = HttpEndpoint("http localhost:8000/", judge, self.handover, limits, _at_once, self._do_aside)
+        self.endpoint = HttpEndpoint("http localhost:8000/", judge, self.mailbox, limits, _at_once, self._do_aside)
         self.endpoint.now = self.clock.monotonic
 
     def _do_aside(self, work: Callable[[], Callable[[], None]]) -> None:
@@ -131,14 +132,14 @@ class Room:
         return Client(Conversation(self.endpoint), tls=tls)
 
     def take(self) -> tuple[Messages, list[Delivery]]:
-        taken = self.handover.take()
+        taken = take_run(self.mailbox)
         assert taken is not None
         return taken
 
     def ship(self) -> list[str]:
         """Take and resolve all; return the texts."""
         texts = list[str]()
-        while (taken := self.handover.take()) is not None:
+        while (taken := take_run(self.mailbox)) is not None:
             texts += taken[0].texts
             for delivery in taken[1]:
                 delivery.resolve_part()

@@ -206,7 +206,7 @@ def test_what_is_not_taken_is_refused_with_the_reason(request_bytes: bytes, stat
     answer = client.read()
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
     assert answer.partition(b"\r\n\r\n")[2].startswith(b'{"message": "')
-    assert room.handover.is_empty
+    assert room.mailbox.is_empty
     assert room.in_flight.bytes == 0
     assert room.endpoint.counts.answers == {status: 1}
 

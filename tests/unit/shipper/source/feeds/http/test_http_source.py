@@ -80,7 +80,8 @@ class Site:
             batches = list(self.source.read(2**20))
             if batches:
                 return batches
-            self.wake.wait(SECONDS)
+            if self.source.next_wake(reading=True) > 0:
+                self.wake.wait(SECONDS)
 
     def finish(self) -> None:
         while not self.source.finished:

@@ -1,6 +1,5 @@
 """A feed that reads a journal by the fake journalctl, driven step by step."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,27 @@ from log_shipper.shipper.options.feeds.journald import JournaldConfig
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.factory import FeedEntries
 from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
+from log_shipper.shipper.source.feeds.journald.host import ThisHost
+from log_shipper.shipper.wake import Wake
 from tests.builders import AGENT, source_context
 from tests.fake_journalctl import Journal, installed
 from tests.fakes import ManualClock
 from tests.memory_registry import MemoryFiles, memory_store
 
 PATIENCE = 60.0  # seconds; a test that waits so long fails
+
+
+class NotedWake(Wake):
+    """One that notes whether a descriptor has woken the loop."""
+
+    has_rung = False
+
+    def watch(self, fd: int, ready: Callable[[], None], *, hints: bool = False) -> None:
+        def ring() -> None:
+            self.has_rung = True
+            ready()
+
+        super().watch(fd, ring, hints=hints)
 
 
 class JournalLab:
@@ -36,7 +50,7 @@ class JournalLab:
         self._load()
         self.batches: list[Batch] = []
         self.feed: JournaldFeed
-        self._awake = threading.Event()
+        self._wake = NotedWake()
 
     def boot(self) -> None:
         """Begin with what the registry has on disk, as another process does."""
@@ -55,10 +69,13 @@ class JournalLab:
         )
         context = source_context(self.registrar, self.clock, self.metrics, once=once)
         self.batches = []
-        self.feed = JournaldFeed(feed_input, context, self.entries.of("sys"), self._awake.set)
+        self.feed = JournaldFeed(feed_input, context, self.entries.of("sys"), ThisHost(self._wake))
 
     def stop(self) -> None:
         self.feed.stop()
+
+    def close(self) -> None:
+        self._wake.close()
 
     def step(self) -> None:
         self.feed.step()
@@ -74,8 +91,7 @@ class JournalLab:
             reading.close()  # type: ignore[attr-defined]  # it is a generator
             if batch is not None:
                 return batch
-            self._awake.wait(PATIENCE / 2000)
-            self._awake.clear()
+            self._wake.wait(PATIENCE / 2000)
         raise AssertionError("nothing was read")
 
     def until(self, done: Callable[[], bool]) -> None:
@@ -83,15 +99,16 @@ class JournalLab:
             self.step()
             if done():
                 return
-            self._awake.wait(PATIENCE / 2000)
-            self._awake.clear()
+            self._wake.wait(PATIENCE / 2000)
         raise AssertionError(f"read only {self.texts}; {self.feed.status()}")
 
     def rings(self, seconds: float) -> bool:
         """Take a step; True if the loop is woken within so many seconds."""
-        self._awake.clear()
+        self._wake.clear()
         self.step()
-        return self._awake.wait(seconds)
+        self._wake.has_rung = False
+        self._wake.wait(seconds)
+        return self._wake.has_rung
 
     def read(self, *texts: str) -> None:
         """Read until there are so many events, and check their texts."""
@@ -127,3 +144,4 @@ def lab(tmp_path: Path) -> Iterator[JournalLab]:
     yield made
     if hasattr(made, "feed"):
         made.stop()
+    made.close()

@@ -10,23 +10,28 @@ from log_shipper.shipper.source.feeds.sockets.connection import Connection
 from log_shipper.shipper.source.feeds.sockets.connections import DRAIN_SECONDS, Connections
 from log_shipper.shipper.source.feeds.sockets.counts import Reporter, SocketCounts
 from log_shipper.shipper.source.feeds.sockets.framing import DelimiterFraming
+from log_shipper.shipper.source.feeds.sockets.intake import Piece
 from log_shipper.shipper.source.feeds.sockets.listening import Listener
-from log_shipper.shipper.source.feeds.sockets.received import Received
+from log_shipper.shipper.source.mailbox import Mailbox
 from tests.fakes import ManualClock
 
 
 def made(
-    selector: selectors.BaseSelector, here: socket.socket, clock: ManualClock, received: Received, counts: SocketCounts
+    selector: selectors.BaseSelector,
+    here: socket.socket,
+    clock: ManualClock,
+    mailbox: Mailbox[Piece],
+    counts: SocketCounts,
 ) -> Connections:
     """Return the connections, which are one: this end of a pair."""
-    connections = Connections(selector, received, Limits(1000, 300), counts, Reporter("in", clock.monotonic), clock)
+    connections = Connections(selector, mailbox, Limits(1000, 300), counts, Reporter("in", clock.monotonic), clock)
     listener = Listener(here, "unix x", is_stream=True, named=False)
     connections.add(Connection(here, ("", 0), listener, DelimiterFraming("\n", 1000), clock.monotonic()))
     return connections
 
 
 def test_a_connection_is_not_silent_while_what_it_has_sent_was_not_read() -> None:
-    clock, counts, received = ManualClock(), SocketCounts(), Received(64 * 1024, lambda: None)
+    clock, counts, received = ManualClock(), SocketCounts(), Mailbox[Piece](lambda: None, 64 * 1024)
     here, there = socket.socketpair()
     with here, there, selectors.DefaultSelector() as selector:
         connections = made(selector, here, clock, received, counts)
@@ -57,7 +62,7 @@ class Waits(selectors.SelectSelector):
 def test_at_the_end_more_is_awaited_of_connections_that_are_open_only(closes: bool, longest: float) -> None:
     here, there = socket.socketpair()
     with here, there, Waits() as selector:
-        connections = made(selector, here, ManualClock(), Received(64 * 1024, lambda: None), SocketCounts())
+        connections = made(selector, here, ManualClock(), Mailbox[Piece](lambda: None, 64 * 1024), SocketCounts())
         there.sendall(b"one\n")
         if closes:
             there.close()

@@ -1,4 +1,4 @@
-"""What the server's thread hands to the reading thread: the events of requests, in parts of about one read, and back
+"""What the server's thread puts into the mailbox: the events of requests, in parts of about one read, and back
 from there that a request is settled.
 
 A request is the reading thread's from the moment when its first part is taken; until then the server may take it
@@ -6,10 +6,10 @@ back, because its sender has left or its time is over. Both sides `claim` it, an
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 
 from log_shipper.shipper.event import EVENT_OVERHEAD, Messages
+from log_shipper.shipper.source.mailbox import Mailbox
 
 PART_BYTES = 128 * 1024
 PART_EVENTS = 4096
@@ -38,42 +38,28 @@ class Delivery:
             self._settled(self)
 
 
+Part = tuple[Delivery, Messages]
+
+
 def cost_of(messages: Messages) -> int:
     return messages.end - messages.start + len(messages.texts) * EVENT_OVERHEAD
 
 
-class Handover:
-    """`wake` wakes the reading thread. Its length is bounded by what the server takes."""
-
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._parts: deque[tuple[Delivery, Messages]] = deque()
-        self.wake = wake
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._parts
-
-    def put(self, delivery: Delivery) -> None:
-        """Called by the server's thread."""
-        self._parts.extend((delivery, part) for part in delivery.parts)
-        self.wake()
-
-    def take(self) -> tuple[Messages, list[Delivery]] | None:
-        """Return a run of about one read, with the deliveries that it has one part of each; None if there is none.
-        Called by the reading thread."""
-        run: Messages | None = None
-        deliveries: list[Delivery] = []
-        while self._parts:
-            delivery, part = self._parts[0]
-            if run is not None and (_is_full(run, part) or part.start != run.end):
-                break
-            self._parts.popleft()
-            if not delivery.is_taken:
-                delivery.is_taken = delivery.claim()
-            if delivery.is_taken:
-                run = part if run is None else _joined(run, part)
-                deliveries.append(delivery)
-        return None if run is None else (run, deliveries)
+def take_run(parts: Mailbox[Part]) -> tuple[Messages, list[Delivery]] | None:
+    """Return a run of about one read, with the deliveries that it has one part of each; None if there is none."""
+    run: Messages | None = None
+    deliveries: list[Delivery] = []
+    while (first := parts.first) is not None:
+        delivery, part = first
+        if run is not None and (_is_full(run, part) or part.start != run.end):
+            break
+        parts.take()
+        if not delivery.is_taken:
+            delivery.is_taken = delivery.claim()
+        if delivery.is_taken:
+            run = part if run is None else _joined(run, part)
+            deliveries.append(delivery)
+    return None if run is None else (run, deliveries)
 
 
 def _is_full(run: Messages, part: Messages) -> bool:

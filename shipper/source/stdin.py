@@ -174,6 +174,8 @@ class StdinSource:
         """Close the stream. What was read from the pipe and not delivered cannot be read again: it is counted and
         logged."""
         harvester, lost = self._harvester, self._behind
+        if not harvester.is_open:
+            return
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.error(

@@ -23,6 +23,7 @@ from log_shipper.shipper.source.feeds.journald.runs import Run, mark_of
 
 RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
 PARKED_ENTRIES = 20_000  # behind a pending message
+REFUSED_WAIT = 0.02  # seconds until it is asked again whether the pipeline takes more of it
 LINE_OVERHEAD = 1024**2  # the other fields of an entry
 
 
@@ -84,6 +85,8 @@ class Journal:
     def read(self) -> Iterator[Batch]:
         """Yield the batches of one read. The caller may stop at any, and is given the others the next time."""
         yield from self._given()
+        if self._ready:  # the pipeline takes no more of it
+            return
         if self._parked is not None:
             ticket, parked = self._parked
             if not ticket.done:
@@ -121,7 +124,7 @@ class Journal:
     def next_wake(self, *, reading: bool) -> float:
         """Return the seconds that may pass before it has something to do, unless its journalctl writes something."""
         if self._ready and reading:
-            return 0.0
+            return 0.0 if self._takes_more else REFUSED_WAIT
         if self._parked is not None:
             return 0.0 if reading and self._parked[0].done else NEVER  # the registrar wakes the loop
         if self.journalctl.ended and reading and self._entries:
@@ -147,12 +150,16 @@ class Journal:
     def _given(self, batches: Sequence[Batch] = ()) -> Iterator[Batch]:
         if batches:
             self._ready.append(deque(batches))
-        while self._ready:
+        while self._ready and self._takes_more:
             group = self._ready[0]
             batch = group.popleft()
             if not group:
                 self._ready.popleft()
             yield batch
+
+    @property
+    def _takes_more(self) -> bool:
+        return self._context.pipeline.takes_more(self._ready[0][0].source)
 
     def _start_at(self) -> str:
         self.continuity.starts_at(self._last)

@@ -9,11 +9,9 @@ from confluent_kafka.admin import AdminClient
 
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.yaml.report import Examination
-from log_shipper.runtime.kafka import renewal
 from log_shipper.runtime.kafka.clients import client_settings
 from log_shipper.runtime.kafka.security import Security
 from log_shipper.shipper import librdkafka
-from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.librdkafka import ClientMaker
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
@@ -125,12 +123,6 @@ def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
         return made
 
     return Clients(admin, consumer)
-
-
-def renewals(config: KafkaOutputConfig, clock: Clock) -> Callable[[], bool]:
-    """Return a function that returns True once after certificates were renewed: never without TLS, without files, or
-    where it is disabled."""
-    return renewal.renewals(config, clock, "output.kafka")
 
 
 def refusal(config: KafkaOutputConfig) -> str:

@@ -1,12 +1,13 @@
 """Makes the output of `delivery: at_least_once`, and what both deliveries need."""
 
+from log_shipper.runtime.kafka.renewal import renewals
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.options.queues import MemQueue
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.kafka import KafkaContext, Probe
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, renewals
+from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer
 from log_shipper.shipper.output.topic_shares import TopicShares
 from log_shipper.shipper.outputs import partitioning
 from log_shipper.shipper.outputs.base import OutputContext
@@ -27,7 +28,7 @@ def kafka_context(config: KafkaOutputConfig, context: OutputContext) -> KafkaCon
     records, topics = record_parts(config, chooser)
     errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
-    are_renewed = renewals(config, context.clock)
+    are_renewed = renewals(config, context.clock, "output.kafka")
     partitions = partitioning.partitions(config, errors, context.clock)
     reach = Probe(clients(latest(config)).admin)
     return KafkaContext(

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from log_shipper.config.text.secrets import Secret
-from log_shipper.runtime.kafka.renewal import never
+from log_shipper.runtime.kafka.renewal import never, renewals
 from log_shipper.runtime.kafka.security import NO_SUITE_OF_TLS_1_2, AwsTokens, NoCredentials, Security, has_kerberos
 from log_shipper.runtime.kafka.security_options import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
 from log_shipper.runtime.kafka.tls_options import CertificateReload
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.options.model import SaslConfig, SslConfig
-from log_shipper.shipper.output.kafka_settings import renewals
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 
@@ -163,4 +162,4 @@ print(Security(config(ssl=SslConfig(enabled=True), sasl=sasl)).problems)
     ],
 )
 def test_files_of_tls_are_watched_where_there_are_some(ssl: SslConfig, watched: bool, clock: ManualClock) -> None:
-    assert (renewals(config(ssl=ssl), clock) is not never) is watched
+    assert (renewals(config(ssl=ssl), clock, "output.kafka") is not never) is watched

@@ -1,9 +1,4 @@
-"""The input `http` as a source of batches.
-
-The name of an event is (file id, offset): the id is a random one for each run of the input, and the offset counts the
-bytes of all contents received so far. What was received cannot be read again, so its batches go through the queue on
-disk, and a request is answered with success when all of its batches are resolved: delivered or on disk.
-"""
+"""The input `http` as a source of batches."""
 
 import errno
 import logging

@@ -1,5 +1,8 @@
 """The journal of systemd, read by a `journalctl` that runs as a child process.
 
+What it guarantees: each entry is sent at least once, under one name; after a start reading continues behind the last
+entry with all before it acknowledged. Entries that were deleted before they were read, or cannot be read, are counted.
+
 Why a child, and not libsystemd: the well-kept binding (systemd-python) is compiled at the installation, against the
 headers of libsystemd; the library has crashed processes that read while the journal was rotated, which is why Filebeat
 runs journalctl since 8.16; it blocks on a slow disk, and holds the interpreter's lock for each field. A journalctl that

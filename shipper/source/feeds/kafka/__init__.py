@@ -1,5 +1,8 @@
 """Reading topics as a member of a consumer group.
 
+What it guarantees: each record is sent at least once, under one name, whichever member reads it, and exactly once where
+the output commits the offsets in its transactions. Records that Kafka deleted before they were read are counted.
+
 A thread of its own (`member`) polls one consumer after the other (`session`, `room`), answers their rebalances
 (`rebalances`, `starts`, `read_topics`) and commits; the reading thread (`feed`, `readings`) makes batches of what it
 hands over (`reading`). A `Partition` is all that the two share.

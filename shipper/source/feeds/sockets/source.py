@@ -1,9 +1,4 @@
-"""An input that listens, as a source of batches.
-
-No one sends again what was received: the peer's TCP knows that it has arrived, and no more. So its batches are not
-repeatable, and a stop first gives out what was received. Each run of an input has a file id of its own, and offsets
-count the bytes of its messages in the order in which they are given out.
-"""
+"""An input that listens, as a source of batches. A stop first gives out what was received."""
 
 import logging
 import uuid

@@ -21,7 +21,7 @@ from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.dead_letter.source import PATIENCE, RETRY_SECONDS, SOON, DeadLetterSource
+from log_shipper.shipper.source.feeds.dead_letter.source import PATIENCE, RETRY_SECONDS, DeadLetterSource
 from log_shipper.shipper.source.reading.staging import Staging
 from tests.builders import AGENT, Surroundings, batch, encoder, source_context
 from tests.fakes import ManualClock, MemoryOutput
@@ -387,16 +387,6 @@ def test_what_is_in_flight_when_a_reload_ends_the_input_is_noted(mail: Mail) -> 
     source.step()
     assert source.finished
     assert mail.left == []
-
-
-def test_a_letter_waits_while_the_pipeline_takes_no_more(mail: Mail) -> None:
-    mail.add("a")
-    mail.around.takes_more = lambda source: False  # type: ignore[method-assign]
-    source = mail.source()
-    mail.step(source)
-    mail.step(source)
-    assert mail.sent == []
-    assert (source.next_wake(reading=True), source.next_wake(reading=False)) == (SOON, float("inf"))
 
 
 def test_a_run_with_once_needs_the_directory(mail: Mail) -> None:

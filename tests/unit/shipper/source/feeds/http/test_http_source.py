@@ -21,7 +21,6 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options.feeds.http import HttpInputConfig
 from log_shipper.shipper.options.server_ssl import ServerSslConfig
-from log_shipper.shipper.source.base import BatchSource, ReadsToEnd
 from log_shipper.shipper.source.feeds.base import FeedInput
 from log_shipper.shipper.source.feeds.http.limits import Patience
 from log_shipper.shipper.source.feeds.http.source import HttpSource
@@ -137,11 +136,6 @@ def test_clients_do_not_take_the_last_descriptors(site: Site, caplog: pytest.Log
     assert "no connection can be accepted" in caplog.text
 
 
-def test_it_is_a_source_of_batches(site: Site) -> None:
-    source: BatchSource = site.source
-    assert isinstance(source, ReadsToEnd)
-
-
 def test_the_answer_comes_when_the_batch_is_resolved_and_not_before(site: Site) -> None:
     client = site.send(b'{"message":"a"}\n{"message":"b","n":2}\n')
     (batch,) = site.take()
@@ -232,18 +226,6 @@ def test_a_source_that_refuses_requests_has_a_problem_until_it_takes_them_again(
     batch.resolve()
     assert first.getresponse().status == 200
     assert site.source.status().problems == {}
-
-
-def test_nothing_is_read_while_too_much_of_the_input_waits(site: Site) -> None:
-    site.takes_more = False
-    client = site.send(b'{"message":"a"}')
-    site.wake.wait(SECONDS)
-    assert list(site.source.read(1000)) == []
-    assert 0 < site.source.next_wake(reading=True) < 1
-    site.takes_more = True
-    (batch,) = site.take()
-    batch.resolve()
-    assert client.getresponse().status == 200
 
 
 def test_answers_are_counted(site: Site) -> None:

@@ -70,18 +70,6 @@ def test_a_second_reading_begins_after_what_was_acknowledged(lab: JournalLab) ->
     lab.read("three")
 
 
-def test_what_was_not_acknowledged_is_read_again_under_the_same_names(lab: JournalLab) -> None:
-    lab.journal.log("one", "two", _PID="12")
-    lab.start()
-    lab.read("one", "two")
-    names, docs = lab.names, lab.docs
-    lab.stop()
-    assert not lab.feed.finished
-    lab.start()
-    lab.read("one", "two")
-    assert (lab.names, lab.docs) == (names, docs)
-
-
 def test_a_journalctl_that_is_killed_is_replaced_and_repeats_nothing(lab: JournalLab) -> None:
     lab.journal.log("one")
     lab.start()

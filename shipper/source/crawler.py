@@ -1,9 +1,4 @@
-"""Finds the files of the inputs, opens, reads and closes them, as the table in lifecycle/transitions.py has it.
-
-What it guarantees: each byte of a file that is found is sent at least once, under one name (file id, offset), whatever
-is renamed, copied or truncated, and exactly once where the output commits the positions in its transactions. What
-cannot be read any more is counted and logged.
-"""
+"""Finds the files of the inputs, opens, reads and closes them, as the table in lifecycle/transitions.py has it."""
 
 import logging
 from collections import Counter

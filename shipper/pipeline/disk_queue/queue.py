@@ -119,7 +119,7 @@ class DiskQueue:
 
     def takes_more(self, source: Source) -> bool:
         """True if more of this source may be read: what does not pass through here leaves room for what does."""
-        return self._options.takes_all or not source.repeatable or self._output_has_room
+        return not self._passes_by(source) or self._output_has_room
 
     @property
     def next_step(self) -> float:
@@ -139,7 +139,7 @@ class DiskQueue:
         return figures_of(self.writer, self.backlog)
 
     def put(self, batch: Batch) -> None:
-        if not self._options.takes_all and batch.source.repeatable:
+        if self._passes_by(batch.source):
             self._memory.put(batch)
             return
         new = self.repeats.without_known(batch)
@@ -194,6 +194,10 @@ class DiskQueue:
                 events,
                 self.writer.problem or "the queue on disk is full, or its disk too slow",
             )
+
+    def _passes_by(self, source: Source) -> bool:
+        """A letter stays in its file until it is delivered, and is no repeat of the event that it was."""
+        return bool(source.letter) or (source.repeatable and not self._options.takes_all)
 
     def _patience(self, source: Source) -> float:
         if self._options.is_written_first:

@@ -18,7 +18,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
 from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
 from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
-from tests.builders import source
+from tests.builders import batch, source
 from tests.queue_lab import QueueLab, Saved
 
 
@@ -297,6 +297,19 @@ def test_what_is_on_disk_of_a_file_is_not_put_again(tmp_path: Path) -> None:
     assert lab.queue.repeats.text == '{"f1":20}'
     assert lab.drain() == ["d" * 7, "e", "other"]
     assert lab.queue.repeats.text == ""
+
+
+def test_a_dead_letter_is_no_repeat_of_what_is_on_disk_of_its_file(tmp_path: Path) -> None:
+    lab = QueueLab(tmp_path, QueueOptions(flush=0))
+    lab.queue.repeats.note("f1", 20)
+    letter = batch(["a"], "f1", 10, resolve=lambda: lab.resolved.append("a"))
+    letter.source = replace(source("f1"), letter="id")
+    assert lab.queue.takes_more(letter.source)
+    lab.queue.put(letter)
+    lab.step()
+    assert (lab.on_disk, lab.resolved) == (0, [])
+    lab.deliver()
+    assert (lab.arrived, lab.resolved) == (["a"], ["a"])
 
 
 @pytest.mark.parametrize("position", [20, None])

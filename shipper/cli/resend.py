@@ -49,6 +49,11 @@ class ResendRun:
         self._since = self._clock.monotonic()
 
     @property
+    def is_stopped(self) -> bool:
+        """True after a signal."""
+        return self._signals.stopping
+
+    @property
     def settled(self) -> int:
         return self.app.metrics.letters_resent if self.app is not None else 0
 
@@ -57,20 +62,15 @@ class ResendRun:
         return min(self.app.metrics.events_dead_lettered, self.settled) if self.app is not None else 0
 
     @property
-    def problem(self) -> str:
-        """Return the last error of the output, with what to do."""
-        return self.output.errors.problem if isinstance(self.output, Remote) else ""
-
-    @property
     def is_due(self) -> bool:
         if self.settled != self._settled:
             self._settled, self._since = self.settled, self._clock.monotonic()
         late = self._clock.monotonic() >= self._since + self._timeout
-        return self._signals.stopping or late or (self.app is None and self.is_forbidden)
+        return self.is_stopped or late or (self.app is None and self.is_forbidden)
 
     @property
     def reason(self) -> str:
-        if self._signals.stopping:
+        if self.is_stopped:
             return "a signal has stopped it"
         return "the broker forbids it" if self.is_forbidden else f"no answer for {readable_duration(self._timeout)}"
 
@@ -152,10 +152,10 @@ def _agent_id(data: Path) -> str:
 
 
 def _not_started(config: ShipperConfig, run: ResendRun) -> str:
+    problem = (isinstance(run.output, Remote) and run.output.errors.problem) or run.reason
     output = kafka_of(config)
     if output is None or output.transaction is None or output.delivery == "at_least_once":
-        return f"no letter was sent: {run.problem or run.reason}"
-    problem = run.problem or run.reason
+        return f"no letter was sent: {problem}"
     if run.is_forbidden:
         problem = (
             "the broker forbids the transaction; give the user the rights Write and Describe on transactional id "
@@ -170,7 +170,7 @@ def _report(box: LetterBox, run: ResendRun, *, has_finished: bool) -> None:
     print(f"{_counted(run.settled - run.refused)} sent again")  # noqa: T201
     if run.refused:
         print(f"{_counted(run.refused)} refused again: 'dead-letter list' shows why")  # noqa: T201
-    if not has_finished:
+    if not has_finished and not run.is_stopped:
         print("no acknowledgement in time: run it again when Kafka takes them")  # noqa: T201
     done = box.done()
     if left := sum(stored.id not in done for path in box.rotated() for stored in letters_in(path)):

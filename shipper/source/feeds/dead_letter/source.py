@@ -1,7 +1,8 @@
 """Sends the letters of a directory in rounds: the next one begins when all of this one are settled, and noted."""
 
+import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from log_shipper.shipper.options.feeds.dead_letter import DeadLetterInput
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from log_shipper.shipper.source.feeds.base import FeedInput
+
+logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 RETRY_SECONDS = 10.0
@@ -102,6 +105,7 @@ class DeadLetterSource:
             return
         self._is_stopped = True
         self._open -= len(self._ready)
+        self._bytes -= sum(batch.size for batch in self._ready)
         self._ready.clear()
         if self._resending is not None:
             try:
@@ -119,14 +123,14 @@ class DeadLetterSource:
         """Raises OSError."""
         if self._ticket is not None and not self._ticket.done:
             return  # the registrar wakes the loop
-        if self._resending is None:
-            self._resending = self._begin()
-        if self._resending is not None:
-            self._note_settled(self._resending)
+        resending = self._resending = self._resending or self._begin()
+        letters = None
+        if resending is not None:
+            self._note_settled(resending)
             self._staged.clear()
-        if self._rounds is None and self._resending is not None:
-            self._rounds = self._resending.rounds()
-        letters = None if self._is_stopped or self._rounds is None else next(self._rounds, None)
+            if not self._is_stopped:
+                self._rounds = self._rounds or resending.rounds()
+                letters = next(self._rounds, None)
         if letters is None:
             self._end()
         else:
@@ -156,32 +160,31 @@ class DeadLetterSource:
         self._settled.clear()
 
     def _retry(self, error: OSError) -> None:
-        now, is_in_use = self._clock.monotonic(), isinstance(error, FileInUse)
-        if self._context.once and (not is_in_use or now > self._began + PATIENCE):
+        now = self._clock.monotonic()
+        passes = isinstance(error, FileInUse) and now <= self._began + PATIENCE
+        if self._context.once and not passes:
             raise error
         self._rounds = None
-        self._problem = f"{error.filename}: {error.strerror}"
-        self._due = now + (SOON if is_in_use and now <= self._began + PATIENCE else RETRY_SECONDS)
+        problem = f"{error.filename}: {error.strerror}"
+        if problem != self._problem and not passes:
+            logger.error("input %s: letters are not sent: %s; retried until it works", self._input.id, problem)
+        self._problem = problem
+        self._due = now + (SOON if passes else RETRY_SECONDS)
 
     def _batch(self, stored: StoredLetter) -> Batch:
         assert stored.letter is not None, "only letters that can be read are sent"
-        ledger = Ledger(0, self._settle_of(stored), self._stage)  # letters do not wait for each other
-        batch = stored.letter.batch(ledger.track(1))
+        settled = partial(self._settle, stored.id)
+        ledger = Ledger(0, settled, self._stage)  # letters do not wait for each other
+        batch = stored.letter.batch(ledger.track(stored.letter.length + 1))
         staged = partial(self._staged.setdefault, stored.id)
         batch.source = replace(batch.source, letter=stored.id, counts=self._input.counts, staged=staged)
         self._bytes += batch.size
         return batch
 
-    def _settle_of(self, stored: StoredLetter) -> Callable[[int], None]:
-        assert stored.letter is not None
-        size = stored.letter.length
-
-        def settle(_: int) -> None:
-            self._open -= 1
-            self._bytes -= size
-            self._settled.append(stored.id)
-
-        return settle
+    def _settle(self, letter_id: str, end: int) -> None:
+        self._open -= 1
+        self._bytes -= end - 1
+        self._settled.append(letter_id)
 
     def _noted(self, _: int) -> FileState:
         """Return the entry that a transaction has: the letters of this round that are sent once it is committed."""

@@ -325,7 +325,7 @@ def test_a_file_that_is_written_to_is_not_taken_before_it_was_written(mail: Mail
 
 @pytest.mark.parametrize("once", [True, False])
 def test_letters_that_cannot_be_noted_end_a_run_with_once_and_are_noted_later_by_an_agent(
-    mail: Mail, once: bool
+    mail: Mail, once: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     mail.add("a")
     mail.output.holding = True
@@ -347,6 +347,7 @@ def test_letters_that_cannot_be_noted_end_a_run_with_once_and_are_noted_later_by
         return
     mail.step(source)
     assert "which letters were sent cannot be noted" in "".join(source.status().problems.values())
+    assert "input letters: letters are not sent: " in caplog.text
     notes.__class__ = AppendFile
     mail.clock.advance(RETRY_SECONDS)
     mail.send(source)

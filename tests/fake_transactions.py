@@ -219,7 +219,7 @@ class PlannedPositions:
     """Prepares the positions of batches that have no files: the entry is where the batch ends. It is those of every
     transaction, too."""
 
-    has_groups = False
+    has_groups: bool = False
     prepared: list[list[Any]] = field(default_factory=list)
     entries: dict[str, bytes] = field(default_factory=dict)
     commits: int = 0

@@ -55,6 +55,8 @@ class Transactions(OnePlace):
         self._kafka = kafka
         self.errors = kafka.errors
         self._limits = limits
+        self._prepares = prepares
+        self._had_groups = prepares.has_groups
         self._make = partial(Transaction, prepares, deliveries)
         self._transaction = self._make()
         self._waiting: deque[SentInParts] = deque()  # for the next one
@@ -109,12 +111,18 @@ class Transactions(OnePlace):
         return True
 
     def poll(self, timeout: float) -> None:
-        self._is_renewed |= self._then != self._replaced and self._kafka.are_renewed()
+        self._is_renewed |= self._then != self._replaced and (self._kafka.are_renewed() or self._groups_began())
         if self._background is None:
             self._continue(timeout if self.in_flight else 0.0)
         elif self._background.wait(timeout):
             self._take_result(self._background)
             self._continue()
+
+    def _groups_began(self) -> bool:
+        """True once after a reload has added the first input that reads from a group: its offsets need a producer with
+        other settings."""
+        had, self._had_groups = self._had_groups, self._prepares.has_groups
+        return self._had_groups and not had
 
     def reach(self, timeout: float) -> bool:
         return self._id.has_producer and self._kafka.reach(timeout)

@@ -4,14 +4,12 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
 from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConfig
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.output.base import PreparesPositions
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic
 from log_shipper.shipper.output.transaction import Limits
@@ -30,22 +28,7 @@ def transactions(chosen: KafkaOutputConfig, config: ShipperConfig, context: Outp
     positions = context.positions
     positions.has_groups |= any(isinstance(section, KafkaInputConfig) for section in config.inputs)
     identity = _identity(transaction, latest(chosen), context)
-    kafka = kafka_context(chosen, context)
-    kafka = replace(kafka, are_renewed=or_groups_began(kafka.are_renewed, positions))
-    return Transactions(identity, kafka, context.deliveries, positions, limits)
-
-
-def or_groups_began(are_renewed: Callable[[], bool], positions: PreparesPositions) -> Callable[[], bool]:
-    """As `are_renewed`, and True once after a reload has added the first input that reads from a group: its offsets
-    need a producer with other settings."""
-    is_known = positions.has_groups
-
-    def are_renewed_or_began() -> bool:
-        nonlocal is_known
-        began, is_known = positions.has_groups and not is_known, positions.has_groups
-        return are_renewed() or began
-
-    return are_renewed_or_began
+    return Transactions(identity, kafka_context(chosen, context), context.deliveries, positions, limits)
 
 
 def _identity(

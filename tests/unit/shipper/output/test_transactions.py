@@ -326,6 +326,21 @@ def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_on
     assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
 
 
+def test_a_producer_is_replaced_once_when_the_offsets_of_groups_come_that_it_was_not_made_for(desk: Desk) -> None:
+    desk.positions.has_groups = True
+    desk.publish("a")
+    desk.drain()
+    desk.poll(3)
+    assert (desk.landed, len(desk.kafka.producers)) == (["a"], 2)
+
+
+def test_a_producer_that_was_made_for_the_offsets_of_groups_is_not_replaced(clock: ManualClock) -> None:
+    desk = Desk(clock, positions=PlannedPositions(has_groups=True))
+    desk.publish("a")
+    desk.drain()
+    assert (desk.landed, len(desk.kafka.producers)) == (["a"], 1)
+
+
 def test_no_broker_is_reached_before_the_transactional_id_is_taken(desk: Desk) -> None:
     assert desk.output.reach(0.1)
     assert not desk.make(OTHER).reach(0.1)

@@ -8,7 +8,6 @@ from confluent_kafka import KafkaException, TopicPartition
 from log_shipper.registry.entry import decoded
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import together
-from log_shipper.shipper.outputs.transactions import or_groups_began
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.source.reading.staging import GroupOffset, Staging
 from tests.builders import batch
@@ -126,20 +125,11 @@ def test_a_partition_that_is_lost_is_not_committed_and_forgotten_when_its_batche
     assert (lost_ledger.position, ledger.position) == (0, 8)
 
 
-def test_a_producer_is_replaced_once_where_the_offsets_of_a_group_come_that_none_was_made_for() -> None:
-    staging, certificates = Staging(), [False, False, False, True, False]
-    are_renewed = or_groups_began(lambda: certificates.pop(0), staging)
-    assert not are_renewed()
-    staging.prepare([batch([], resolve=Member().ledger(staging, 0).track(7))])
-    assert [are_renewed() for _ in range(4)] == [True, False, True, False]
-
-
-def test_a_producer_that_was_made_for_the_offsets_of_groups_is_not_replaced() -> None:
+def test_it_is_known_that_there_were_offsets_of_groups() -> None:
     staging = Staging()
-    staging.has_groups = True
-    are_renewed = or_groups_began(lambda: False, staging)
+    assert not staging.has_groups
     staging.prepare([batch([], resolve=Member().ledger(staging, 0).track(7))])
-    assert not are_renewed()
+    assert staging.has_groups
 
 
 def test_of_a_deleted_topic_the_records_are_sent_and_no_offset() -> None:

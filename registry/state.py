@@ -22,7 +22,7 @@ class FileState:
     `compressed`: of a .gz file whose end was read, the size of the file itself; `position` and `size_seen` of a .gz
     count decompressed bytes. 0 for a plain file, and for a .gz that was not yet read to its end.
 
-    `proof`: a hash of all content before the position (shipper/source/identity/prefix.py), empty where it was not read
+    `proof`: a hash of all content before the position (inputs/files/identity/prefix.py), empty where it was not read
     by us.
     `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known. `changed` is that of a
     file whose bytes before the position were looked at last; while it stays the same, so do they.

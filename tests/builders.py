@@ -8,12 +8,12 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
 from log_shipper.shipper.formats.record import Agent, file_member, members
+from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader.base import ParserConfig, ParserContext, Reader
-from log_shipper.shipper.source.base import SourceContext, SourceStatus
 from tests.fakes import ManualClock
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")

@@ -15,18 +15,18 @@ from log_shipper.config.yaml.load import load
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Batch, InputCounts, Rejection
+from log_shipper.shipper.inputs.base import BatchSource, ReadsToEnd, SourceContext
+from log_shipper.shipper.inputs.factory import FeedEntries, make
+from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.files.crawler import Crawler
+from log_shipper.shipper.inputs.files.discovery.watch import Inotify, Watcher
+from log_shipper.shipper.inputs.files.reading.factory import Input
+from log_shipper.shipper.inputs.kafka.feed import KafkaFeed
+from log_shipper.shipper.inputs.stdin import StdinSource, StreamWatcher, harvester_of
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.feeds.base import AnyInput, FeedConfig
+from log_shipper.shipper.options.feeds import AnyInput, FeedConfig
 from log_shipper.shipper.options.model import INPUT_KINDS
 from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
-from log_shipper.shipper.source.base import BatchSource, ReadsToEnd, SourceContext
-from log_shipper.shipper.source.crawler import Crawler
-from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
-from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.factory import FeedEntries, make
-from log_shipper.shipper.source.feeds.kafka.feed import KafkaFeed
-from log_shipper.shipper.source.reading.factory import Input
-from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
 from log_shipper.shipper.wake import Wake
 from tests.builders import AGENT, Surroundings, batch, source_context
 from tests.fake_journalctl import Journal, installed

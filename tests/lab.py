@@ -15,6 +15,7 @@ from typing import Any
 
 from log_shipper.shipper.agent.app import App, build
 from log_shipper.shipper.agent.environment import Environment, Threads
+from log_shipper.shipper.inputs.files.crawler import Crawler
 from log_shipper.shipper.options.model import (
     CloseConfig,
     InputConfig,
@@ -32,7 +33,6 @@ from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.outputs.base import OutputContext
 from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 from log_shipper.shipper.reader.base import ParserConfig
-from log_shipper.shipper.source.crawler import Crawler
 from log_shipper.shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
 from tests.awaited_registrar import AwaitedRegistrar

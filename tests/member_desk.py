@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.inputs.kafka.member_context import MemberContext
+from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
+from log_shipper.shipper.inputs.kafka.partition import Partition
+from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.reading import PartitionReading
+from log_shipper.shipper.inputs.kafka.session import Session
+from log_shipper.shipper.inputs.kafka.starts import Start
 from log_shipper.shipper.pipeline.acks import Stage
-from log_shipper.shipper.source.feeds.kafka.member_context import MemberContext
-from log_shipper.shipper.source.feeds.kafka.partition import Partition
-from log_shipper.shipper.source.feeds.kafka.problems import Problems
-from log_shipper.shipper.source.feeds.kafka.reading import PartitionReading
-from log_shipper.shipper.source.feeds.kafka.session import Session
-from log_shipper.shipper.source.feeds.kafka.starts import Start
 from tests.builders import source, source_context
 from tests.fakes import ManualClock
 from tests.memory_topics import FakeConsumer, MemoryTopics

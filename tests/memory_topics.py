@@ -1,4 +1,4 @@
-"""Topics in memory with a consumer group that a test drives: the `Consumer` of shipper/source/feeds/kafka/client.py.
+"""Topics in memory with a consumer group that a test drives: the `Consumer` of shipper/inputs/kafka/client.py.
 
 It passes the contract tests of the real one (tests/contract/test_consumer.py).
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
-from log_shipper.shipper.source.feeds.kafka.client import Clients, OnCommit, OnError, OnPartitions, Topic
-from log_shipper.shipper.source.feeds.kafka.partition import Place
+from log_shipper.shipper.inputs.kafka.client import Clients, OnCommit, OnError, OnPartitions, Topic
+from log_shipper.shipper.inputs.kafka.partition import Place
 
 CREATE_TIME = 1
 

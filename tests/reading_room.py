@@ -12,23 +12,23 @@ from log_shipper.registry.pending import SaveTicket
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode, ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
+from log_shipper.shipper.inputs.files.discovery.watch import Watcher
+from log_shipper.shipper.inputs.files.identity.birth import born
+from log_shipper.shipper.inputs.files.identity.content import content_for, part_of
+from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
+from log_shipper.shipper.inputs.files.identity.fingerprint import fingerprint, name_of_file, tail_hash
+from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix
+from log_shipper.shipper.inputs.files.lifecycle.cleaning import Cleaning
+from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Next, To
+from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs, Input
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from log_shipper.shipper.inputs.files.reading.scheduler import Scheduler
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceContext
-from log_shipper.shipper.source.discovery.scanner import Inode, ScannedFile
-from log_shipper.shipper.source.discovery.spec import Candidate, FileKey, InputSpec
-from log_shipper.shipper.source.discovery.watch import Watcher
-from log_shipper.shipper.source.identity.birth import born
-from log_shipper.shipper.source.identity.content import content_for, part_of
-from log_shipper.shipper.source.identity.entries import RegistryEntries
-from log_shipper.shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
-from log_shipper.shipper.source.identity.opened_file import EntryMatch, OpenedFile
-from log_shipper.shipper.source.identity.prefix import Prefix
-from log_shipper.shipper.source.lifecycle.cleaning import Cleaning
-from log_shipper.shipper.source.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.source.lifecycle.transitions import Effect, Next, To
-from log_shipper.shipper.source.reading.factory import ActiveInputs, Input
-from log_shipper.shipper.source.reading.harvester import Harvester
-from log_shipper.shipper.source.reading.scheduler import Scheduler
 from tests.builders import AGENT, input_config, source_context
 from tests.fakes import ManualClock
 from tests.watches import Watches

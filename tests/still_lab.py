@@ -8,7 +8,7 @@ from pathlib import Path
 
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.agent.environment import Threads
-from log_shipper.shipper.source.discovery.watch import Inotify
+from log_shipper.shipper.inputs.files.discovery.watch import Inotify
 from tests.lab import Lab
 
 # The kernel takes some 10 ms to close an inotify instance, a fourth of a program's time.

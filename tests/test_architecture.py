@@ -25,7 +25,7 @@ IMPORT_EVERYTHING = {
     "shipper/agent/app.py",
     "shipper/monitor/composition.py",
     "shipper/cli/preview.py",
-    "shipper/source/crawler.py",
+    "shipper/inputs/files/crawler.py",
     "spark_sink/commands.py",
     "spark_sink/job.py",
 }
@@ -76,21 +76,21 @@ MAY_IMPORT_WITHIN_SHIPPER: dict[str, set[str]] = {
     "processor": VALUES | {"cloud", "docker", "kubernetes"},
     "processors": VALUES | {"cloud", "docker", "kubernetes", "processor"},
     "pipeline": VALUES | {"output.base", "append_file"},
-    # The ledger is the source's side of the pipeline.
+    # The ledger is the inputs' side of the pipeline.
     "letters": VALUES | {"append_file", "pipeline.dead_letter"},
-    "source": VALUES | {"letters", "reader", "pipeline.acks", "librdkafka", "tls_texts"},
+    "inputs": VALUES | {"letters", "reader", "parsers", "pipeline.acks", "librdkafka", "tls_texts"},
     # What the configuration selects, made of the parts above.
     "tap": VALUES | {"output.base"},
-    "outputs": VALUES | {"append_file", "output", "processor"},
+    "outputs": VALUES | {"append_file", "output", "processor", "inputs.kafka.options"},
     "autodiscover": VALUES | {"docker", "kubernetes", "processor", "wake"},
-    "agent": VALUES | {"autodiscover", "output", "outputs", "pipeline", "processor", "source", "wake"},
+    "agent": VALUES | {"autodiscover", "output", "outputs", "pipeline", "processor", "inputs", "wake"},
     # What commands and monitor do with an agent, its registry and its files.
-    "positions": VALUES | {"reader", "source"},
-    "monitor": VALUES | {"agent", "output", "pipeline", "source", "tap"},
+    "positions": VALUES | {"reader", "inputs"},
+    "monitor": VALUES | {"agent", "output", "pipeline", "inputs", "tap"},
     "top": VALUES | {"monitor"},
 }
 # They know all of the shipper, or work with the registry.
-KNOWS_THE_REGISTRY = {"source", "agent", "positions", "monitor"}
+KNOWS_THE_REGISTRY = {"inputs", "agent", "positions", "monitor"}
 
 # The same within the configuration, an engine that knows no option. Its modules at the top level show any model.
 MAY_IMPORT_WITHIN_CONFIG: dict[str, set[str]] = {
@@ -134,13 +134,13 @@ JAVA_DOORS = {"spark_sink/platform/jvm.py", "spark_sink/views/catalyst.py"}
 # reads.
 SINK_PROGRAMS = {"spark_sink/platform/class_training.py", "spark_sink/platform/training_topic.py"}
 
-# And within the source of files: finding files, knowing which is which, reading them, opening and closing them. Modules
-# at its top level are what the loop sees (base), the crawler that connects all of it, and standard input.
-MAY_IMPORT_WITHIN_SOURCE: dict[str, set[str]] = {
-    "discovery": {"base"},
-    "identity": {"base", "discovery"},
-    "reading": {"base", "discovery", "identity"},
-    "lifecycle": {"base", "discovery", "identity", "reading"},
+# And within the input of files: finding files, knowing which is which, reading them, opening and closing them. The
+# crawler at its top level connects all of it.
+MAY_IMPORT_WITHIN_FILES: dict[str, set[str]] = {
+    "discovery": set(),
+    "identity": {"discovery"},
+    "reading": {"discovery", "identity"},
+    "lifecycle": {"discovery", "identity", "reading"},
 }
 
 # Outermost frames: an error that gets here was not foreseen, and must be reported.
@@ -162,7 +162,7 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the registrar's thread: its callers wait for a save, and must learn that none will come",
     (
-        "shipper/source/feeds/kafka/member.py",
+        "shipper/inputs/kafka/member.py",
         "_run",
     ): "the thread of a consumer group's member: it begins again, and the problem is shown",
     (
@@ -190,7 +190,7 @@ BROAD_EXCEPTS = {
         "_configured",
     ): "the thread of a watch: annotations are anyone's, and one pod's must not end the watch of all",
     (
-        "shipper/source/feeds/sockets/receiver.py",
+        "shipper/inputs/sockets/receiver.py",
         "_run",
     ): "the thread of an input that listens: it would be deaf without a word",
     (
@@ -284,9 +284,9 @@ def test_within_the_configuration_imports_point_to_lower_ranks(part: str) -> Non
     assert imports_of_higher_ranks("config", part, MAY_IMPORT_WITHIN_CONFIG[part]) == []
 
 
-@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SOURCE)
-def test_within_the_source_imports_point_to_lower_ranks(part: str) -> None:
-    assert imports_of_higher_ranks("shipper.source", part, MAY_IMPORT_WITHIN_SOURCE[part]) == []
+@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_FILES)
+def test_within_the_files_imports_point_to_lower_ranks(part: str) -> None:
+    assert imports_of_higher_ranks("shipper.inputs.files", part, MAY_IMPORT_WITHIN_FILES[part]) == []
 
 
 def module_name(path: Path) -> str:
@@ -317,7 +317,7 @@ def test_within_the_sink_imports_only_point_to_lower_ranks(part: str) -> None:
 
 
 @pytest.mark.parametrize("part", sorted(MAY_IMPORT_WITHIN_SHIPPER.keys() - KNOWS_THE_REGISTRY))
-def test_nothing_to_the_right_of_source_knows_the_registry(part: str) -> None:
+def test_nothing_to_the_right_of_the_inputs_knows_the_registry(part: str) -> None:
     files = modules(f"shipper/{part}") or [ROOT / "shipper" / f"{part}.py"]
     importing = [name_of(path) for path in files for module in imports(path) if covers("registry", module)]
     assert importing == []

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from log_shipper.shipper.source.discovery.spec import FileKey
-from log_shipper.shipper.source.discovery.symlinks import Place
+from log_shipper.shipper.inputs.files.discovery.spec import FileKey
+from log_shipper.shipper.inputs.files.discovery.symlinks import Place
 
 
 class Watches:

@@ -26,6 +26,10 @@ from log_shipper.shipper.agent.summary import Summary
 from log_shipper.shipper.autodiscover.base import Containers
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.formats.record import Agent
+from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.batch_sources import BatchSources
+from log_shipper.shipper.inputs.files.crawler import CrawlerOptions
+from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import CommitsPositions, Output
@@ -37,10 +41,6 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.services import Services
-from log_shipper.shipper.source.base import SourceContext
-from log_shipper.shipper.source.batch_sources import BatchSources
-from log_shipper.shipper.source.crawler import CrawlerOptions
-from log_shipper.shipper.source.reading.staging import Staging
 
 logger = logging.getLogger(__name__)
 

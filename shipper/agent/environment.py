@@ -12,12 +12,12 @@ from log_shipper.shipper.agent.reload import ConfigSource
 from log_shipper.shipper.agent.service import Service
 from log_shipper.shipper.autodiscover.base import Containers, NoContainers, Surroundings
 from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.inputs.files.discovery.watch import Inotify
+from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output
 from log_shipper.shipper.outputs.base import OutputContext, build_output
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-from log_shipper.shipper.source.discovery.watch import Inotify
-from log_shipper.shipper.source.reading.staging import Staging
 from log_shipper.shipper.wake import Wake
 
 QUEUE = "queue"  # the kind of the queue's entry in the registry

@@ -8,14 +8,14 @@ from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Doc, InputCounts
 from log_shipper.shipper.formats.record import merged
-from log_shipper.shipper.options.feeds.base import AnyInput as AnyConfig
-from log_shipper.shipper.options.feeds.base import FeedConfig
+from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.files.reading.factory import Input
+from log_shipper.shipper.inputs.files.reading.file_reader import MakeStage
+from log_shipper.shipper.options.feeds import AnyInput as AnyConfig
+from log_shipper.shipper.options.feeds import FeedConfig
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
-from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.reading.factory import Input
-from log_shipper.shipper.source.reading.file_reader import MakeStage
 
 AnyInput = Input | FeedInput
 

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
-    "source": ("log_shipper.shipper.source",),
+    "source": ("log_shipper.shipper.inputs",),
     "reader": ("log_shipper.shipper.reader",),
     "processor": ("log_shipper.shipper.processor",),
     "pipeline": ("log_shipper.shipper.pipeline",),

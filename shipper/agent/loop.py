@@ -9,9 +9,9 @@ in flight, the next step begins an interval later, and takes what has come until
 """
 
 from log_shipper.shipper.event import TRUNCATED, Batch
+from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.pipeline.pipeline import Pipeline
-from log_shipper.shipper.source.base import SourceContext
-from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024

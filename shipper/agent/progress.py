@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.batch_sources import BatchSources
 
 INTERVAL = 0.2  # seconds between two updates
 RATE_WINDOW = 5.0  # seconds over which rates are computed

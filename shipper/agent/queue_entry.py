@@ -13,11 +13,11 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.agent.committed_positions import Stopped
 from log_shipper.shipper.agent.environment import QUEUE
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.pipeline.disk_queue.content import Decoder, expanded
 from log_shipper.shipper.pipeline.disk_queue.frames import Frame
 from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress
 from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
-from log_shipper.shipper.source.reading.staging import Staging
 
 logger = logging.getLogger(__name__)
 

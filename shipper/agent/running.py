@@ -18,8 +18,8 @@ from log_shipper.shipper.agent.progress import Progress
 from log_shipper.shipper.agent.service import Observed
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs.base import SourceStatus
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.source.base import SourceStatus
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from log_shipper.runtime.systemd import MICROSECONDS, Notifier
 from log_shipper.shipper.agent.progress import size
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.batch_sources import BatchSources
 
 NEVER = float("inf")
 STATUS_INTERVAL = 5.0

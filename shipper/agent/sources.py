@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from log_shipper.shipper.agent.inputs import AnyInput
 from log_shipper.shipper.agent.reload import ReplaceInputs
-from log_shipper.shipper.source.base import SourceContext
-from log_shipper.shipper.source.batch_sources import BatchSources, MakeFeed
-from log_shipper.shipper.source.crawler import Crawler, CrawlerOptions
-from log_shipper.shipper.source.discovery.watch import Inotify, Watcher
-from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.reading.factory import Input
-from log_shipper.shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
+from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.batch_sources import BatchSources, MakeFeed
+from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.files.crawler import Crawler, CrawlerOptions
+from log_shipper.shipper.inputs.files.discovery.watch import Inotify, Watcher
+from log_shipper.shipper.inputs.files.reading.factory import Input
+from log_shipper.shipper.inputs.stdin import StdinSource, StreamWatcher, open_stdin
 from log_shipper.shipper.wake import Wake
 
 RESERVED_DESCRIPTORS = 200
@@ -44,7 +44,7 @@ def make_sources(
     of_files = [item for item in inputs if isinstance(item, Input)]
 
     def maker() -> MakeFeed:
-        from log_shipper.shipper.source.feeds.factory import maker  # few have an input that reads no files
+        from log_shipper.shipper.inputs.factory import maker  # few have an input that reads no files
 
         return maker(context, wake)
 

@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 
 from log_shipper.shipper.agent.progress import size
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.base import SourceStatus
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceStatus
-from log_shipper.shipper.source.batch_sources import BatchSources
 
 logger = logging.getLogger(__name__)
 

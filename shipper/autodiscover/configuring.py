@@ -16,7 +16,7 @@ from log_shipper.shipper.autodiscover.allowed_hints import allowed_input
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.autodiscover.hints import Hint, HintNodes, HintSet, hints_of
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.feeds.base import FeedConfig
+from log_shipper.shipper.options.feeds import FeedConfig
 from log_shipper.shipper.options.model import INPUT_KINDS, InputConfig
 from log_shipper.shipper.options.old_names import with_todays_options
 from log_shipper.shipper.options.providers import DOCKER_DEFAULT, KUBERNETES_DEFAULT, EveryProvider, KubernetesProvider

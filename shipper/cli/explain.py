@@ -10,13 +10,13 @@ from log_shipper.config.text.secrets import hidden, without_passwords
 from log_shipper.config.text.units import Duration, readable_duration
 from log_shipper.config.yaml.schema import Option, options
 from log_shipper.runtime.logs.visible import visible
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner, ScanOptions
 from log_shipper.shipper.options.conditions import ConditionConfig, flat
-from log_shipper.shipper.options.feeds.base import FeedConfig
+from log_shipper.shipper.options.feeds import FeedConfig
 from log_shipper.shipper.options.model import InputConfig, ShipperConfig
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import AnyProcessor, Branch
 from log_shipper.shipper.outputs.base import kind_of
-from log_shipper.shipper.source.discovery.scanner import Inode, Scanner, ScanOptions
 
 COLUMN = 12
 

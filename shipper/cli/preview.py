@@ -24,6 +24,8 @@ from log_shipper.shipper.agent.static_fields import static_fields
 from log_shipper.shipper.cli.explain import name_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.inputs.files.identity.content import Plain
+from log_shipper.shipper.inputs.files.reading.factory import Input
 from log_shipper.shipper.options.model import InputConfig, ShipperConfig
 from log_shipper.shipper.options.processors import AnyProcessor, Branch
 from log_shipper.shipper.output.encode import Encoder
@@ -34,8 +36,6 @@ from log_shipper.shipper.processor import chain
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.log_file import LogFile
-from log_shipper.shipper.source.identity.content import Plain
-from log_shipper.shipper.source.reading.factory import Input
 
 # The same for every event of the file, so they show nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")

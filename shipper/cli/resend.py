@@ -16,8 +16,8 @@ from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.agent.signals import Signals
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs.dead_letter.options import DeadLetterInput
 from log_shipper.shipper.letters.letter_box import MAX_BYTES, MAX_LETTERS, LetterBox, letters_in
-from log_shipper.shipper.options.feeds.dead_letter import DeadLetterInput
 from log_shipper.shipper.options.kafka import TransactionConfig
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output, Remote

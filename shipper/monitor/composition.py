@@ -28,7 +28,7 @@ from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.serving import Serving
 from log_shipper.shipper.monitor.snapshot import Snapshot
 from log_shipper.shipper.monitor.status import AgentIdentity
-from log_shipper.shipper.options.feeds.base import AnyInput
+from log_shipper.shipper.options.feeds import AnyInput
 from log_shipper.shipper.options.http import HttpConfig
 from log_shipper.shipper.options.inputs import InputConfig
 from log_shipper.shipper.output.base import Records, Remote

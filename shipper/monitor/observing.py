@@ -13,6 +13,8 @@ from itertools import chain
 
 from log_shipper.shipper.agent.app import App
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from log_shipper.shipper.inputs.observation import Observation
 from log_shipper.shipper.monitor.snapshot import (
     DiskSpace,
     FileLag,
@@ -25,8 +27,6 @@ from log_shipper.shipper.monitor.snapshot import (
 )
 from log_shipper.shipper.output.base import OnePlace, Remote
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-from log_shipper.shipper.source.observation import Observation
-from log_shipper.shipper.source.reading.harvester import Harvester
 
 MOST_FILES = 20
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from log_shipper.config.text.checks import Finding
-from log_shipper.shipper.options.feeds.base import AnyInput, feeds_of
+from log_shipper.shipper.options.feeds import AnyInput, feeds_of
 from log_shipper.shipper.options.processors import Branch
 
 _OR = "or set output.kafka.delivery: at_least_once"

@@ -19,7 +19,7 @@ from log_shipper.shipper.options.autodiscover import PROVIDERS as PROVIDERS
 from log_shipper.shipper.options.autodiscover import AutodiscoverConfig, has_providers
 from log_shipper.shipper.options.dead_letters import LettersConfig
 from log_shipper.shipper.options.exactly_once import conflicts
-from log_shipper.shipper.options.feeds.base import AnyInput, files_of
+from log_shipper.shipper.options.feeds import AnyInput, files_of
 from log_shipper.shipper.options.http import HttpConfig
 from log_shipper.shipper.options.identity import FileIdentityConfig
 from log_shipper.shipper.options.included import ConfigInputs
@@ -125,21 +125,21 @@ def check_inputs(inputs: tuple[AnyInput, ...]) -> Iterator[Finding]:
 INPUT_KINDS = Kinds(
     "type",
     Deferred(
-        __package__,
+        "log_shipper.shipper",
         {
-            "filestream": "inputs:InputConfig",
-            "log": "flat_inputs:LogInput",
-            "container": "flat_inputs:ContainerInput",
-            "stdin": "flat_inputs:StdinInput",
-            "http": "feeds.http:HttpInputConfig",
-            "http_endpoint": "feeds.http:HttpInputConfig",
-            "syslog": "feeds.sockets:SyslogInput",
-            "tcp": "feeds.sockets:TcpInput",
-            "udp": "feeds.sockets:UdpInput",
-            "unix": "feeds.sockets:UnixInput",
-            "journald": "feeds.journald:JournaldConfig",
-            "kafka": "feeds.kafka:KafkaInputConfig",
-            "dead_letter": "feeds.dead_letter:DeadLetterInput",
+            "filestream": "options.inputs:InputConfig",
+            "log": "options.flat_inputs:LogInput",
+            "container": "options.flat_inputs:ContainerInput",
+            "stdin": "options.flat_inputs:StdinInput",
+            "http": "inputs.http.options:HttpInputConfig",
+            "http_endpoint": "inputs.http.options:HttpInputConfig",
+            "syslog": "inputs.sockets.options:SyslogInput",
+            "tcp": "inputs.sockets.options:TcpInput",
+            "udp": "inputs.sockets.options:UdpInput",
+            "unix": "inputs.sockets.options:UnixInput",
+            "journald": "inputs.journald.options:JournaldConfig",
+            "kafka": "inputs.kafka.options:KafkaInputConfig",
+            "dead_letter": "inputs.dead_letter.options:DeadLetterInput",
         },
     ),
     filebeat.INPUT_TYPES_NOT_YET,

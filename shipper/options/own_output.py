@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from log_shipper.config.text import globs
 from log_shipper.config.text.checks import Finding
 from log_shipper.config.text.patterns import searcher
-from log_shipper.shipper.options.feeds.base import AnyInput, feeds_of, files_of
+from log_shipper.shipper.options.feeds import AnyInput, feeds_of, files_of
 from log_shipper.shipper.options.inputs import ScannerConfig
 from log_shipper.shipper.options.keystore import FILE as KEYSTORE
 

@@ -14,7 +14,7 @@ from typing import Any
 from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.options import conditions
 from log_shipper.shipper.options.conditions import ConditionConfig
-from log_shipper.shipper.options.feeds.base import AnyInput, files_of
+from log_shipper.shipper.options.feeds import AnyInput, files_of
 from log_shipper.shipper.options.processors import AnyProcessor, Branch, ProcessorConfig
 from log_shipper.shipper.reader.base import ParserConfig
 

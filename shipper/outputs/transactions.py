@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from log_shipper.shipper.formats.record import timestamp
-from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConfig
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional

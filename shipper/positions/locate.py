@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import ShipperError
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode
+from log_shipper.shipper.inputs.files.identity.content import content_of
+from log_shipper.shipper.inputs.files.identity.fingerprint import fingerprint, tail_hash
 from log_shipper.shipper.positions.filebeat import Position
 from log_shipper.shipper.positions.heads import Directory, Fingerprinting, Heads, PositionRefused, opened
 from log_shipper.shipper.reader.gzip_file import GzipFile, is_gzip
-from log_shipper.shipper.source.discovery.scanner import Inode
-from log_shipper.shipper.source.identity.content import content_of
-from log_shipper.shipper.source.identity.fingerprint import fingerprint, tail_hash
 
 # The last byte of a line end: LF and CR, also in UTF-16 (0), and the last bytes of NEL, LS and PS in UTF-8.
 LINE_ENDS = b"\n\r\0\x85\xa8\xa9"

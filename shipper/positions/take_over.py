@@ -16,15 +16,15 @@ from log_shipper.registry.store import Store
 from log_shipper.runtime.locking import FileInUse, lock_exclusively
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.record import readable_path
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner, ScanOptions
+from log_shipper.shipper.inputs.files.identity.content import content_of, part_of
+from log_shipper.shipper.inputs.files.identity.fingerprint import name_of_file
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
 from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
 from log_shipper.shipper.positions.locate import Locator
 from log_shipper.shipper.positions.report import Report
-from log_shipper.shipper.source.discovery.scanner import Inode, Scanner, ScanOptions
-from log_shipper.shipper.source.identity.content import content_of, part_of
-from log_shipper.shipper.source.identity.fingerprint import name_of_file
 
 ALL_TAKEN = 0
 NOTHING_READ = 1

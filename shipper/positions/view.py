@@ -14,7 +14,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.record import readable_path
-from log_shipper.shipper.source.identity.opened_file import opened_plain
+from log_shipper.shipper.inputs.files.identity.opened_file import opened_plain
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

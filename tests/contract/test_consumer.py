@@ -10,10 +10,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from demo.broker import Broker
-from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig, RebalanceConfig
-from log_shipper.shipper.source.feeds.kafka.client import Consumer, TopicLookup, clients, raised_by_poll
-from log_shipper.shipper.source.feeds.kafka.partition import Place
-from log_shipper.shipper.source.feeds.kafka.starts import bounds
+from log_shipper.shipper.inputs.kafka.client import Consumer, TopicLookup, clients, raised_by_poll
+from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig, RebalanceConfig
+from log_shipper.shipper.inputs.kafka.partition import Place
+from log_shipper.shipper.inputs.kafka.starts import bounds
 from tests.memory_topics import MemoryTopics
 
 PATIENCE = 60.0

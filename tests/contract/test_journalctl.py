@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from log_shipper.runtime.logs.throttle import Throttle
-from log_shipper.shipper.options.feeds.journald import JournaldConfig, MatchesConfig
-from log_shipper.shipper.source.feeds.journald.arguments import command
-from log_shipper.shipper.source.feeds.journald.entries import Decoder, Entry
+from log_shipper.shipper.inputs.journald.arguments import command
+from log_shipper.shipper.inputs.journald.entries import Decoder, Entry
+from log_shipper.shipper.inputs.journald.options import JournaldConfig, MatchesConfig
 from tests.fake_journalctl import Journal, installed
 from tests.real_journald import JOURNALD, RealJournal
 

@@ -7,12 +7,12 @@ import pytest
 
 from demo.broker import Broker
 from log_shipper.shipper.cli.checks import print_step
-from log_shipper.shipper.options.feeds.kafka import KafkaInputConfig
+from log_shipper.shipper.inputs.kafka import client as input_client
+from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.kafka_settings import clients, latest
 from log_shipper.shipper.output.positions_topic import PositionsTopic
 from log_shipper.shipper.outputs.kafka_check import check_kafka
-from log_shipper.shipper.source.feeds.kafka import client as input_client
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client as sink_client
 from log_shipper.spark_sink.kafka.admin import Admin

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from log_shipper.shipper.source.identity.prefix import COMPARED_WHOLE
+from log_shipper.shipper.inputs.files.identity.prefix import COMPARED_WHOLE
 from tests.lab import Lab
 from tests.model.disk import Disk
 from tests.model.lives import Life

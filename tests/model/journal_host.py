@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
-from log_shipper.shipper.options.feeds.journald import JournaldConfig
-from log_shipper.shipper.source.feeds.base import LoopWake
+from log_shipper.shipper.inputs.feed import LoopWake
+from log_shipper.shipper.inputs.journald.options import JournaldConfig
 from tests.fake_journalctl import ARCHIVED, HEADER, Entry, OpenFile, Reader, Refused, header, make_entry
 
 DIRECTORY = "/journals"
@@ -168,7 +168,7 @@ class MemoryChild:
 
 
 class MemoryHost:
-    """A Host (shipper/source/feeds/journald/host.py), and what wakes the loop."""
+    """A Host (shipper/inputs/journald/host.py), and what wakes the loop."""
 
     def __init__(self, disk: JournalDisk) -> None:
         self.wake: LoopWake = self

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.inputs.factory import FeedEntries
+from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.journald.feed import JournaldFeed
+from log_shipper.shipper.inputs.journald.options import JournaldConfig, MatchesConfig
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.feeds.journald import JournaldConfig, MatchesConfig
-from log_shipper.shipper.source.feeds.base import FeedInput
-from log_shipper.shipper.source.feeds.factory import FeedEntries
-from log_shipper.shipper.source.feeds.journald.feed import JournaldFeed
 from tests.builders import AGENT, source_context
 from tests.fakes import ManualClock
 from tests.memory_registry import MemoryFiles, memory_store

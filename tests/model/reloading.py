@@ -10,8 +10,8 @@ import orjson
 from log_shipper.shipper.agent.app import build
 from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.agent.reload import ConfigSource
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.options.model import InputConfig, ShipperConfig
-from log_shipper.shipper.source.reading.harvester import Harvester
 from log_shipper.shipper.wake import Wake
 from tests.lab import Lab
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.autodiscover.containers import Container
-from log_shipper.shipper.source.identity.entries import KEPT_FOR
-from log_shipper.shipper.source.lifecycle.cleaning import BOOT_TIME, MOST_KEPT
+from log_shipper.shipper.inputs.files.identity.entries import KEPT_FOR
+from log_shipper.shipper.inputs.files.lifecycle.cleaning import BOOT_TIME, MOST_KEPT
 from tests.containers import container
 from tests.descriptors import open_descriptors
 from tests.lab import CHECK_INTERVAL, Lab

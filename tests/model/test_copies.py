@@ -5,14 +5,14 @@ import shutil
 
 import pytest
 
-from log_shipper.shipper.options.model import FileIdentityConfig
-from log_shipper.shipper.source.lifecycle.copy_detector import (
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import (
     COMPARE_AGAIN,
     COMPARED_AT_ONCE,
     GRACE,
     LATE,
     MOST_SUSPECTS,
 )
+from log_shipper.shipper.options.model import FileIdentityConfig
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
 
 AT_ONCE = 0.0005  # seconds in a step: nothing is due by time

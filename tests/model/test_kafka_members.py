@@ -12,15 +12,15 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.event import Batch, together
-from log_shipper.shipper.options.feeds.kafka import RebalanceConfig
+from log_shipper.shipper.inputs.kafka.feed import group_offset
+from log_shipper.shipper.inputs.kafka.offset_metadata import OffsetMetadata
+from log_shipper.shipper.inputs.kafka.options import RebalanceConfig
+from log_shipper.shipper.inputs.kafka.partition import Partition, Place
+from log_shipper.shipper.inputs.kafka.starts import Start
+from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader.base import ParserConfig
-from log_shipper.shipper.source.feeds.kafka.feed import group_offset
-from log_shipper.shipper.source.feeds.kafka.offset_metadata import OffsetMetadata
-from log_shipper.shipper.source.feeds.kafka.partition import Partition, Place
-from log_shipper.shipper.source.feeds.kafka.starts import Start
-from log_shipper.shipper.source.reading.staging import Staging
 from tests.fakes import ManualClock
 from tests.member_desk import Desk
 from tests.memory_topics import FakeConsumer, MemoryTopics

@@ -10,8 +10,8 @@ from types import CodeType, FrameType
 import pytest
 
 from log_shipper.shipper.agent.service import Pulse
+from log_shipper.shipper.inputs.files.discovery.survey import FULL_SCAN_EVERY
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.source.discovery.survey import FULL_SCAN_EVERY
 from tests.lab import CHECK_INTERVAL
 from tests.still_lab import StillLab
 

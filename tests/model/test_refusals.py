@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.source.identity.content import Content
-from log_shipper.shipper.source.reading.factory import Input
-from log_shipper.shipper.source.reading.harvester import Harvester
+from log_shipper.shipper.inputs.files.identity.content import Content
+from log_shipper.shipper.inputs.files.reading.factory import Input
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from tests.lab import Lab
 
 MEMORY = "/proc/self/mem"  # a file that can be opened; its first bytes cannot be read

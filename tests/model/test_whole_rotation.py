@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from log_shipper.shipper.event import Messages
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.reader import line
-from log_shipper.shipper.source.reading.harvester import Harvester
 from tests.fakes import ManualClock
 from tests.model.piecemeal import drain
 from tests.model.seeds import for_each_seed

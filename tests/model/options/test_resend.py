@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.registry.load import read
-from log_shipper.shipper.source.lifecycle.transitions import Event, after
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Event, after
 from tests.model.user_lab import UserLab, pack
 
 RESEND = {"prospector.scanner.resend_on_touch": True}

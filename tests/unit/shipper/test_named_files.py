@@ -22,6 +22,8 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.cloud.start import services
 from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.identity.fingerprint import name_of_file
 from log_shipper.shipper.kubernetes.access import Access, Pem
 from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
 from log_shipper.shipper.options.cloud import CloudTlsConfig
@@ -29,8 +31,6 @@ from log_shipper.shipper.options.docker import DockerTlsConfig
 from log_shipper.shipper.options.identity import FileIdentityConfig
 from log_shipper.shipper.options.inputs import InputConfig
 from log_shipper.shipper.options.keystore import read_keystore
-from log_shipper.shipper.source.discovery.scanner import ScannedFile
-from log_shipper.shipper.source.identity.fingerprint import name_of_file
 from tests.certificates import CertificateDirectory
 
 SECONDS = 20.0  # that one call may take

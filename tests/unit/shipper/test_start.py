@@ -62,7 +62,7 @@ def test_the_version_is_printed_before_anything_is_loaded_that_reads_a_configura
 
 def test_the_registry_is_listed_without_what_ships(config: Path) -> None:
     modules = loaded("registry", "list", "-c", str(config), "--path.data", str(config.parent))
-    assert modules & {"shipper.agent.app", "shipper.source.crawler", "confluent_kafka", "watchdog"} == set()
+    assert modules & {"shipper.agent.app", "shipper.inputs.files.crawler", "confluent_kafka", "watchdog"} == set()
     assert len(modules) <= 152  # with the module of the output, which has its options
 
 

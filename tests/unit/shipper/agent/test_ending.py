@@ -5,7 +5,7 @@ import math
 import pytest
 
 from log_shipper.shipper.agent.running import TimedEnding, left
-from log_shipper.shipper.source.base import SourceStatus
+from log_shipper.shipper.inputs.base import SourceStatus
 from tests.fakes import ManualClock
 
 

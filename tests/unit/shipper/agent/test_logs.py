@@ -328,7 +328,7 @@ def test_a_component_has_its_own_level(capsys: pytest.CaptureFixture[str]) -> No
     assert set(logs.COMPONENTS) == set(LoggingConfig.components)
     logs.set_up(LoggingConfig(format="text", level="warning", levels={"source": "debug", "kafka": "info"}))
     names = (
-        "log_shipper.shipper.source.crawler",
+        "log_shipper.shipper.inputs.files.crawler",
         "log_shipper.shipper.output.kafka",
         "librdkafka",
         "log_shipper.shipper.agent.app",
@@ -337,8 +337,8 @@ def test_a_component_has_its_own_level(capsys: pytest.CaptureFixture[str]) -> No
         logging.getLogger(name).debug("debug of %s", name)
         logging.getLogger(name).info("info of %s", name)
     assert [line.split("Z ")[1] for line in capsys.readouterr().err.splitlines()] == [
-        "DEBUG   debug of log_shipper.shipper.source.crawler",
-        "INFO    info of log_shipper.shipper.source.crawler",
+        "DEBUG   debug of log_shipper.shipper.inputs.files.crawler",
+        "INFO    info of log_shipper.shipper.inputs.files.crawler",
         "INFO    info of librdkafka",
     ]
     logs.set_up(LoggingConfig(format="text"))

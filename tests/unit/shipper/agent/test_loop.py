@@ -15,6 +15,7 @@ import pytest
 
 from log_shipper.shipper.agent.loop import BYTES_A_STEP, Loop
 from log_shipper.shipper.event import Batch
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.pipeline.pieces import PIECE_BYTES
 from log_shipper.shipper.processor.one_field import OneFieldConfig
@@ -22,7 +23,6 @@ from log_shipper.shipper.processors.decode_base64_field import DecodeBase64Field
 from log_shipper.shipper.processors.decompress_gzip_field import DecompressGzipFieldConfig
 from log_shipper.shipper.processors.dns import DnsConfig
 from log_shipper.shipper.reader.log_file import READ_SIZE
-from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake
 from tests.builders import batch, source_context
 from tests.lab import CHECK_INTERVAL, LONG, READ_INTERVAL, Lab

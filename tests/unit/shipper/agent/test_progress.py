@@ -20,9 +20,9 @@ from log_shipper.shipper.agent.progress import (
     percent,
     size,
 )
+from log_shipper.shipper.inputs.base import SourceStatus
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceStatus
-from log_shipper.shipper.source.batch_sources import BatchSources
 from tests.builders import source_status
 from tests.fakes import ManualClock
 

@@ -13,10 +13,10 @@ from log_shipper.shipper.agent.inputs import InputFactory
 from log_shipper.shipper.agent.reload import RELOADED, ConfigSource, Reloader, changed_options, difference, log_findings
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs.files.reading.factory import Input
 from log_shipper.shipper.options.included import ConfigInputs, ReloadConfig
 from log_shipper.shipper.options.model import InputConfig, OutputConfig, ShipperConfig
 from log_shipper.shipper.outputs.console import ConsoleOutputConfig
-from log_shipper.shipper.source.reading.factory import Input
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
 

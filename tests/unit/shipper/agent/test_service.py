@@ -21,11 +21,11 @@ from log_shipper.shipper.agent.service import (
     Pulse,
     Service,
 )
+from log_shipper.shipper.inputs.base import SourceStatus
+from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import OutputConfig, ShipperConfig
 from log_shipper.shipper.outputs.console import ConsoleOutputConfig
-from log_shipper.shipper.source.base import SourceStatus
-from log_shipper.shipper.source.batch_sources import BatchSources
 from log_shipper.shipper.wake import Wake
 from tests.builders import input_config
 from tests.fakes import ManualClock

@@ -6,8 +6,8 @@ import pytest
 
 from log_shipper.runtime.logs.formatters import JsonFormatter
 from log_shipper.shipper.agent.summary import INTERVAL, Summary
+from log_shipper.shipper.inputs.base import SourceStatus
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.source.base import SourceStatus
 from tests.builders import source_status
 from tests.fakes import ManualClock
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from log_shipper.shipper.inputs.files.crawler import Crawler
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.objects import pod_of
@@ -11,7 +12,6 @@ from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from log_shipper.shipper.monitor.observing import take_snapshot
 from log_shipper.shipper.monitor.snapshot import Snapshot
 from log_shipper.shipper.parsers.multiline import MultilineConfig
-from log_shipper.shipper.source.crawler import Crawler
 from tests.kubernetes_api import pod
 from tests.lab import Lab
 

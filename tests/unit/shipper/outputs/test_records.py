@@ -8,6 +8,7 @@ import pytest
 from log_shipper.config.text.secrets import MASK
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.event import Batch, Doc
+from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
@@ -16,7 +17,6 @@ from log_shipper.shipper.outputs.base import LineOutput, OutputContext, kind_of
 from log_shipper.shipper.outputs.kafka import kafka_of
 from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
-from log_shipper.shipper.source.reading.staging import Staging
 from tests.builders import AGENT, RecordedDeliveries
 from tests.fakes import ManualClock, MemoryKafka
 from tests.processing import batch_of

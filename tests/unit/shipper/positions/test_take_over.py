@@ -21,7 +21,7 @@ from log_shipper.registry.load import read
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 from log_shipper.shipper.cli.commands import main
-from log_shipper.shipper.source.identity.fingerprint import fingerprint, tail_hash
+from log_shipper.shipper.inputs.files.identity.fingerprint import fingerprint, tail_hash
 from tests.capabilities import without_capabilities
 
 LINES = b"".join(b"line %04d of the application log\n" % number for number in range(100))

@@ -1,0 +1,43 @@
+"""`type: dead_letter`: sends dead letters again."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.units import Duration
+from log_shipper.shipper.options.feeds import FeedConfig
+from log_shipper.shipper.options.inputs import EveryInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterInput(FeedConfig):
+    """`ids`: of the letters that are sent; all when empty."""
+
+    since: ClassVar = "0.2"
+    type: str = field(default="dead_letter", metadata={"doc": "The type of input."})
+    path: str = field(
+        metadata={
+            "doc": "The directory with the dead letters: path.data of this agent (`${path.data}`), or of another one.",
+            "check": not_blank,
+        }
+    )
+    interval: Duration = field(
+        default=600.0,
+        metadata={
+            "doc": "How often the letters that are there are sent again, also those that were refused again meanwhile.",
+            "min": 1,
+        },
+    )
+    ids: frozenset[str] = field(default=frozenset(), metadata={"key": None})
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (f"dead letters in {self.path}",)
+
+    def check(self) -> Iterator[Finding]:
+        for option in dataclasses.fields(EveryInput):
+            default = option.default if option.default_factory is dataclasses.MISSING else option.default_factory()
+            if option.name != "enabled" and getattr(self, option.name) != default:
+                yield option.name, "is not applied: letters are sent as they were; remove it"

@@ -1,0 +1,295 @@
+"""Surveys the files of all inputs: decides when to scan, and which files to inspect besides.
+
+A scan lists what changed (scanner.py). What it cannot know, because no event came, is inspected here: files without a
+watch at every scan, and everything every few minutes, because events get lost.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from weakref import WeakValueDictionary
+
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.files.discovery.dependents import Dependents
+from log_shipper.shipper.inputs.files.discovery.directory_tree import NO_HINTS, Directories
+from log_shipper.shipper.inputs.files.discovery.problems import Problems
+from log_shipper.shipper.inputs.files.discovery.scanner import Listing, ScannedFile, Scanner
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
+from log_shipper.shipper.inputs.files.discovery.symlinks import Missed, Place
+from log_shipper.shipper.inputs.files.discovery.watch import Watcher
+
+logger = logging.getLogger(__name__)
+
+# A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
+# event asks for waits ten times as long as it took, and this at least.
+SHORTEST_PAUSE = 0.02  # seconds
+DELETIONS_PAUSE = 1.0  # the same, where only files were deleted: of many containers one ends after the other
+FULL_SCAN_EVERY = 300.0
+NEVER = float("inf")
+MISSED = (
+    "files were replaced before they were seen: %s: %d of them appeared and disappeared between two scans, there or at "
+    "the end of a link on the way. Their lines are lost. Rotate less often, or add the names of rotated files to the "
+    "paths"
+)
+
+NOTHING = Listing()
+
+
+class Survey:
+    """Used by the reading thread only."""
+
+    def __init__(
+        self, inputs: Iterable[InputSpec], watcher: Watcher, problems: Problems, context: SourceContext
+    ) -> None:
+        self._candidates: dict[FileKey, Candidate] = {}
+        self._present: dict[tuple[str, str], FileKey] = {}
+        self._is_requested = False
+        self._watcher = watcher
+        self._problems = problems
+        self._clock, self._metrics = context.clock, context.metrics
+        self._once, self._progressed = context.once, context.pulse.beat
+        self._due: dict[InputSpec, float] = {}  # in the order of the configuration
+        self._first_due = NEVER
+        self._next_rounds: dict[float, float] = {}  # by check_interval: when its inputs are scanned together
+        self._directories: WeakValueDictionary[object, Directories] = WeakValueDictionary()  # by filters
+        self._scanners: dict[InputSpec, Scanner] = {}
+        self._listings: dict[InputSpec, Listing] = {}
+        self._found: dict[InputSpec, dict[FileKey, Candidate]] = {}  # what the listings have
+        self._dependents = Dependents()
+        self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns that no file matches
+        self._is_changed = False
+        self.resends_touched = False  # an input has `resend_on_touch`
+        self._discontinued: set[str] = set()  # paths at which the last scan found no immediate successor
+        self._listed: dict[FileKey, Candidate] = {}
+        self._seen_since: dict[FileKey, Candidate] = {}  # what `look_again` saw of files that are listed
+        self._began = self._worked_before = self._paused_until = 0.0
+        self._deletions_at = 0.0  # when names that were deleted may be looked at
+        self._full_scan_at = 0.0
+        self.was_full_scan = False
+        self.replace(inputs)
+
+    def replace(self, inputs: Iterable[InputSpec]) -> None:
+        """Scan for these inputs from now on. What is known of those that stay is kept; `candidates` changes with the
+        next scan."""
+        before, self._due = self._due, {spec: self._due.get(spec, 0.0) for spec in inputs}
+        for spec in [spec for spec in before if spec not in self._due]:
+            self._note(spec, NOTHING)
+            del self._scanners[spec], self._listings[spec], self._found[spec]
+            self._unmatched_since.pop(spec, None)
+        for spec in [spec for spec in self._due if spec not in before]:
+            directories = self._directories.setdefault(spec.filters, Directories(progressed=self._progressed))
+            self._scanners[spec] = spec.scanner(directories)
+            self._listings[spec], self._found[spec] = NOTHING, {}
+        self._first_due = min(self._due.values(), default=NEVER)
+        self.resends_touched = any(spec.config.prospector.scanner.resend_on_touch for spec in self._due)
+        self._is_changed = True
+
+    @property
+    def candidates(self) -> Mapping[FileKey, Candidate]:
+        """The files that the inputs' paths name."""
+        return MappingProxyType(self._candidates)
+
+    def file(self, key: FileKey) -> Candidate | None:
+        return self._candidates.get(key)
+
+    @property
+    def done(self) -> bool:
+        """True if, with `once`, every input was scanned: there will be no other scan."""
+        return self._once and self.next_step == NEVER
+
+    @property
+    def next_step(self) -> float:
+        """Monotonic time of the next scan that is due."""
+        return min(self._first_due, self._next_requested) if self.wants_scan else self._first_due
+
+    @property
+    def _next_requested(self) -> float:
+        is_urgent = self._is_requested or self._watcher.is_urgent
+        return self._paused_until if is_urgent else max(self._paused_until, self._deletions_at)
+
+    @property
+    def wants_scan(self) -> bool:
+        """True if something has changed since the last scan, as far as is known."""
+        return self._is_requested or self._watcher.wants_scan or self._watcher.lost_events
+
+    def request_scan(self) -> None:
+        """Scan all inputs as soon as the pause after the last scan is over."""
+        self._is_requested = True
+
+    def step(self) -> bool:
+        """Scan the inputs that are due; True if there were any. Raises nothing about files."""
+        now = self._clock.monotonic()
+        requested = self.wants_scan and now >= self._next_requested
+        if not requested and now < self._first_due:
+            return False
+        self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
+        of_all, hints = full, NO_HINTS
+        if requested:
+            is_asked, hints = self._is_requested, self._scan_begins(full=full)
+            of_all = full or is_asked or not hints
+        if full:
+            self._full_scan_at = now + FULL_SCAN_EVERY
+        timed = self._take_timed(now, of_all=of_all)
+        due = dict.fromkeys(timed) | ({} if of_all else self._dependents.of(hints))
+        if not due:
+            return False
+        self._scan(due, hints, full=full, is_partial=not timed)
+        kind, files = "full scan" if full else "scan", sum(len(listing.files) for listing in self._listings.values())
+        logger.debug("%s of %d inputs: %d files, %.3f s", kind, len(due), files, self._clock.monotonic() - now)
+        return True
+
+    def pause(self) -> None:
+        """Note that all that was scanned was looked at: the next scan that is requested waits for a while."""
+        now = self._clock.monotonic()
+        # Of CPU time: where others have the processor, a scan takes long, and short-lived files do not wait for that.
+        worked = self._clock.thread_time() - self._worked_before
+        self._paused_until = now + max(SHORTEST_PAUSE, 10 * worked, now - self._began)
+
+    def scan_now(self, *, full: bool = False) -> None:
+        """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
+        self.was_full_scan = full
+        self._scan(list(self._due), self._scan_begins(full=full), full=full)
+
+    def scan_due(self) -> None:
+        """Scan the inputs whose time has come, as it has for new ones: the files of the others are as they were."""
+        self.was_full_scan = False
+        self._scan(self._take_timed(self._clock.monotonic()), NO_HINTS, full=False)
+
+    def _take_timed(self, now: float, *, of_all: bool = False) -> list[InputSpec]:
+        """Return the inputs whose time has come, or all of them, and note when it comes again."""
+        timed = [spec for spec, deadline in self._due.items() if of_all or deadline <= now]
+        self._next_rounds = {
+            interval: when for interval, when in self._next_rounds.items() if when > now and not of_all
+        }
+        for spec in timed:
+            interval = spec.check_interval
+            self._due[spec] = NEVER if self._once else self._next_rounds.setdefault(interval, now + interval)
+        self._first_due = min(self._due.values(), default=NEVER)
+        return timed
+
+    def _scan_begins(self, *, full: bool) -> Mapping[Place, int]:
+        self._is_requested = False
+        now = self._clock.monotonic()
+        takes_deletions = full or now >= self._deletions_at
+        if takes_deletions:
+            self._deletions_at = now + DELETIONS_PAUSE
+        return self._watcher.scan_begins(full=full, deletions=takes_deletions)
+
+    def _scan(
+        self, due: Iterable[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False
+    ) -> None:
+        self._began, self._worked_before = self._clock.monotonic(), self._clock.thread_time()
+        changed, self._is_changed = self._is_changed, False
+        for directories in self._directories.values():
+            directories.begin_round(hints, is_partial=is_partial)
+        for spec in due:
+            listing = self._scanners[spec].scan(full=full)
+            if listing is not self._listings[spec]:
+                changed = True
+                self._note(spec, listing)
+            self._problems.of_scan(spec.id, listing.problems, self._unmatched(spec, listing))
+        if not self._once:
+            self._watch_directories(is_changed=changed)
+        before = self._listed
+        if changed:
+            self._merge()
+        self._report_missed(before)
+
+    def _note(self, spec: InputSpec, listing: Listing) -> None:
+        self._dependents.replace(spec, self._listings[spec], listing)
+        self._listings[spec] = listing
+        candidates = [Candidate.of(spec, file) for file in listing.files.values()]
+        self._found[spec] = {candidate.key: candidate for candidate in candidates}
+
+    def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
+        """Return the patterns that no file matches, with the reason. One that had a match is left out for the time
+        between two scans: a rotation renames the file some time before it creates the next one."""
+        if spec.comes_and_goes:
+            return {}
+        now, known = self._began, self._unmatched_since.get(spec)
+        since = dict.fromkeys(listing.unmatched, now if known is not None else -NEVER) | {
+            path: then for path, then in (known or {}).items() if path in listing.unmatched
+        }
+        self._unmatched_since[spec] = since
+        return {path: why for path, why in listing.unmatched.items() if now - since[path] >= spec.check_interval}
+
+    def _merge(self) -> None:
+        listed: dict[FileKey, Candidate] = {}
+        for spec in self._due:
+            listed |= self._found[spec]
+        # What a scan did not inspect again may be older than what `look_again` saw since.
+        before = self._listed
+        self._seen_since = {key: seen for key, seen in self._seen_since.items() if listed.get(key) == before[key]}
+        self._listed = listed
+        self._candidates = listed | self._seen_since
+        self._present = {(key[0], candidate.file.path): key for key, candidate in listed.items()}
+        self._problems.keep({path for _, path in self._present})
+
+    def _watch_directories(self, *, is_changed: bool) -> None:
+        names = self._dependents.names
+        if is_changed:
+            self._watcher.keep_directories(names)
+        moved = {path for directories in self._directories.values() for path in directories.symlinks.moved}
+        for directory in each({*self._watcher.unwatched(names), *moved}, self._progressed):
+            if directory in names:
+                self._watcher.watch_directory(directory, set(names[directory]))
+
+    def _report_missed(self, before: Mapping[FileKey, Candidate]) -> None:
+        """Report the files that were missed, without those that the paths name elsewhere in the same directory."""
+        all_missed: dict[str, Missed] = {}
+        self._discontinued = set()
+        for directories in self._directories.values():
+            all_missed |= directories.symlinks.missed
+            self._discontinued |= directories.symlinks.led_elsewhere
+        for path, missed in all_missed.items():
+            directory = os.path.dirname(missed.end)
+            rotated = [
+                key
+                for key, (_, scanned, _) in self._listed.items()
+                if key not in before
+                and os.path.dirname(scanned.path) == directory
+                and scanned.path not in (path, missed.end)
+            ]
+            if (count := missed.count - len(rotated)) > 0:
+                self._discontinued.add(path)
+                self._metrics.files_missed += count
+                logger.warning(MISSED, path, count, extra=EACH)
+
+    def may_continue(self, path: str) -> bool:
+        """True unless the last scan saw that files were missed at the path, or that it leads to another place: the file
+        there is not known to be the next one after that which was there."""
+        return self._discontinued.isdisjoint((path, os.path.dirname(path)))
+
+    def look_again(self, keys: Iterable[FileKey]) -> None:
+        """Update size and time of change of these files; if one is not at its path any more, request a scan."""
+        for key in each(keys, self._progressed):
+            if key not in self._candidates:
+                continue
+            spec, scanned, _ = self._candidates[key]
+            try:
+                status = os.stat(scanned.path)
+            except OSError:
+                self.request_scan()
+                continue
+            if (status.st_dev, status.st_ino) == scanned.inode:
+                seen = Candidate.of(spec, ScannedFile.of(scanned.path, status))
+                self._candidates[key] = self._seen_since[key] = seen
+            else:
+                self.request_scan()
+
+    @property
+    def present(self) -> Mapping[tuple[str, str], FileKey]:
+        """The files that are under the paths now, by input and path."""
+        return MappingProxyType(self._present)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The parts that find files, as one collaborator of those who need them."""
+
+    survey: Survey
+    watcher: Watcher
+    problems: Problems

@@ -1,0 +1,293 @@
+"""The content of an open file: its plain bytes, or the decompressed bytes of a gzip file."""
+
+import os
+from typing import Protocol
+
+from log_shipper.config.text.encodings import padding_unit
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
+from log_shipper.shipper.inputs.files.identity.padding import FIRST_WINDOW, Padding, content_size, is_filled_to
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix, Trail
+from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.reader.base import RawFile
+from log_shipper.shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
+from log_shipper.shipper.reader.log_file import TAIL_SIZE, LogFile
+
+Look = tuple[int, int, int]  # size, and times of modification and change in nanoseconds
+
+
+def look_of(status: os.stat_result) -> Look:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class Content(Protocol):
+    """An open file's content; offsets are those of its lines. Every method may raise OSError."""
+
+    fd: int
+    compressed: bool
+
+    @property
+    def size(self) -> int:
+        """The size of the file on disk, without the NULs at its end that are not content."""
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        """Return length and hash of the first `length` bytes, or of as many as there are; without `length`, of as much
+        of the head as an entry remembers."""
+
+    def tail_hash(self, position: int) -> str:
+        """Return the hash of up to 256 bytes before `position`; empty where they cannot be read."""
+
+    def matches(self, state: FileState) -> bool:
+        """True if the file may have the bytes that the registry's entry remembers: a quick check, not a proof."""
+
+    def ends_before(self, length: int) -> bool:
+        """True if the content is shorter than `length`, and cannot grow."""
+
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> RawFile:
+        """`fd`: another descriptor of the file, by which it is to be read."""
+
+
+class PlainFile(LogFile):
+    """A file of plain bytes. After a pause it may have been truncated and have grown past the offset again, with equal
+    bytes before it (equal lines, again and again): the head is compared too then. `unit` as in padding.py."""
+
+    def __init__(
+        self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
+    ) -> None:
+        super().__init__(fd, offset, cuts)
+        self.unit = unit
+        self._padding = Padding(unit)
+        self._trail = trail or Trail(None)
+        self._head = fingerprint(fd, min(offset, HEAD_SIZE))
+        self._paused = True
+        self.line_end = offset, self._tail  # where the last whole line ended, and the bytes before it, as read
+
+    def next(self) -> bytes:
+        offset, tail = self.offset, self._tail
+        data = self._without_padding(super().next(), offset, tail)
+        if self._paused and not self._has_its_head:
+            self.offset, self._tail = offset, tail  # nothing of it was passed on
+            raise Truncated(os.fstat(self.fd).st_size)
+        if data:
+            self._trail.add(data)
+            if self._head[0] < HEAD_SIZE:
+                self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
+            if data.endswith(b"\n"):
+                self.line_end = self.offset, self._tail
+            elif whole := self._last_line_end(data, offset):
+                self.line_end = offset + whole, (tail + data[max(whole - TAIL_SIZE, 0) : whole])[-TAIL_SIZE:]
+        self._paused = not data
+        return data
+
+    def _last_line_end(self, data: bytes, offset: int) -> int:
+        """Return how many of these bytes, which are at `offset`, there are up to the end of their last line; 0 without
+        one. In UTF-16 the byte that ends a line may be the first of its character."""
+        end = data.rfind(b"\n") + 1
+        if end and self.unit > 1:
+            end += -(offset + end) % self.unit
+        return end if end <= len(data) else 0
+
+    def at_end(self) -> bool:
+        """As that of every file. What is read next comes after a pause then."""
+        self._paused = super().at_end()
+        return self._paused
+
+    def _without_padding(self, data: bytes, offset: int, tail: bytes) -> bytes:
+        end = self._padding.content(self.fd, data, offset)
+        self.busy = self._padding.busy
+        if end < len(data):
+            data = data[:end]
+            self.offset, self._tail = offset + end, (tail + data)[-TAIL_SIZE:]
+        return data
+
+    @property
+    def padding(self) -> int:
+        """The number of NULs at the end of the file, behind what was read; 0 where its end was not reached."""
+        return max(self._padding.end - self.offset, 0)
+
+    @property
+    def has_filled_padding(self) -> bool:
+        """True if content was stored in the NULs at the end of the file since they were read. Raises OSError."""
+        return self.padding > 0 and any(os.pread(self.fd, FIRST_WINDOW, self.offset))
+
+    def expect(self, data: bytes) -> None:
+        """Expect `data` before the offset, as another descriptor read it: the file may have been rewritten since."""
+        self._tail = data[-TAIL_SIZE:]
+        self._head = len(data[:HEAD_SIZE]), digest(data[:HEAD_SIZE])
+        self.line_end = self.offset, self._tail
+
+    @property
+    def is_as_read(self) -> bool:
+        """True if the file still has its head and the bytes that were read last. Raises OSError."""
+        tail = os.pread(self.fd, len(self._tail), self.offset - len(self._tail))
+        return tail == self._tail and self._has_its_head
+
+    @property
+    def _has_its_head(self) -> bool:
+        return fingerprint(self.fd, self._head[0]) == self._head
+
+
+class Plain:
+    """The content of a plain file. `unit` as in padding.py, `opened` is what the file was when it was opened."""
+
+    compressed = False
+    __slots__ = ("_unit", "fd", "opened")
+
+    def __init__(self, fd: int, unit: int = 1, opened: Look | None = None) -> None:
+        self.fd = fd
+        self._unit = unit
+        self.opened = opened
+
+    @property
+    def size(self) -> int:
+        size = content_size(self.fd, self._unit) if self._unit else None
+        return os.fstat(self.fd).st_size if size is None else size
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        if length is not None:
+            return fingerprint(self.fd, length)
+        head = os.pread(self.fd, HEAD_SIZE, 0)
+        if head.endswith(b"\0"):
+            head = head[: self.size]  # space that will be filled is not part of it
+        return len(head), digest(head)
+
+    def is_filled_to(self, size: int) -> bool:
+        """As padding.py has it. Raises OSError."""
+        return is_filled_to(self.fd, size, self._unit)
+
+    def tail_hash(self, position: int) -> str:
+        return tail_hash(self.fd, position)
+
+    def matches(self, state: FileState) -> bool:
+        """Compare both head and tail: the head reveals a reused inode, the bytes before the position a file that was
+        truncated and has grown again behind an equal header."""
+        if os.fstat(self.fd).st_size < state.position or state.compressed:
+            return False
+        if state.fingerprint[0] and self.fingerprint(state.fingerprint[0]) != state.fingerprint:
+            return False
+        return not state.tail_hash or self.tail_hash(state.position) == state.tail_hash
+
+    def ends_before(self, length: int) -> bool:
+        return False
+
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> PlainFile:
+        return PlainFile(self.fd if fd is None else fd, offset, cuts, trail, self._unit)
+
+
+class ZippedFile(GzipFile):
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...], trail: Trail) -> None:
+        super().__init__(fd, offset, cuts)
+        self._trail = trail
+
+    def next(self) -> bytes:
+        data = super().next()
+        self._trail.add(data)
+        return data
+
+
+class Zipped:
+    """Offsets count decompressed bytes. There is no tail hash: that would be decompressing everything before it."""
+
+    compressed = True
+    __slots__ = ("fd",)
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self.fd).st_size
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        first = head(self.fd, HEAD_SIZE if length is None else length)
+        return len(first), digest(first)
+
+    def tail_hash(self, position: int) -> str:
+        return ""
+
+    def matches(self, state: FileState) -> bool:
+        return not state.fingerprint[0] or self.fingerprint(state.fingerprint[0]) == state.fingerprint
+
+    def ends_before(self, length: int) -> bool:
+        return ends_before(self.fd, length)
+
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> ZippedFile:
+        return ZippedFile(self.fd if fd is None else fd, offset, cuts, trail)
+
+
+def part_of(content: Content, offset: int, length: int) -> bytes:
+    """The `length` bytes from `offset` on, or as many as there are. Raises OSError."""
+    if content.compressed:
+        return head(content.fd, offset + length)[offset:]
+    return os.pread(content.fd, max(min(length, content.size - offset), 0), offset)
+
+
+def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:
+    """Return the content of an open file. `compression`: none, gzip or auto, the input's option; `unit` as in
+    padding.py. Raises OSError."""
+    if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
+        return Zipped(fd)
+    opened = look_of(os.fstat(fd))
+    is_measured = unit > 0 and content_size(fd, unit) is not None
+    return Plain(fd, unit if is_measured else 0, opened)
+
+
+def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
+    """Return the content of an open file of an input. Raises OSError."""
+    return content_of(fd, config.compression, path, padding_unit(config.encoding, config.line_terminator))
+
+
+def _may_become_gzip(fd: int, path: str) -> bool:
+    """True if the file may be the start of a gzip file: gzip creates it before it writes anything, and taken for text
+    all that follows would be sent as it is."""
+    return path.endswith(".gz") and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
+
+
+def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
+    """Return the fingerprint of a file that may have grown since `known`. If it was truncated since it was read, return
+    `known`: the new head is that of another file. Raises OSError."""
+    # Only of what was read: what follows may be half stored (padding.py).
+    length = min(file.offset, HEAD_SIZE) if isinstance(file, PlainFile) else None
+    longer = content.fingerprint(length)
+    return longer if longer[0] >= known[0] and is_as_read(file) else known
+
+
+def size_at_least(content: Content, known: int) -> int:
+    """Return how much content the file has at least: its size, or `known`, that of before, where it is not larger or
+    NULs are at its end. Costs no more than two system calls. Raises OSError."""
+    size = os.fstat(content.fd).st_size
+    is_content = size > known and (not isinstance(content, Plain) or content.is_filled_to(size))
+    return size if is_content else known
+
+
+def is_as_read(file: RawFile) -> bool:
+    """True if the file still has the bytes that were read of it, judged by head and tail. Raises OSError."""
+    return not isinstance(file, PlainFile) or file.is_as_read
+
+
+def tail_at(content: Content, file: RawFile, position: int) -> str:
+    """Return the hash of the bytes before `position`; if a line that was read ends there, of these bytes as read, for
+    the same reason. Raises OSError."""
+    if isinstance(file, PlainFile) and file.line_end[0] == position:
+        return digest(file.line_end[1])
+    return content.tail_hash(position)
+
+
+def trail_from(content: Content, state: FileState) -> Trail:
+    """Return the trail of a file that resumes at its entry's position, without reading all before it. Raises
+    OSError."""
+    if not state.position:
+        return Trail(Prefix())
+    if content.compressed or not state.proof:
+        return Trail(None)
+    return Trail(Prefix.of(content.fd, state.proof, state.position))
+
+
+def begins_as(content: Content, other: Content, size: int) -> bool:
+    """True if the content begins with all of the other one, which has that size, judged by head and tail. Raises
+    OSError."""
+    head = other.fingerprint()
+    if content.fingerprint(head[0]) != head:
+        return False
+    return content.compressed or other.compressed or content.tail_hash(size) == other.tail_hash(size)

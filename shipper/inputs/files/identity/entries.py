@@ -1,0 +1,348 @@
+"""Decides which registry entry belongs to an open file: a known one if the bytes confirm it, else a new one."""
+
+import logging
+import uuid
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from log_shipper.registry.registrar import Registrar
+from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
+from log_shipper.shipper.inputs.files.identity import possibly_lost
+from log_shipper.shipper.inputs.files.identity.content import part_of
+from log_shipper.shipper.inputs.files.identity.fingerprint import (
+    Name,
+    may_be_named_again,
+    name_by_fingerprint,
+    name_of_entry,
+)
+from log_shipper.shipper.inputs.files.identity.inheritance import Inheritance
+from log_shipper.shipper.inputs.files.identity.missing_files import AsIdentified, ending, is_inode_used_again
+from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
+from log_shipper.shipper.inputs.files.identity.possibly_lost import PossiblyLost
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix
+from log_shipper.shipper.inputs.files.identity.proving import is_as_closed
+from log_shipper.shipper.inputs.files.identity.touched import is_touched, log_touch
+from log_shipper.shipper.inputs.files.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recognise copies and .gz files
+
+
+class RegistryEntries:
+    """The entries of files that are not open now. Used by the reading thread only."""
+
+    def __init__(
+        self,
+        states: Iterable[FileState],
+        registrar: Registrar,
+        clock: Clock,
+        metrics: Metrics,
+        inputs: Mapping[str, InputSpec],
+    ) -> None:
+        """`states`: of the registry, as it was loaded; `inputs` by id, for their options about cleaning."""
+        self._registrar = registrar
+        self._clock = clock
+        self._metrics = metrics
+        self._inputs = inputs
+        self._inheritance = Inheritance(inputs)
+        self.closed_entries: dict[Name, FileState] = {}
+        self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
+        self.unclaimed = UnclaimedEntries()
+        self._closed: set[str] = set()  # ids of files that this agent read itself
+        self.possibly_lost = PossiblyLost(metrics, self._still_ended, self.change)
+        for state in self._inheritance.distributed(states):
+            if state.ended is None or may_be_named_again(state):
+                self._end_displaced(state)
+                self.closed_entries[name_of_entry(state)] = state
+                if state.ended is not None:
+                    self._note_stopped(state)
+            else:
+                self._orphan_stopped(state)
+
+    def _end_displaced(self, state: FileState) -> None:
+        """End the older entry of the same name: of a registry that was restored from the positions in Kafka, which do
+        not show that a file has ended. Copies of it resume there."""
+        older = self.closed_entries.pop(name_of_entry(state), None)
+        if older is None:
+            return
+        if older.ended is not None:
+            self._orphan_stopped(older)
+        elif is_inode_used_again(older, state.birth):
+            self._orphan_stopped(self.ended(older, REMOVED))
+        else:
+            self._orphan_stopped(self.ended(replace(older, modified=state.modified), TRUNCATED))
+
+    def _orphan_stopped(self, state: FileState) -> None:
+        """Keep an entry of the registry whose file had ended before the start."""
+        self.unclaimed.add(state)
+        self._note_stopped(state)
+
+    def _note_stopped(self, state: FileState) -> None:
+        if state.size_seen > state.position:
+            self.possibly_lost.add(state, possibly_lost.STOPPED)
+
+    def keep(self, state: FileState) -> None:
+        """Keep the state of a file that was closed: it resumes there when it is opened again."""
+        state = self.inherited(state)
+        self._closed.add(state.id)
+        self.possibly_lost.proven(state.id)
+        self.closed_entries[name_of_entry(state)] = state
+
+    def ended(self, state: FileState, why: str) -> FileState:
+        """Return the state of a file that was deleted or truncated or has left the paths, and note it in the
+        registry."""
+        spec = self._inputs.get(state.input)
+        stays = spec is not None and not spec.config.clean_removed and why != TRUNCATED
+        ttl = -1.0 if stays else KEPT_FOR
+        state = replace(state, ended=why, ttl=ttl, updated=self._clock.time())
+        self._registrar.note(state)
+        return state
+
+    def orphan(self, state: FileState) -> None:
+        """Keep the entry for a file that may prove to be the missing one."""
+        state = self.inherited(state)
+        self._closed.discard(state.id)
+        self.possibly_lost.proven(state.id)
+        if may_be_named_again(state):
+            self.closed_entries[name_of_entry(state)] = state
+        else:
+            self.unclaimed.add(state)
+
+    def claim(self, opened: OpenedFile) -> EntryMatch | None:
+        """Match the file by its name. None where no entry has that name, or the file does not have the bytes that the
+        entry remembers. Raises OSError."""
+        known = self.closed_entries.get(opened.name)
+        if known is None:
+            return self._claim_by_fingerprint(opened)
+        if opened.is_trusted:
+            # The size of a compressed file does not show where its content ends.
+            fits = opened.content.compressed or opened.size >= known.position
+            # The remembered bytes do not count here; from now on the reader compares with the bytes that are there.
+            head, tail = opened.content.fingerprint(), opened.content.tail_hash(known.position)
+            known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
+            needs_no_proof = True  # the name alone decides
+        else:
+            fits = not is_inode_used_again(known, opened.birth) and opened.content.matches(known)
+            needs_no_proof = known.id in self._closed and is_as_closed(known, opened)
+        del self.closed_entries[opened.name]  # not earlier: if the above raises, the entry must stay
+        if fits:
+            return EntryMatch(self._taken(known, opened), known.path, None if needs_no_proof else known)
+        self._disprove(known, opened)
+        return None
+
+    def _claim_by_fingerprint(self, opened: OpenedFile) -> EntryMatch | None:
+        """Match a growing file with an entry that was made while the input's fingerprint did not grow."""
+        identity = opened.spec.config.file_identity
+        if not identity.growing:
+            return None
+        name = name_by_fingerprint(identity, partial(part_of, opened.content), opened.content.ends_before)
+        known = self.closed_entries.get((opened.spec.id, name)) if name is not None else None
+        if known is None or not opened.content.matches(known):
+            return None
+        is_there = known.ended is None and known.path != opened.scanned.path
+        if is_there and key_of(known) != opened.key:
+            return None  # it has its own file; this one begins alike
+        del self.closed_entries[name_of_entry(known)]
+        self.matched_entries[opened.key] = taken = replace(self._taken(known, opened), key="")
+        return EntryMatch(taken, known.path, known)
+
+    def is_unknown(self, opened: OpenedFile) -> bool:
+        return opened.name not in self.closed_entries
+
+    def check(self, opened: OpenedFile) -> None:
+        """End the entry if the file does not have the bytes that it remembers. Raises OSError."""
+        known = self.closed_entries.get(opened.name)
+        if known is not None and not opened.is_trusted and not opened.content.matches(known):
+            del self.closed_entries[opened.name]
+            self._disprove(known, opened)
+
+    def is_touched(self, opened: OpenedFile) -> bool:
+        """True if the file was touched since its entry was made, and is to be sent again. Raises OSError."""
+        known = self.closed_entries.get(opened.name)
+        if known is None or not opened.spec.config.prospector.scanner.resend_on_touch:
+            return False
+        return is_touched(known, opened, was_read=known.id in self._closed)
+
+    def end_touched(self, opened: OpenedFile) -> None:
+        """End the entry of a file that was touched: it is sent again as a new file."""
+        known = self.closed_entries.pop(opened.name)
+        log_touch(known)
+        self._metrics.files_resent += 1
+        # Without its key: a fingerprint would name the ended entry, and the file would resume there.
+        self.orphan(self.ended(replace(known, key="", modified=opened.modified, size_seen=known.position), TRUNCATED))
+
+    def mark_rewritten(self, opened: OpenedFile) -> None:
+        """End the entries of a missing file that is back with other bytes: it was truncated meanwhile, and a copy of it
+        may resume where it was. Raises OSError."""
+        for state in self.unclaimed.of_inode(opened) if not opened.is_trusted else ():
+            if not opened.content.matches(state):
+                self.unclaimed.remove(state.id)
+                self._disprove(state, opened)
+
+    def adopt(self, opened: OpenedFile, original_id: str = "") -> EntryMatch | None:
+        """Match the file by its content with an entry whose own file is missing. `original_id`: that of the file that
+        it was suspected to be a copy of. Raises OSError."""
+        if opened.is_trusted:
+            return None
+        known = self.unclaimed.match(opened, original_id)
+        if known is None:
+            return None
+        self.unclaimed.remove(known.id)
+        self.possibly_lost.tried(known.id)
+        taken = self._taken(known, opened)
+        # What followed it at its path is missing, too: no file that is there now did.
+        return EntryMatch(taken, taken.path if self.unclaimed.any_followed(known) else known.path, known)
+
+    def put_back(self, state: FileState) -> None:
+        """Undo a match: nothing was read of the file that was matched with this entry."""
+        self.possibly_lost.disproved(state.id)
+        state = self.inherited(state)
+        if state.ended is None:
+            self.closed_entries[name_of_entry(state)] = state
+        else:
+            self.unclaimed.add(state)
+
+    def give_back(self, claim: EntryMatch) -> None:
+        """Undo a match, because the file could not be read. A new entry is dropped, and made again later."""
+        if claim.was is not None:
+            self.put_back(claim.was)
+        elif not claim.is_new:
+            self.keep(claim.state)
+
+    def disproved(self, state: FileState, opened: OpenedFile) -> None:
+        """Note that the file was proven not to be that of the entry, which was put back."""
+        if state.ended is None:
+            del self.closed_entries[name_of_entry(state)]
+            self._disprove(state, opened)
+        else:
+            self.unclaimed.refuse(state.id, opened.key)
+
+    def make(self, opened: OpenedFile, shipped: Prefix | None = None) -> EntryMatch:
+        """Return a new entry, whose id is not saved yet. `shipped`: the part of the content that was shipped from
+        another file. Raises OSError."""
+        scanned, content = opened.scanned, opened.content
+        state = FileState(
+            id=uuid.uuid4().hex,
+            path=scanned.path,
+            device=scanned.inode[0],
+            inode=scanned.inode[1],
+            size_seen=0 if content.compressed else opened.size,
+            fingerprint=content.fingerprint(),
+            updated=self._clock.time(),
+            input=opened.spec.id,
+            key=opened.named,
+            birth=opened.birth,
+            modified=opened.modified,
+        )
+        if shipped is not None:
+            tail = content.tail_hash(shipped.length)
+            state = replace(state, position=shipped.length, tail_hash=tail, proof=shipped.proof)
+        logger.info("new file %s (file id %s, %d bytes)", scanned.path, state.id, opened.size)
+        return EntryMatch(state)
+
+    def inherited(self, state: FileState) -> FileState:
+        return self._inheritance.inherited(state, self.closed_entries)
+
+    def inputs_changed(self) -> None:
+        """Let the inputs take over the entries of those that were removed."""
+        self._inheritance.update()
+        for state in [*self.closed_entries.values(), *self.unclaimed.states.values()]:
+            if self.inherited(state) is not state:
+                self.take_out(state)
+                self.put_back(state)
+
+    def take_out(self, state: FileState) -> None:
+        """Forget an entry."""
+        if state.id in self.unclaimed.states:
+            self.unclaimed.remove(state.id)
+        else:
+            del self.closed_entries[name_of_entry(state)]
+
+    def renamed(self, candidates: Mapping[FileKey, Candidate]) -> list[FileState]:
+        """Return the states of files that are not open and have another path now."""
+        return [
+            state
+            for state in self.closed_entries.values()
+            if (candidate := candidates.get(key_of(state))) is not None
+            and candidate.file.path != state.path
+            and not state.key
+        ]
+
+    def note_path(self, state: FileState, path: str) -> None:
+        if self.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
+            renamed = replace(state, path=path, updated=self._clock.time())
+            self.closed_entries[name_of_entry(state)] = renamed
+            self._registrar.note(renamed)
+
+    def lose_missing(
+        self,
+        present: Container[FileKey],
+        paths: Mapping[tuple[str, str], FileKey],
+        excused: Callable[[str], bool],
+        identified: AsIdentified,
+        *,
+        once: bool = False,
+    ) -> None:
+        """After a scan, end the entries whose file no longer exists. `excused` is true of a path that could not be
+        inspected, so that nothing is known about it. With `once` nothing is reported: only copies are searched."""
+        self.unclaimed.forget_refused(present)
+        endings = [
+            (state, how)
+            for state in self.closed_entries.values()
+            if state.ended is None and (how := ending(state, present, paths, identified)) is not None
+        ]
+        for state, (why, words) in endings:
+            if excused(state.path):
+                continue
+            del self.closed_entries[name_of_entry(state)]
+            if once:
+                self.orphan(replace(state, ended=why))
+            else:
+                self._end_unseen(state, why, words if state.input in self._inputs else possibly_lost.NO_INPUT)
+
+    def change(self, state: FileState) -> None:
+        """Replace the state of an entry whose file is not open; only its time of update may differ."""
+        if state.id in self.unclaimed.states:
+            self.unclaimed.states[state.id] = state
+        else:
+            self.closed_entries[name_of_entry(state)] = state
+        self._registrar.note(state)
+
+    def _taken(self, known: FileState, opened: OpenedFile) -> FileState:
+        scanned = opened.scanned
+        size = known.size_seen if opened.content.compressed else opened.size
+        self.matched_entries[opened.key] = taken = replace(
+            known,
+            path=scanned.path,
+            device=scanned.inode[0],
+            inode=scanned.inode[1],
+            size_seen=size,
+            input=opened.spec.id,
+            ended=None,
+            ttl=-1.0,
+            birth=opened.birth,
+            modified=opened.modified,
+        )
+        return taken
+
+    def _disprove(self, known: FileState, opened: OpenedFile) -> None:
+        """End the entry of a file that was truncated while it was not read, or whose inode another file has now: no
+        file of that inode matches it."""
+        if is_inode_used_again(known, opened.birth):
+            self._end_unseen(known, REMOVED, possibly_lost.INODE_USED_AGAIN)
+        else:
+            self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, possibly_lost.REWRITTEN)
+
+    def _end_unseen(self, known: FileState, why: str, words: str) -> None:
+        self.orphan(self.ended(known, why))
+        self.possibly_lost.add(known, words)
+
+    def _still_ended(self, state: FileState) -> FileState | None:
+        """Return what the entry of a missing file is now; None if it was matched with a file meanwhile."""
+        now = self.unclaimed.states.get(state.id) or self.closed_entries.get(name_of_entry(state))
+        return now if now is not None and now.id == state.id and now.ended is not None else None

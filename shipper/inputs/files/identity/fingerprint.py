@@ -1,0 +1,81 @@
+"""The identity of a file: device and inode, confirmed by the bytes at its head and before the position."""
+
+import os
+from collections.abc import Callable
+
+from log_shipper.config.text.digests import blake2
+from log_shipper.config.yaml.files import read_plain
+from log_shipper.registry.state import MISSING, FileState
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import FileKey, key_of
+from log_shipper.shipper.options.model import FileIdentityConfig, InputConfig
+from log_shipper.shipper.reader.log_file import TAIL_SIZE
+
+HEAD_SIZE = 1024
+
+BY_PATH = "path:"  # the prefix of a name that is a path
+
+# The name that identifies a file of an input: device and inode, or what `file_identity` selects.
+Name = FileKey | tuple[str, str]
+
+
+def digest(data: bytes) -> str:
+    return blake2(data, size=12).hex()
+
+
+def fingerprint(fd: int, length: int = HEAD_SIZE) -> tuple[int, str]:
+    """Return length and hash of the head of a file, at most `length` bytes of it. Raises OSError."""
+    head = os.pread(fd, length, 0)
+    return len(head), digest(head)
+
+
+def tail_hash(fd: int, position: int) -> str:
+    """Return the hash of up to 256 bytes before `position`. Raises OSError."""
+    start = max(position - TAIL_SIZE, 0)
+    return digest(os.pread(fd, position - start, start))
+
+
+def name_of_entry(state: FileState) -> Name:
+    return (state.input, state.key) if state.key else key_of(state)
+
+
+def may_be_named_again(state: FileState) -> bool:
+    """True if a file with the name of an ended entry resumes there. What is now at the path or inode of a file that was
+    truncated or deleted is a new file; with the same fingerprint, it is the same content."""
+    return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)
+
+
+def name_of_file(
+    config: InputConfig, scanned: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
+) -> str | None:
+    """Return the name of a file, empty if it is device and inode; None for a file that is too short to have one yet.
+    `part` returns bytes of the content from an offset on; `ends_before` is true if it ends before an offset, and cannot
+    grow. Raises OSError."""
+    identity = config.file_identity
+    match identity.name:
+        case "path":
+            return f"{BY_PATH}{scanned.path}"
+        case "inode_marker":
+            try:
+                marker = read_plain(identity.marker).decode("utf-8", "replace").strip()
+            except OSError as error:
+                why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
+                raise OSError(error.errno, why) from error
+            return f"inode_marker:{marker}:{scanned.inode[1]}"
+        case "fingerprint" if not identity.growing:
+            return name_by_fingerprint(identity, part, ends_before)
+    return ""
+
+
+def name_by_fingerprint(
+    identity: FileIdentityConfig, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
+) -> str | None:
+    """Return the name that `file_identity.fingerprint` gives to a file; the rest as for `name_of_file`."""
+    taken = part(identity.offset, identity.length)
+    is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
+    return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None
+
+
+def name_of_short_file(identity: FileIdentityConfig) -> str:
+    """Return the name of all files that are too short for `file_identity.fingerprint`: it is that of no entry."""
+    return f"fingerprint:{identity.offset}:{identity.length}:"

@@ -1,0 +1,272 @@
+"""Looks at open files that may be closed, and closes those that `after` (transitions.py) decides to close. It works on
+the open descriptors, so it needs no scan.
+
+Closing loses nothing that could still be read: a file is closed when its end was read and acknowledged. Only a deleted
+file may be given up earlier, because its open descriptor keeps its space on disk: by `close.reader.after_interval` and
+`close.removed.max_bytes`. What is given up is counted and logged.
+"""
+
+import heapq
+import logging
+import os
+from collections.abc import Callable, Container, Iterable, Mapping
+from itertools import count
+
+from log_shipper.runtime.logs.folding import EACH
+from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
+from log_shipper.shipper.inputs.files.discovery.watch import Watcher
+from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Event, Looked, Next, To, after, is_over_time
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from log_shipper.shipper.inputs.files.reading.rotation_links import is_read_on
+from log_shipper.shipper.options.model import CloseConfig
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+SOON = 0.02  # seconds between two checks of files that are about to be closed
+SPARE_TIMES = 1000  # of closed files that may be in the heap, and a fourth more
+
+
+class Closer:
+    """Used by the reading thread only. `wanted` returns how many files of each input wait to be opened."""
+
+    def __init__(
+        self,
+        open_files: OpenFiles,
+        watcher: Watcher,
+        context: SourceContext,
+        wanted: Callable[[], Mapping[str, int]],
+        on_closed: Callable[[Harvester, str], None],
+    ) -> None:
+        self._open_files = open_files
+        self._idle = open_files.idle
+        self._removed = open_files.removed
+        self._rules: dict[str, CloseConfig] = {}
+        self._watcher = watcher
+        self._clock = context.clock
+        self._metrics = context.metrics
+        self._wanted = wanted
+        self._on_closed = on_closed
+        self._once = context.once
+        self._progressed = context.pulse.beat
+        self._pipeline = context.pipeline
+        self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
+        self._max_timed = SPARE_TIMES
+        self._number = count()  # harvesters cannot be compared
+        self._refused: dict[Harvester, None] = {}  # could not be closed when they were to be
+        self._next_check = 0.0
+        self._next_round = NEVER
+        self._interval = NEVER
+
+    def learn(self, specs: Iterable[InputSpec]) -> None:
+        self._rules |= {spec.id: spec.config.close for spec in specs}
+        self._interval = min((rules.on_state_change.check_interval for rules in self._rules.values()), default=NEVER)
+        self._next_round = min(self._next_round, self._clock.monotonic() + self._interval)
+
+    def keep(self, input_ids: Container[str]) -> None:
+        self._rules = {input_id: rules for input_id, rules in self._rules.items() if input_id in input_ids}
+
+    def opened(self, harvester: Harvester) -> None:
+        rules = self._rules_of(harvester)
+        if rules.on_state_change.inactive:
+            self._schedule(harvester, harvester.schedule.read_at + rules.on_state_change.inactive)
+        if rules.reader.after_interval:
+            self._schedule(harvester, harvester.opened_at + rules.reader.after_interval)
+        if rules.reader.on_eof or harvester.content.compressed or self._once:
+            self._idle.expect(harvester)
+
+    def step(self) -> None:
+        now = self._clock.monotonic()
+        if now >= self._next_round:
+            self._next_round = now + self._interval
+            unwatched = [
+                h for h in self._open_files.running.values() if not (h.is_removed or self._watcher.is_watched(h.key))
+            ]
+            for harvester in each(unwatched, self._progressed):
+                self._open_files.look_for_removal(harvester)  # no event shows it
+            refused, self._refused = self._refused, {}
+            for harvester in refused:
+                if harvester.is_open:
+                    self._idle.look_again(harvester)
+        while self._timed and self._timed[0][0] <= now:
+            self._take_turn(heapq.heappop(self._timed)[2], now)
+            self._progressed()
+        if now >= self._next_check and self._has_work:
+            self._next_check = now + SOON
+            for harvester in each(self._idle.take_changed(), self._progressed):
+                self._decide(harvester, now)
+            self._make_room(now)
+        if now >= self._removed.next_look:
+            self._keep_budgets(self._removed.look())
+
+    def _make_room(self, now: float) -> None:
+        """Close idle files for those that wait to be opened."""
+        for input_id, wanted in self._wanted().items():
+            idle = self._idle.take_idle(input_id)
+            while wanted and (harvester := next(idle, None)) is not None:
+                wanted -= not self._decide(harvester, now, wanted=True)
+                self._progressed()
+
+    @property
+    def _has_work(self) -> bool:
+        return self._idle.any_changed or bool(self._wanted())
+
+    @property
+    def next_step(self) -> float:
+        """Monotonic time at which `step` has something to do."""
+        timed = self._timed[0][0] if self._timed else NEVER
+        soon = self._next_check if self._has_work else NEVER
+        return min(self._next_round, timed, self._removed.next_look, soon)
+
+    def _take_turn(self, harvester: Harvester, now: float) -> None:
+        if self._open_files.running.get(harvester.key) is not harvester:
+            return
+        rules = self._rules_of(harvester)
+        due = harvester.schedule.read_at + rules.on_state_change.inactive
+        if is_over_time(rules, now - harvester.opened_at):
+            self._idle.expect(harvester)
+        elif due > now:
+            self._schedule(harvester, due)
+        elif self._decide(harvester, now):
+            self._schedule(harvester, now + rules.on_state_change.check_interval)
+
+    def _decide(self, harvester: Harvester, now: float, *, wanted: bool = False) -> bool:
+        """Close the file if an option requires it; True if it stays open. `wanted`: another file waits for its
+        place."""
+        if self._open_files.running.get(harvester.key) is not harvester:
+            return False
+        if not (harvester.settled or harvester.is_removed):
+            return True  # as the table has it; mostly it is asked once before all is acknowledged
+        seen = self._look(harvester, now, wanted=wanted)
+        decided = after(seen)
+        if decided.to is not To.READING:
+            try:
+                status = self._look_closely(harvester, seen)
+            except OSError:
+                self._open_files.wake(harvester)  # its read reports it
+                return True
+            decided = after(seen)
+            if decided.to is not To.READING:
+                self._close(harvester, decided, status)
+                return False
+        if Effect.WAKE in decided.effects:
+            self._open_files.wake(harvester)
+        if decided.why:
+            self._refused[harvester] = None
+        return True
+
+    def _look(self, harvester: Harvester, now: float, *, wanted: bool) -> Looked:
+        deadline = harvester.message_deadline
+        return Looked(
+            rules=self._rules_of(harvester),
+            idle_for=now - harvester.schedule.read_at,
+            open_for=now - harvester.opened_at,
+            at_end=harvester.at_end,
+            is_over=harvester.over,
+            is_ending=harvester.at_end and deadline is not None,
+            is_settled=harvester.settled,
+            is_finished=harvester.finished,
+            is_complete=harvester.is_complete,
+            is_compressed=harvester.content.compressed,
+            has_left_path=harvester.has_left_path,
+            is_removed=harvester.is_removed,
+            is_read_on=is_read_on(harvester),
+            wanted=wanted,
+        )
+
+    def _look_closely(self, harvester: Harvester, seen: Looked) -> os.stat_result:
+        """Look at the file itself, which is to be closed. It is watched first, so that no later write is missed."""
+        if not seen.is_removed:
+            self._open_files.watch(harvester)
+        status = harvester.status()
+        seen.is_touched = harvester.sighting is not None and harvester.sighting.shows_touch(status)
+        may_grow = not seen.is_compressed and (seen.at_end or seen.is_removed)
+        seen.has_grown = may_grow and harvester.has_changed(status)
+        seen.has_rest = status.st_size - harvester.padding > harvester.read_to
+        return status
+
+    def _close(self, harvester: Harvester, decided: Next, status: os.stat_result) -> None:
+        if Effect.COUNT in decided.effects:
+            self._give_up(harvester, decided)
+            return
+        if Effect.COUNT_LINE in decided.effects:
+            self._warn_of_incomplete(harvester, status.st_size - harvester.padding - harvester.state.position)
+        self._open_files.leave(harvester, decided, status)
+        if decided.ended is None:
+            logger.debug("%s: closed (%s)", harvester.state.path, decided.why)
+            self._on_closed(harvester, decided.why)
+
+    def _warn_of_incomplete(self, harvester: Harvester, lost: int) -> None:
+        if lost > 0:
+            self._metrics.bytes_lost += lost
+            logger.warning(
+                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were not a complete message and "
+                "are lost",
+                harvester.state.path,
+                harvester.state.id,
+                lost,
+                harvester.state.position,
+                extra=EACH,
+            )
+
+    def _keep_budgets(self, grown: Iterable[str]) -> None:
+        """Give up deleted files: all of those on a file system that is full, and those beyond the budget of an input,
+        where they take more space than before."""
+        for harvester in self._removed.on_devices(flooded) if (flooded := self._pipeline.flooded) else ():
+            self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
+        for input_id in grown:
+            self._keep_budget(input_id)
+
+    def _keep_budget(self, input_id: str) -> None:
+        budget = self._rules[input_id].removed.max_bytes
+        for harvester in self._removed.beyond(input_id, budget) if budget else ():
+            self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="close.removed.max_bytes"))
+
+    def stop(self) -> None:
+        """Count and log what is lost of deleted files because the agent is stopped: only their open descriptors reached
+        it. What was sent and is not acknowledged may have been delivered."""
+        for harvester in [removed for removed in self._removed if removed.is_proven]:
+            position, size = harvester.state.position, max(harvester.content.size, harvester.offset)
+            self._open_files.leave(harvester, after(Event.STOPPED_REMOVED))
+            self._open_files.note_reported(harvester)
+            if size > position:
+                self._metrics.bytes_lost += size - position
+                logger.warning(
+                    "%s (file id %s) was removed before all of it was acknowledged, and the agent stops: %d bytes, "
+                    "from offset %d to %d, are lost",
+                    harvester.state.path,
+                    harvester.state.id,
+                    size - position,
+                    position,
+                    size,
+                    extra=EACH,
+                )
+
+    def _give_up(self, harvester: Harvester, decided: Next) -> None:
+        size = harvester.content.size
+        lost = max(size - harvester.offset, 0)
+        self._metrics.bytes_lost += lost
+        logger.warning(
+            "%s (file id %s) was removed and is given up (%s): %d bytes, from offset %d to %d, were not read; its "
+            "space on disk is free now",
+            harvester.state.path,
+            harvester.state.id,
+            decided.why,
+            lost,
+            harvester.offset,
+            size,
+            extra=EACH,
+        )
+        self._open_files.leave(harvester, decided)
+
+    def _rules_of(self, harvester: Harvester) -> CloseConfig:
+        return self._rules[harvester.source.input_id]
+
+    def _schedule(self, harvester: Harvester, when: float) -> None:
+        if len(self._timed) > self._max_timed:  # some are of files that were closed, which would take memory
+            self._timed = [item for item in self._timed if item[2].is_open]
+            heapq.heapify(self._timed)
+            self._max_timed = len(self._timed) * 5 // 4 + SPARE_TIMES
+        heapq.heappush(self._timed, (when, next(self._number), harvester))

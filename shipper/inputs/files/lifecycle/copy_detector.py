@@ -1,0 +1,248 @@
+"""Detects new files that may be copies of another file, before that original is truncated or removed.
+
+copytruncate and gzip write a second file beside the first, and only then empty or remove the first. An agent that
+learns of new files within milliseconds sees both at once; taken for a file of its own, the second would be shipped
+again. So a new file whose name and bytes look like those of another is a suspected copy: it waits, and is compared
+with the other. If its original ends, it resumes there (relation.py). If it gets bytes of its own, is deleted, or does
+not change for some seconds, it is a file like any other. It waits longer only while its original is ending, or was
+rewritten, which is about to be noticed; an output that is blocked can prolong both.
+"""
+
+import os
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode, ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
+from log_shipper.shipper.inputs.files.identity.content import Plain, begins_as
+from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile, opened_plain
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix
+from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
+from log_shipper.shipper.inputs.files.identity.unclaimed import UnclaimedEntries
+from log_shipper.shipper.inputs.files.lifecycle.files import NEVER, Suspected
+from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+
+GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own
+# Of a machine that stood still or was suspended meanwhile, the program that copies stood still as well: a look that
+# comes so many seconds late is followed by another one after as many.
+LATE = 1.0
+MOST_SUSPECTS = 64  # their descriptors are open; that many copies at once are taken for files of their own
+COMPARED_AT_ONCE = 4 * 1024 * 1024
+UNKNOWN = "?"  # a proof that is not known yet
+COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
+
+
+# Returns the files of an input that are at a path, or were just before.
+FilesAt = Callable[[str, str], Iterable[FileKey]]
+
+
+class CopyDetector:
+    """Used by the reading thread only."""
+
+    def __init__(self, clock: Clock, open_files: OpenFiles) -> None:
+        self._clock = clock
+        self._open_files = open_files
+        self._files = open_files.files
+        self.suspects = open_files.files.suspects  # its index, which `change` keeps
+
+    def must_wait(self, opened: OpenedFile, files_at: FilesAt) -> bool:
+        """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
+        known = self.suspects.get(opened.key)
+        suspicion = self._suspicion(opened, files_at)
+        if suspicion is None or (known is None and len(self.suspects) >= MOST_SUSPECTS):
+            return False
+        original, original_id = suspicion
+        now = self._clock.monotonic()
+        if known is None:
+            known = Suspected(opened, original, opened.size, now, original_id)
+            self._files.change(opened.key, known)
+        elif known.size != opened.size:
+            known.size, known.since, known.was_late = opened.size, now, False
+        known.opened, known.original = opened, original
+        if known.original_id != original_id:  # what was shipped under an earlier id proves nothing about this one
+            known.original_id, known.shipped = original_id, Prefix()
+        known.compare_at = NEVER
+        is_ending = self._open_files.is_ending(original) or self._is_rewritten(original)
+        if not is_ending and not self._compare(known):
+            if not self._is_rewritten(original):
+                return False
+            is_ending = True  # just now
+        if is_ending:
+            known.since = now
+        elif now - known.since >= GRACE + LATE and not known.was_late:
+            known.since, known.was_late = now - GRACE + LATE, True
+        return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
+
+    def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
+        """Return how many of this file's first `size` bytes a suspected copy has; 0 without one. A compressed one is
+        taken to have all: its size does not show it. Raises OSError."""
+        copies = [suspect.opened.content for suspect in self.suspects.values() if suspect.original == key]
+        sizes = [size if copy.compressed else os.fstat(copy.fd).st_size for copy in copies if copy.matches(state)]
+        return min(max(sizes, default=0), size)
+
+    def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
+        """Replace originals whose entry another file took over by that file, and return the suspects concerned: they
+        look like the successor now."""
+        inheriting = {key for key, suspect in self.suspects.items() if suspect.original in successors}
+        for key in inheriting:
+            self.suspects[key].original = successors[self.suspects[key].original]
+        return inheriting
+
+    def original_id_of(self, key: FileKey) -> str:
+        return self.suspects[key].original_id if key in self.suspects else ""
+
+    def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
+        """Return the whole content of a copy that lacks only the last lines of its original, which were read from the
+        original: what was compared while the original was whole. None for any other file."""
+        suspect = self.suspects.get(opened.key)
+        if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
+            return None
+        was = unclaimed.states.get(suspect.original_id)
+        if was is None or was.ended != TRUNCATED:
+            return None
+        return suspect.shipped if was.position >= opened.size else None
+
+    @property
+    def next_check(self) -> float:
+        """Monotonic time at which a suspected copy must be checked again."""
+        if not self.suspects:
+            return NEVER
+        due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self.suspects.values())
+        return min(due)
+
+    def refreshed(self, candidates: Mapping[FileKey, Candidate]) -> list[OpenedFile]:
+        """Return the suspected copies with their current size and times, and the paths that the last survey found."""
+        current = []
+        for key, suspect in self.suspects.items():
+            opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
+            scanned = candidates[key].file if key in candidates else opened.scanned
+            now = ScannedFile.of(scanned.path, status)
+            current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
+        return current
+
+    def hand_over(self, removed: Container[str], specs: Mapping[str, InputSpec]) -> None:
+        """Give the suspects of the `removed` inputs to those that have the same ids now: `specs` by id. A suspect of no
+        input is closed."""
+        for key, suspect in list(self.suspects.items()):
+            if suspect.opened.spec.id not in removed:
+                continue
+            spec = specs.get(suspect.opened.spec.id)
+            if spec is None:
+                self.drop(key)
+                os.close(suspect.opened.content.fd)
+            else:
+                suspect.opened = replace(suspect.opened, spec=spec)
+
+    def drop(self, key: FileKey) -> None:
+        """Forget a suspect, because it is known now what it is; its descriptor stays the caller's."""
+        if key in self.suspects:
+            self._files.change(key, None)
+
+    def close(self) -> None:
+        for key, suspect in list(self.suspects.items()):
+            self.drop(key)
+            os.close(suspect.opened.content.fd)
+
+    def _suspicion(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
+        """Return the original and its file id, empty where it is not known yet: of an original that is a suspected copy
+        itself. Raises OSError."""
+        known = self.suspects.get(opened.key)
+        files = self._open_files
+        if known is not None and (files.is_ending(known.original) or self._is_like_known(known, opened)):
+            state = files.state_of(known.original)  # by its key, because it may have been renamed since
+            return known.original, state.id if state is not None else known.original_id
+        assumed_ended = UnclaimedEntries()
+        for state in files.ended_originals(opened):
+            assumed_ended.add(_settled(state))
+        original = assumed_ended.match(opened)
+        if original is not None:
+            return key_of(original), original.id
+        for path in possible_originals(opened.scanned.path):
+            for key in files_at(opened.spec.id, path):
+                if key != opened.key and self._looks_like(opened, path, key):
+                    state = files.state_of(key)
+                    return key, state.id if state is not None else ""
+        return None
+
+    def _is_like_known(self, known: Suspected, opened: OpenedFile) -> bool:
+        """True if the file looks like its original, or was equal to it until that was rewritten: it may lack the last
+        lines, which were read from the original."""
+        state = self._open_files.state_of(known.original)
+        if state is None:
+            return False
+        was_equal = not opened.content.compressed and known.shipped.length == opened.size
+        return self._looks_like(opened, state.path, known.original) or (
+            was_equal and self._is_rewritten(known.original)
+        )
+
+    def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
+        """True if all bytes equal those of the file `key`, judged by head and tail, or equalled them until that file
+        was rewritten."""
+        if opened.content.fingerprint()[0] == 0:
+            return True  # cp and gzip create the copy before they fill it
+        state = self._open_files.state_of(key)
+        was = state is not None and state.fingerprint[0] > 0 and opened.content.matches(state)
+        if was and not self._is_as_it_was(key):
+            return True
+        with self._original(path, key) as original:
+            return original is not None and begins_as(original, opened.content, opened.size)
+
+    def _is_rewritten(self, key: FileKey) -> bool:
+        """True if the file no longer has the bytes that were read of it. While it is not read, its harvester may notice
+        that late."""
+        return self._is_as_it_was(key) is False
+
+    def _is_as_it_was(self, key: FileKey) -> bool | None:
+        """True if the file still has the bytes that were read of it. None where the file is unknown, or is neither open
+        nor at its path: it may just have been renamed."""
+        harvester = self._files.running.get(key)
+        if harvester is not None:
+            return harvester.is_as_read  # also where nothing is acknowledged yet
+        state = self._open_files.state_of(key)
+        if state is None:
+            return None
+        with self._original(state.path, key) as original:
+            return original.matches(state) if original is not None else None
+
+    def _compare(self, suspect: Suspected) -> bool:
+        """Compare the next part with the original. False if they differ."""
+        state = self._open_files.state_of(suspect.original)
+        if state is None or suspect.opened.content.compressed:
+            return True
+        shipped = suspect.shipped
+        with self._original(state.path, suspect.original) as original:
+            if original is None:
+                return True
+            size = min(COMPARED_AT_ONCE, suspect.opened.size - shipped.length)
+            data = os.pread(suspect.opened.content.fd, size, shipped.length)
+            if os.pread(original.fd, len(data), shipped.length) != data:
+                return False
+            shipped.feed(data)
+            if shipped.length < suspect.opened.size:
+                suspect.compare_at = self._clock.monotonic() + COMPARE_AGAIN
+        return True
+
+    @contextmanager
+    def _original(self, path: str, key: FileKey) -> Iterator[Plain | None]:
+        """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else what is at the
+        path; None if that is another file."""
+        fd = self._open_files.descriptor_of(key)
+        if fd is not None:
+            yield Plain(fd)
+            return
+        with opened_plain(path) as file:
+            yield file if file is not None and _inode_of(file) == key[1:] else None
+
+
+def _settled(state: FileState) -> FileState:
+    """Return the state that the file may have once all that was read is acknowledged, for a first suspicion."""
+    tail = state.tail_hash if state.position else ""
+    return replace(state, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
+
+
+def _inode_of(file: Plain) -> Inode:
+    status = os.fstat(file.fd)
+    return status.st_dev, status.st_ino

@@ -1,0 +1,241 @@
+"""The files that are known, by key, each with one state.
+
+What is not a field of a file or of its state is an index of them, which `Files.change` alone keeps.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey
+from log_shipper.shipper.inputs.files.identity.missing_files import Identified
+from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """It was closed and has not ended: it is opened again when it has new data. `seen` is what it was when it was
+    closed, `surveyed` what the survey had of it: the same object means that the file was not inspected since."""
+
+    seen: ScannedFile
+    surveyed: ScannedFile | None = None
+
+    @classmethod
+    def of(cls, path: str, status: os.stat_result, candidate: Candidate | None) -> "Closed":
+        """`candidate`: what the survey has of the file."""
+        return cls(ScannedFile.of(path, status), candidate.file if candidate is not None else None)
+
+    def has_new_data(self, scanned: ScannedFile) -> bool:
+        """True if the file has changed. Its time of change counts too: another one may have its inode, size and age."""
+        if scanned is self.surveyed:
+            return False
+        seen = self.seen
+        return (scanned.size, scanned.modified, scanned.changed) != (seen.size, seen.modified, seen.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """It is opened as soon as there is a place. `was`: what it was closed as, if it was read before."""
+
+    candidate: Candidate
+    was: Closed | None
+
+
+@dataclass(slots=True)
+class Suspected:
+    """It waits because it may be a copy (copy_detector.py). It had grown to `size` when that was last seen, at `since`.
+    `original_id` is the file id that the original has; an earlier life of that file is not the original. `shipped` is
+    the part of its content that was found equal to the original's."""
+
+    opened: OpenedFile
+    original: FileKey
+    size: int
+    since: float
+    original_id: str = ""
+    shipped: Prefix = field(default_factory=Prefix)
+    compare_at: float = NEVER  # monotonic time at which the next part is to be compared
+    was_late: bool = False  # the look at its end
+
+
+@dataclass(frozen=True, slots=True)
+class Draining:
+    """It is not read any more, and batches of it are in flight. `then`: what it is closed as; None if it has ended, or
+    is opened again as soon as a survey finds it."""
+
+    harvester: Harvester
+    then: Closed | None
+
+
+State = Waiting | Suspected | Harvester | Draining | Closed
+
+
+@dataclass(slots=True)
+class File:
+    """The one record of a file in memory. Without a state it is only known: it has ended, or the next survey opens it.
+
+    `identified`: what it was when it was opened last. `is_fresh`: its content is known to be new, and no copy of
+    another file."""
+
+    key: FileKey
+    state: State | None = None
+    identified: Identified | None = None
+    is_fresh: bool = False
+    warned_of_twin: bool = False
+    warned_of_gzip: bool = False
+
+
+class Files:
+    """Used by the reading thread only; `running` and `draining` may be copied by any.
+
+    The other attributes are indexes of the files by their state, to be read: `change` alone keeps them. That of those
+    that wait is by input, too, never an empty one, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._files: dict[FileKey, File] = {}
+        self.with_state: set[FileKey] = set()
+        self.waiting: dict[str, dict[FileKey, Waiting]] = {}
+        self.bytes_waiting = 0
+        self.suspects: dict[FileKey, Suspected] = {}
+        self.running: dict[FileKey, Harvester] = {}
+        self.running_of: Counter[str] = Counter()  # how many, by input
+        self.draining: dict[FileKey, Draining] = {}
+        self.closed: dict[FileKey, Closed] = {}
+
+    def __getitem__(self, key: FileKey) -> File:
+        """Return the record of the file, a new one for one that is not known."""
+        file = self._files.get(key)
+        if file is None:
+            file = self._files[key] = File(key)
+        return file
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def identified(self, key: FileKey) -> Identified | None:
+        file = self._files.get(key)
+        return file.identified if file is not None else None
+
+    def state(self, key: FileKey) -> State | None:
+        file = self._files.get(key)
+        return file.state if file is not None else None
+
+    def closed_as(self, key: FileKey) -> Closed | None:
+        """Return what the file was closed as, also while it waits to be opened again."""
+        match state := self.state(key):
+            case Closed():
+                return state
+            case Waiting():
+                return state.was
+        return None
+
+    @property
+    def to_open_again(self) -> list[FileKey]:
+        """The files that were closed, also while they wait to be opened again."""
+        waiting = [of_input.items() for of_input in self.waiting.values()]
+        return [*self.closed, *[key for items in waiting for key, state in items if state.was is not None]]
+
+    def change(self, key: FileKey, state: State | None) -> None:
+        file = self[key]
+        if file.state is not None:
+            self._leave(key, file.state)
+        file.state = state
+        if state is not None:
+            self._enter(key, state)
+
+    def _leave(self, key: FileKey, state: State) -> None:
+        self.with_state.discard(key)
+        match state:
+            case Waiting():
+                of_input = self.waiting[key[0]]
+                del of_input[key]
+                if not of_input:
+                    del self.waiting[key[0]]
+                self.bytes_waiting -= state.candidate.file.size
+            case Suspected():
+                del self.suspects[key]
+            case Harvester():
+                del self.running[key]
+                self.running_of[key[0]] -= 1
+                if not self.running_of[key[0]]:
+                    del self.running_of[key[0]]  # the ids of inputs that come and go would add up
+            case Draining():
+                del self.draining[key]
+            case Closed():
+                del self.closed[key]
+
+    def _enter(self, key: FileKey, state: State) -> None:
+        self.with_state.add(key)
+        match state:
+            case Waiting():
+                self.waiting.setdefault(key[0], {})[key] = state
+                self.bytes_waiting += state.candidate.file.size
+            case Suspected():
+                self.suspects[key] = state
+            case Harvester():
+                self.running[key] = state
+                self.running_of[key[0]] += 1
+            case Draining():
+                self.draining[key] = state
+            case Closed():
+                self.closed[key] = state
+
+    def forget(self, present: Container[FileKey]) -> list[FileKey]:
+        """After a scan, forget the files that are missing, but not their states: another one may get the inode. Return
+        those that have none."""
+        forgotten = []
+        for key in [key for key in self._files if key not in present]:
+            state = self._files[key].state
+            if state is None:
+                del self._files[key]
+                forgotten.append(key)
+            else:
+                self._files[key] = File(key, state)
+        return forgotten
+
+    def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
+        """Yield the ids of these inputs of which a file has something to read, or something is in flight."""
+        for harvester in self.running.values():
+            input_id = harvester.source.input_id
+            if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
+                yield input_id
+        yield from (input_id for input_id, *_ in self.draining)
+        for key, (spec, scanned, _) in candidates.items():
+            if spec.id in input_ids and key not in self.running and not self._is_read(key, scanned):
+                yield spec.id
+
+    def is_read_by_all(
+        self, input_id: str, scanned: ScannedFile, inputs: Iterable[str], candidates: Container[FileKey]
+    ) -> bool:
+        """True if of these inputs none but one has to read the file, or has something of it in flight."""
+        keys = [(other, *scanned.inode) for other in inputs if other != input_id]
+        return all(self._is_read(key, scanned) for key in keys if key in candidates)
+
+    def _is_read(self, key: FileKey, scanned: ScannedFile) -> bool:
+        """True if the file is closed, or could be, at the end that a scan saw."""
+        if (harvester := self.running.get(key)) is not None:
+            return harvester.over and not harvester.has_changed(harvester.status())
+        closed = self.closed.get(key)
+        return closed is not None and not closed.has_new_data(scanned)
+
+    def check(self) -> None:
+        """Assert that the indexes are those of the files."""
+        again = Files()
+        for key, file in self._files.items():
+            again.change(key, file.state)
+        for name in (
+            "with_state",
+            "waiting",
+            "bytes_waiting",
+            "suspects",
+            "running",
+            "running_of",
+            "draining",
+            "closed",
+        ):
+            assert getattr(self, name) == getattr(again, name), name

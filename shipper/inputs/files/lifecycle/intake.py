@@ -1,0 +1,92 @@
+"""What happens to files that a survey wants to be read: opened, identified, suspected or started."""
+
+import os
+from collections.abc import Mapping
+
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
+from log_shipper.shipper.inputs.files.discovery.survey import Discovery
+from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import FilesAt
+from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
+from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, OpenLimits
+
+
+class Intake:
+    """Used by the reading thread only. `specs` by input id."""
+
+    def __init__(
+        self,
+        specs: Mapping[str, InputSpec],
+        discovery: Discovery,
+        identity: Identity,
+        places: OpenLimits,
+        starter: HarvesterStarter,
+        context: SourceContext,
+    ) -> None:
+        self._specs = specs
+        self._survey = discovery.survey
+        self._watcher = discovery.watcher
+        self._problems = discovery.problems
+        self._entries = identity.entries
+        self._copies = identity.copies
+        self._resolver = identity.resolver
+        self._open_limits = places
+        self._starter = starter
+        self._once = context.once
+        self._surveyed: set[str] = set()  # inputs
+        self._previous_paths: Mapping[tuple[str, str], FileKey] = {}  # what was at these paths before the last survey
+
+    def surveyed(self, previous_paths: Mapping[tuple[str, str], FileKey]) -> None:
+        """Take the files that a survey found at other paths, or not at all, by input and the path before
+        it."""
+        self._previous_paths = previous_paths
+
+    def open(self, wanted: list[Candidate]) -> None:
+        """Open as many of these files, and of those that wait, as the limits allow, and check the suspected copies."""
+        self._open(self._open_limits.admit(wanted))
+
+    def fill_places(self) -> None:
+        """Open files that wait, as far as the limits allow it now."""
+        if admitted := self._open_limits.admit([]):
+            self._open(admitted)
+
+    def _open(self, admitted: list[Candidate]) -> None:
+        self._take([*self._copies.refreshed(self._survey.candidates), *self._resolver.open(admitted)])
+
+    def take_again(self, opened: OpenedFile, unproven: FileState) -> None:
+        """Identify a file again that was proven not to have the bytes of the entry `unproven`, with which it was
+        matched."""
+        self._entries.disproved(unproven, opened)
+        self._take([opened])
+
+    def take_removed(self, fd: int, state: FileState) -> bool:
+        """Read what a file that has no name any more has beyond its state. False where no input wants it. Raises
+        OSError."""
+        spec = self._specs.get(state.input)
+        if spec is not None:
+            self._take([self._resolver.reopen(state.path, fd, spec)])
+        return spec is not None
+
+    def _take(self, opened: list[OpenedFile]) -> None:
+        if opened:
+            files_at = self._files_at()
+            self._resolver.check_originals(opened, self._survey.candidates, files_at)
+            claims = self._resolver.identify(opened, None if self._once or not self._surveyed else files_at)
+            for key, suspect in self._copies.suspects.items():
+                if not self._watcher.is_watched(key):
+                    self._watcher.watch_file(key, suspect.opened.content.fd)
+            new, others_wait = self._specs.keys() - self._surveyed, self._open_limits.any_wanted
+            for file, claim, error in self._starter.start(claims, fresh_inputs=new, others_wait=others_wait):
+                self._entries.give_back(claim)
+                self._problems.of_read(file.scanned.path, f"cannot be read: {error.strerror}")
+                os.close(file.content.fd)  # the next scan opens it again
+        self._surveyed = set(self._specs)
+        self._entries.possibly_lost.report()
+
+    def _files_at(self) -> FilesAt:
+        # A suspected copy may have been compressed and deleted meanwhile, and be identified in this very round.
+        suspects = {(key[0], suspect.opened.scanned.path): key for key, suspect in self._copies.suspects.items()}
+        present, previous = self._survey.present, self._previous_paths
+        return lambda *place: [files[place] for files in (present, previous, suspects) if place in files]

@@ -1,0 +1,132 @@
+"""Reads files to their end while the agent stops, for inputs with `read_until_eof`: a sidecar's files end with its pod.
+
+The paths are scanned once more. Each file has an end then: its size at this moment, or that at its opening if it is
+opened later. So a program that goes on writing does not hold up the stop. What is unfinished at the end of a file, a
+message that may go on or a line without terminator, is given some time, and is then ended where the file was read to:
+the saved cut has a second reading end it there, too.
+
+Of other inputs only deleted files are read: nobody can do that after the stop. They have half of the time, so that the
+other half is left for the acknowledgements.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, InputSpec
+from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+PATIENCE = 1.0  # seconds without new data after which what is unfinished is shipped as it is
+SHARE_OF_LIMIT = 1 / 4  # that this may be of the time that there is
+SHARE_OF_REMOVED = 1 / 2  # of the time, for files that were deleted
+
+
+class LastReading:
+    """Used by the reading thread only. `inputs` are the ids of those that are read; None before it has begun."""
+
+    def __init__(self, open_files: OpenFiles, reading: BatchReader, clock: Clock) -> None:
+        self._open_files = open_files
+        self._reading = reading
+        self._clock = clock
+        self._ends: dict[Harvester, int] = {}
+        self._cut: dict[Harvester, int] = {}  # where it was cut last
+        self._patience = PATIENCE
+        self._give_up = NEVER
+        self.inputs: set[str] | None = None
+
+    def begins(self, inputs: Iterable[InputSpec], longest: float) -> bool:
+        """Begin, at the first call: the open files of those of the inputs that have the option are read on, for at most
+        `longest` seconds. True if the others are to be searched now."""
+        if self.inputs is not None:
+            return False
+        wanted = [spec.config for spec in inputs if spec.config.read_until_eof.enabled]
+        read_inputs = self.inputs = {config.id for config in wanted}
+        for harvester in self._open_files.running.values():
+            self._open_files.look_for_removal(harvester)  # no scan may show it any more
+        removed = {harvester.state.id for harvester in self._open_files.removed}
+        limits = [config.read_until_eof.timeout for config in wanted] or [longest * SHARE_OF_REMOVED]
+        longest = min([longest, *limits])
+        self._patience = min(PATIENCE, longest * SHARE_OF_LIMIT)
+        self._give_up = self._clock.monotonic() + longest
+        self._reading.read_only(lambda source: source.input_id in read_inputs or source.file_id in removed)
+        for harvester in self._harvesters:
+            self._reading.wake(harvester)
+        return bool(wanted)
+
+    def admits(self, candidate: Candidate) -> bool:
+        """True if the file may be opened."""
+        return self.inputs is None or candidate.spec.id in self.inputs
+
+    def step(self, *, may_open_more: bool) -> bool:
+        """End what was unfinished for too long. True if all is read, or the time is over. `may_open_more`: files may be
+        opened yet, for other reasons than one that is known here."""
+        if self._clock.monotonic() >= self._give_up:
+            return True
+        unread = [harvester for harvester in self._harvesters if not self._is_read(harvester)]
+        for harvester in unread:
+            self._end_unfinished(harvester)
+        # A closed file of which batches are in flight may have new data, and is opened again when they are settled.
+        return not unread and not (self.inputs and (may_open_more or self._open_files.files.draining))
+
+    def report(self) -> None:
+        """Log what could not be read."""
+        left = {
+            harvester.state.path: self._end_of(harvester) - harvester.read_to
+            for harvester in self._harvesters
+            if self._is_of_inputs(harvester) and not self._is_read(harvester)
+        }
+        if left:
+            logger.warning(
+                "stopped before %d file%s read to the end, %d bytes in all (read_until_eof): %s; give it more time by "
+                "read_until_eof.timeout and shutdown_timeout",
+                len(left),
+                " was" if len(left) == 1 else "s were",
+                sum(max(size, 0) for size in left.values()),
+                ", ".join(sorted(left)[:3]),
+            )
+
+    @property
+    def _harvesters(self) -> list[Harvester]:
+        running = self._open_files.running.values()
+        return [harvester for harvester in running if self._is_of_inputs(harvester) or harvester.is_removed]
+
+    def _is_of_inputs(self, harvester: Harvester) -> bool:
+        return harvester.source.input_id in (self.inputs or ())
+
+    def _is_read(self, harvester: Harvester) -> bool:
+        if not self._reading.may_release(harvester) or not harvester.is_proven:
+            return False
+        if harvester.content.compressed:
+            return harvester.at_end and harvester.message_deadline is None
+        if not self._is_of_inputs(harvester):
+            return self._is_at_end(harvester) and harvester.message_deadline is None
+        return self._is_at_end(harvester) and harvester.offset >= harvester.read_to
+
+    def _is_at_end(self, harvester: Harvester) -> bool:
+        return harvester.read_to + harvester.padding >= self._end_of(harvester)
+
+    def _end_of(self, harvester: Harvester) -> int:
+        """Return the size to which the file is read."""
+        if harvester not in self._ends:
+            self._ends[harvester] = harvester.status().st_size
+        return self._ends[harvester]
+
+    def _end_unfinished(self, harvester: Harvester) -> None:
+        if harvester.content.compressed or not harvester.is_proven or not self._is_at_end(harvester):
+            return
+        if not self._is_of_inputs(harvester):
+            return
+        if self._clock.monotonic() - harvester.schedule.read_at < self._patience:
+            return
+        if harvester.is_continued:  # in the file that followed it, whose first lines belong to the message
+            harvester.policy = replace(harvester.policy, multiline_timeout=0.0)
+        elif self._cut.get(harvester) != harvester.read_to:
+            self._cut[harvester] = harvester.read_to
+            harvester.cut_short(flagged=False)
+        self._reading.wake(harvester)

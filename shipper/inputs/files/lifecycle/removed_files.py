@@ -1,0 +1,83 @@
+"""The open files that have no name any more: until they are closed, they keep their space on disk."""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
+from itertools import count
+
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from log_shipper.shipper.inputs.files.reading.waiting_sizes import WaitingSizes
+
+MAX_CLOSED = 100  # files beyond as many as are open that a heap may still have
+
+
+class RemovedFiles:
+    """Used by the reading thread only. Whoever still has such a file open may write to it: the sizes are looked at in
+    turn."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._sizes: dict[Harvester, int] = {}
+        self._bytes: Counter[str] = Counter()  # by input id
+        self._by_age: defaultdict[str, list[tuple[float, int, Harvester]]] = defaultdict(list)  # heaps, by input id
+        self._grown: set[str] = set()  # input ids
+        self._number = count()  # harvesters cannot be compared
+        self._looks = WaitingSizes(clock, self._look)
+
+    def __iter__(self) -> Iterator[Harvester]:
+        return iter(self._sizes)
+
+    def add(self, harvester: Harvester) -> bool:
+        """Add a file; False if it was there already. Raises OSError."""
+        if harvester in self._sizes:
+            return False
+        self._look(harvester)
+        by_age = self._by_age[harvester.source.input_id]
+        if len(by_age) > 2 * len(self._sizes) + MAX_CLOSED:
+            by_age[:] = [item for item in by_age if item[2] in self._sizes]
+            heapq.heapify(by_age)
+        heapq.heappush(by_age, (harvester.opened_at, next(self._number), harvester))
+        return True
+
+    def forget(self, harvester: Harvester) -> None:
+        size = self._sizes.pop(harvester, None)
+        if size is None:
+            return
+        input_id = harvester.source.input_id
+        self._bytes[input_id] -= size
+        by_age = self._by_age[input_id]
+        while by_age and by_age[0][2] not in self._sizes:
+            heapq.heappop(by_age)
+        if not by_age:
+            del self._by_age[input_id], self._bytes[input_id]
+            self._grown.discard(input_id)
+
+    @property
+    def next_look(self) -> float:
+        """Monotonic time at which `look` has something to do."""
+        if self._grown:
+            return 0.0
+        return self._looks.next_look if self._sizes else float("inf")
+
+    def look(self) -> set[str]:
+        """Look at the sizes of files whose turn it is, if that is due. Return the inputs whose files take more space
+        than when this was asked last."""
+        self._looks.look(self._sizes)
+        grown, self._grown = self._grown, set()
+        return grown
+
+    def beyond(self, input_id: str, budget: int) -> Iterator[Harvester]:
+        """Yield the files, those opened first, without which the others of the input take at most `budget` bytes. The
+        caller closes each."""
+        while input_id in self._by_age and self._bytes[input_id] > budget:
+            yield self._by_age[input_id][0][2]
+
+    def on_devices(self, devices: Collection[int]) -> list[Harvester]:
+        return [harvester for harvester in self._sizes if harvester.key[1] in devices]
+
+    def _look(self, harvester: Harvester) -> None:
+        size, known = harvester.status().st_size, self._sizes.get(harvester, 0)
+        self._sizes[harvester] = size
+        if size > known:
+            self._grown.add(harvester.source.input_id)
+        self._bytes[harvester.source.input_id] += size - known

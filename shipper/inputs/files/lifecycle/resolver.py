@@ -1,0 +1,300 @@
+"""Opens the files that a scan found, and identifies them: which registry entry belongs to which file.
+
+The files of one scan are identified together, in this order: files whose name and bytes the registry knows; files that
+have the bytes of an entry whose file is missing; suspected copies, which wait; all others are new.
+"""
+
+import errno
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
+from log_shipper.shipper.inputs.files.identity.birth import born
+from log_shipper.shipper.inputs.files.identity.content import content_for, part_of
+from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
+from log_shipper.shipper.inputs.files.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
+from log_shipper.shipper.inputs.files.identity.missing_files import Identified
+from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, is_log_of, path_of
+from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
+from log_shipper.shipper.inputs.files.identity.touched import is_settled
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt
+from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.reader.gzip_file import is_gzip
+
+logger = logging.getLogger(__name__)
+
+Step = Callable[[OpenedFile], EntryMatch | None]
+
+
+class FileResolver:
+    """Used by the reading thread only. `report` takes a path and its problem in words, or None when it has none."""
+
+    def __init__(
+        self,
+        open_files: OpenFiles,
+        entries: RegistryEntries,
+        copies: CopyDetector,
+        report: Callable[[str, str | None], None],
+        context: SourceContext,
+    ) -> None:
+        self._files = open_files.files
+        self._named = open_files.named
+        self._entries = entries
+        self._copies = copies
+        self._report = report
+        self._clock = context.clock
+        self._once = context.once
+        self._progressed = context.pulse.beat
+
+    def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
+        """Open these files. Those that cannot be opened, or are not the files that were scanned any more, are left
+        out."""
+        opened = [
+            file
+            for spec, scanned, _ in each(wanted, self._progressed)
+            if (file := self._open(spec, scanned)) is not None and not self._is_undecided(file)
+        ]
+        first: dict[Name, str] = {}
+        return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
+
+    def _is_undecided(self, opened: OpenedFile) -> bool:
+        """True if the file was touched (resend_on_touch), or is being written to: it is closed, and the next survey
+        opens it again. End the entry of one that was touched."""
+        try:
+            if not self._entries.is_touched(opened):
+                return False
+        except OSError:
+            return False  # reported when the file is read
+        if self._once or is_settled(opened.modified, self._clock.time()):
+            self._entries.end_touched(opened)
+            self._files[opened.key].is_fresh = True  # else it may wait as a suspected copy
+            return False
+        os.close(opened.content.fd)
+        return True
+
+    def _is_first(self, opened: OpenedFile, first: dict[Name, str]) -> bool:
+        """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,
+        files that begin alike are one file and only one of them is read, as in Filebeat."""
+        path = opened.scanned.path
+        other = self._named.path_of(opened.name) or first.setdefault(opened.name, path)
+        if other != path:
+            os.close(opened.content.fd)
+            if not (file := self._files[opened.key]).warned_of_twin:
+                file.warned_of_twin = True
+                logger.warning(
+                    "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
+                    "if they are not, raise prospector.scanner.fingerprint.length or offset",
+                    path,
+                    other,
+                )
+        return other == path
+
+    def check_originals(
+        self, opened: list[OpenedFile], candidates: Mapping[FileKey, Candidate], files_at: FilesAt
+    ) -> None:
+        """Check the possible originals of new files that are not opened together with them. Such an original may wait
+        for its own turn and have been truncated, and renamed since: that must be known first, or its copy is taken for
+        a file of its own."""
+        originals = dict.fromkeys(
+            (file.spec.id, original)
+            for file in opened
+            if self._entries.is_unknown(file)
+            for original in possible_originals(file.scanned.path)
+        )
+        together = {file.key for file in opened}
+        keys = dict.fromkeys(key for place in originals for key in files_at(*place))
+        for key in each(keys, self._progressed):
+            if key in candidates and key not in together:
+                self._check(candidates[key])
+
+    def note_path(self, state: FileState, candidate: Candidate) -> None:
+        """Note that a file that is not open was renamed. If it waits for its turn, and was truncated before, its entry
+        ends first, with the path by which its copy is recognised."""
+        if self._entries.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
+            self._check(candidate)
+            self._entries.note_path(state, candidate.file.path)
+
+    def reopen(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
+        """Return a file that is open already, with a descriptor of its own. `was`: the entry with which it was matched
+        before. Raises OSError."""
+        fd = os.dup(open_fd)
+        scanned = ScannedFile.of(path, os.fstat(fd))
+        try:
+            opened = self._look_into(spec, scanned, fd)
+            if opened is None:
+                raise OSError(errno.ENODATA, "it is too short for file_identity.fingerprint")
+        except OSError:
+            os.close(fd)
+            raise
+        if was is None or was.ended is None:
+            self._files[opened.key].is_fresh = True  # else it may still be a copy of another file
+        return opened
+
+    def _check(self, candidate: Candidate) -> None:
+        opened = self._open(candidate.spec, candidate.file)
+        if opened is not None:
+            with suppress(OSError):  # reported when the file is opened in its turn
+                self._entries.check(opened)
+                self._entries.mark_rewritten(opened)
+            os.close(opened.content.fd)
+
+    def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:
+        """Return the files with the entry that belongs to each. Suspected copies and files that cannot be read are left
+        out. `files_at` is None where no file can be a copy of one that has not ended."""
+        for file in each(opened, self._progressed):
+            with suppress(OSError):  # reported when the file is read
+                self._entries.mark_rewritten(file)
+        claims: dict[FileKey, EntryMatch] = {}
+        successors: dict[FileKey, FileKey] = {}
+        left = {file.key: file for file in opened}
+        for step, turn in ((self._entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
+            for file in each([candidate for candidate in turn if candidate.key in left], self._progressed):
+                claim = self._try(step, file, left)
+                if claim is not None:
+                    claims[file.key] = claim
+                    del left[file.key]
+                    self._copies.drop(file.key)
+                    if claim.was is not None:
+                        successors[key_of(claim.was)] = file.key
+        waiting = self._copies.inherit(successors)
+        for key, file in each(list(left.items()), self._progressed):
+            if key not in waiting and not self._is_suspect(file, files_at):
+                claim = self._try(self._make, file, left)
+                if claim is not None:
+                    claims[key] = claim
+        self._entries.matched_entries.clear()
+        for file in opened:
+            if file.key not in claims and file.key not in self._files.suspects:
+                os.close(file.content.fd)
+        return [(file, claims[file.key]) for file in opened if file.key in claims]
+
+    def _adopt(self, opened: OpenedFile) -> EntryMatch | None:
+        return self._entries.adopt(opened, self._copies.original_id_of(opened.key))
+
+    def _make(self, opened: OpenedFile) -> EntryMatch:
+        shipped = self._copies.shipped_of(opened, self._entries.unclaimed)
+        self._copies.drop(opened.key)
+        return self._entries.make(opened, shipped)
+
+    def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
+        file = self._files[opened.key]
+        if files_at is None or file.is_fresh:
+            file.is_fresh = False
+            return False
+        try:
+            return self._copies.must_wait(opened, files_at)
+        except OSError as error:
+            self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
+            return False
+
+    def _try(self, step: Step, opened: OpenedFile, left: dict[FileKey, OpenedFile]) -> EntryMatch | None:
+        """Return what the step returns. A file that cannot be read is taken out of `left`: it may be known, and must
+        not be taken for a new one."""
+        try:
+            return step(opened)
+        except OSError as error:
+            self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
+            self._copies.drop(opened.key)
+        del left[opened.key]
+        return None
+
+    def _open(self, spec: InputSpec, scanned: ScannedFile) -> OpenedFile | None:
+        # A link that took the file's name since it was listed may lead to a device, and opening one may have an effect.
+        follow = 0 if spec.config.prospector.scanner.symlinks else os.O_NOFOLLOW
+        try:
+            fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
+        except OSError as error:
+            if error.errno == errno.ENOENT or (follow and error.errno == errno.ELOOP):
+                return None  # it was removed or replaced since it was listed: the next scan shows that
+            self._report(scanned.path, f"cannot be opened: {error.strerror}")
+            return None
+        try:
+            opened = self._look_into(spec, scanned, fd) if self._may_be_read(spec, scanned, fd) else None
+        except OSError as error:
+            self._report(scanned.path, f"cannot be read: {error.strerror}")
+            opened = None
+        if opened is None:
+            os.close(fd)
+        else:
+            self._report(scanned.path, None)
+        return opened
+
+    def _may_be_read(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> bool:
+        """True unless a hint named the path, and a link on the way leads out of the container's log directory."""
+        if not spec.config.owned_by or is_log_of(spec.config.owned_by, path := path_of(fd)):
+            return True
+        self._report(
+            scanned.path, f"is not read: it leads to {path}, which is outside the log directory of its container"
+        )
+        return False
+
+    def _look_into(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> OpenedFile | None:
+        status = os.fstat(fd)
+        if (status.st_dev, status.st_ino) != scanned.inode:
+            return None  # another file took its path since it was listed
+        key = (spec.id, *scanned.inode)
+        content = content_for(spec.config, fd, scanned.path)
+        name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
+        birth = born(fd)
+        if name != "":
+            named = name or name_of_short_file(spec.config.file_identity)
+            self._files[key].identified = Identified(named, birth)
+        if name is None:
+            if status.st_size:  # an empty file has nothing to wait for
+                self._report_short(spec, scanned)
+            return None
+        if spec.config.compression == "none" and is_gzip(fd):
+            self._warn_of_gzip(key, scanned.path)
+        return OpenedFile(
+            ScannedFile.of(scanned.path, status),
+            content,
+            content.size,
+            name,
+            spec,
+            birth,
+            status.st_mtime_ns,
+        )
+
+    def _report_short(self, spec: InputSpec, scanned: ScannedFile) -> None:
+        identity = spec.config.file_identity
+        self._report(
+            scanned.path,
+            f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
+            "prospector.scanner.fingerprint.length makes it less, and file_identity.fingerprint.growing: true "
+            "reads it at once",
+        )
+
+    def _warn_of_gzip(self, key: FileKey, path: str) -> None:
+        if not (file := self._files[key]).warned_of_gzip:
+            file.warned_of_gzip = True
+            logger.warning(
+                "%s looks like a gzip file and is read as text; set compression: auto, or leave it out by "
+                "prospector.scanner.exclude_files",
+                path,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The parts that identify files, as one collaborator of those who need them."""
+
+    entries: RegistryEntries
+    copies: CopyDetector
+    resolver: FileResolver
+
+
+def _is_by_fingerprint(opened: OpenedFile) -> bool:
+    return bool(opened.named) and opened.spec.config.file_identity.name == "fingerprint"
+
+
+def _comes_last(opened: OpenedFile) -> tuple[bool, int]:
+    """Return the key that sorts copies of one file. First comes a copy that was deleted meanwhile: its .gz resumes
+    after it. Then the longest: it alone may have what was not read."""
+    return os.fstat(opened.content.fd).st_nlink > 0, -opened.size

@@ -1,0 +1,234 @@
+"""Starts the reading of files: as many as may be open at once, each at the position of its entry.
+
+No file is read before its id is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+
+from log_shipper.registry.state import MISSING, TRUNCATED, FileState
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
+from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
+from log_shipper.shipper.inputs.files.identity.proving import must_be_proven
+from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
+from log_shipper.shipper.inputs.files.lifecycle.files import Files, Waiting
+from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Next, Opened, To, after
+from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
+from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+
+TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
+
+Refused = tuple[OpenedFile, EntryMatch, OSError]
+
+
+class OpenLimits:
+    """Limits how many files are open: by the `harvester_limit` of each input, and by the descriptors that the system
+    provides. Other files wait, and are opened as soon as one is closed."""
+
+    def __init__(self, files: Files, most: int) -> None:
+        self._limits: dict[str, int] = {}  # by input id
+        self._files = files
+        self._most = most
+
+    def learn(self, specs: Iterable[InputSpec]) -> None:
+        now = {spec.id: spec for spec in specs}
+        self._limits |= {input_id: spec.config.harvester_limit for input_id, spec in now.items()}
+        self._forget(lambda waiting: now.get(waiting.candidate.spec.id) is not waiting.candidate.spec)
+
+    def keep(self, input_ids: Container[str]) -> None:
+        self._limits = {input_id: limit for input_id, limit in self._limits.items() if input_id in input_ids}
+
+    def forget_others(self, input_ids: Container[str]) -> None:
+        """Forget the files that wait, but those of these inputs."""
+        self._forget(lambda waiting: waiting.candidate.spec.id not in input_ids)
+
+    def _forget(self, is_over: Callable[[Waiting], bool]) -> None:
+        for key, waiting in [item for of_input in self._files.waiting.values() for item in of_input.items()]:
+            if is_over(waiting):
+                self._files.change(key, waiting.was)
+
+    def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
+        """Take the waiting files as a survey found them, and return those that it did not find. What is done here for
+        each of a hundred thousand is done at each survey."""
+        missing = []
+        for of_input in list(self._files.waiting.values()):
+            for key, waiting in list(of_input.items()):
+                if key not in candidates:
+                    missing.append(waiting.candidate)
+                    self._files.change(key, waiting.was)
+                elif candidates[key].file is not waiting.candidate.file:
+                    self._files.change(key, Waiting(candidates[key], waiting.was))
+        return missing
+
+    def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
+        """Add these to the waiting files, and return those that may be opened now."""
+        for candidate in wanted:
+            self._files.change(candidate.key, Waiting(candidate, self._files.closed_as(candidate.key)))
+        admitted: list[Candidate] = []
+        free = self._most - len(self._files.running) - len(self._files.suspects)
+        for input_id, of_input in list(self._files.waiting.items()):
+            limit = self._limits.get(input_id) or self._most
+            places = max(min(limit - self._files.running_of[input_id], free - len(admitted)), 0)
+            for key, waiting in list(islice(of_input.items(), places)):
+                admitted.append(waiting.candidate)
+                self._files.change(key, waiting.was)
+        return admitted
+
+    @property
+    def wanted(self) -> Mapping[str, int]:
+        """How many files of each input wait for a place."""
+        return {input_id: len(files) for input_id, files in self._files.waiting.items()}
+
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """The number of waiting files, and their bytes on disk. Any thread may ask."""
+        return sum(map(len, list(self._files.waiting.values()))), self._files.bytes_waiting
+
+    @property
+    def any_wanted(self) -> bool:
+        return bool(self._files.waiting)
+
+
+class Ignoring:
+    """Decides which files are too old to be read: ignore_older, ignore_inactive. `first_start`: unix time of the
+    agent's first start."""
+
+    def __init__(self, clock: Clock, first_start: float) -> None:
+        self._clock = clock
+        self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
+
+    def skips(self, spec: InputSpec, scanned: ScannedFile) -> bool:
+        """True if the file's current content is not to be read; what is added to it later is."""
+        config = spec.config
+        if 0 < config.ignore_older < self._clock.time() - scanned.modified:
+            return True
+        return config.ignore_inactive != "" and scanned.modified + TICK < self._since[config.ignore_inactive]
+
+
+class HarvesterStarter:
+    """Used by the reading thread only."""
+
+    def __init__(
+        self,
+        inputs: ActiveInputs,
+        open_files: OpenFiles,
+        closer: Closer,
+        reading: BatchReader,
+        ignoring: Ignoring,
+        context: SourceContext,
+    ) -> None:
+        self._inputs = inputs
+        self._open_files = open_files
+        self._closer = closer
+        self._reading = reading
+        self._rotation_links = reading.rotation_links
+        self._ignoring = ignoring
+        self._registrar = context.registrar
+        self._once = context.once
+        self._progressed = context.pulse.beat
+
+    def start(
+        self,
+        claims: list[tuple[OpenedFile, EntryMatch]],
+        *,
+        fresh_inputs: Container[str] = (),
+        others_wait: bool = False,
+    ) -> list[Refused]:
+        """Start reading these files, and return those that could not be read: nothing was done with them.
+        `fresh_inputs`: inputs of which no file was met before. `others_wait`: more files would be opened if they could.
+
+        New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
+        fsync serves all of them. Files that the registry knows need not wait: a full disk does not stop them.
+        """
+        fresh: list[Harvester] = []
+        known: list[Harvester] = []
+        refused: list[Refused] = []
+        for opened, claim in each(claims, self._progressed):
+            try:
+                state, decided = self._decide(opened, claim, first=opened.spec.id in fresh_inputs)
+                if decided.to is To.CLOSED:
+                    self._rest(opened, claim, state, decided)
+                else:
+                    started = self._start(opened, claim, state)
+                    (fresh if Effect.SAVE in decided.effects else known).append(started)
+                    if Effect.NOTE in decided.effects:
+                        self._registrar.note(started.state)
+            except OSError as error:
+                refused.append((opened, claim, error))
+        if any(self._rotation_links.resumes(harvester) for harvester in known):
+            running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
+            self._rotation_links.resume(known, running)
+        predecessors = self._rotation_links.on_new_files(fresh, known, others_wait=others_wait)
+        for harvester in known:
+            self._reading.wake(harvester)
+        if fresh:
+            saved = self._registrar.save([harvester.state for harvester in (*fresh, *predecessors)])
+            for harvester in fresh:
+                self._reading.await_save(saved, harvester)
+        return refused
+
+    def _decide(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> tuple[FileState, Next]:
+        """Return the state from which the file is read, and whether it is read at all now. Raises OSError."""
+        state, was = claim.state, claim.was
+        is_skipped = self._ignoring.skips(opened.spec, opened.scanned)
+        if claim.is_new and (is_skipped or (first and opened.spec.config.tail_files)):
+            state = _at_its_end(opened, state)
+        is_proven = was is None or not must_be_proven(opened.content, was)
+        seen = Opened(
+            is_new=claim.is_new,
+            is_skipped=is_skipped,
+            # A file that is to be deleted is opened even if it is read, because the Closer plans the deletion.
+            is_read=_is_read(opened, state) and not opened.spec.config.delete.enabled,
+            is_proven=is_proven,
+            needs_no_proof=is_proven or was is None or not was.proof,
+            once=self._once,
+        )
+        return state, after(seen)
+
+    def _rest(self, opened: OpenedFile, claim: EntryMatch, state: FileState, decided: Next) -> None:
+        """Close a file that has nothing to be read now."""
+        if Effect.PUT_BACK in decided.effects and claim.was is not None:
+            self._open_files.register_skipped(opened, claim.was)
+        else:
+            state = replace(state, changed=opened.scanned.changed)
+            self._registrar.note(state)
+            self._open_files.register_idle(opened, state)
+
+    def _start(self, opened: OpenedFile, claim: EntryMatch, state: FileState) -> Harvester:
+        """Return the file's harvester. Raises OSError."""
+        was = claim.was
+        if self._once and opened.size > state.position and not opened.content.compressed:
+            # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
+            state = replace(state, cuts=(*state.cuts, opened.size))
+        harvester = self._inputs.open(opened, state, self._open_files.settled, once=self._once, was=was)
+        self._open_files.add(harvester)
+        self._closer.opened(harvester)
+        if not self._once:  # a suspected copy may have been deleted while it waited, which no survey shows again
+            self._open_files.look_for_removal(harvester)
+        # What followed a file that was missing, and is back, was opened meanwhile.
+        is_back = was is not None and was.ended == MISSING and was.inode == state.inode
+        if claim.previous_path is not None and claim.previous_path != state.path and not is_back:
+            truncated = key_of(was) if was is not None and was.ended == TRUNCATED else None
+            self._rotation_links.renamed(harvester, claim.previous_path, state.path, truncated=truncated)
+        return harvester
+
+
+def _is_read(opened: OpenedFile, state: FileState) -> bool:
+    """True if all of the file is acknowledged. An empty file is not: it is opened."""
+    if opened.content.compressed:
+        return state.compressed == opened.size
+    return opened.size == state.position > 0
+
+
+def _at_its_end(opened: OpenedFile, state: FileState) -> FileState:
+    if opened.content.compressed:
+        return replace(state, compressed=opened.size)
+    return replace(state, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))

@@ -1,0 +1,311 @@
+"""What becomes of a file, whatever is seen of it: its whole life as one table, and the function that decides it.
+
+The states are those of files.py; Reading is a Harvester. none: the file has ended, or the next scan opens it again.
+`opened`: it is open and nothing is read yet; one of the rows of this name follows. A file that is left while batches of
+it are in flight is Draining first. What is done in capitals is an `Effect`.
+
+| state     | what is seen of the file                            | becomes   | what is done                           |
+|-----------|-----------------------------------------------------|-----------|----------------------------------------|
+| none      | a path of an input names it                         | Waiting   |                                        |
+| Closed    | its size or a time has changed                      | Waiting   |                                        |
+| Closed    | no path names it any more                           | none      | its entry ends as missing              |
+|           |                                                     |           | (missing_files.py)                     |
+| Waiting   | there is a place for it                             | opened    |                                        |
+| Waiting   | no path names it any more                           | none      | what is lost is counted (unopened.py)  |
+| opened    | it may be a copy of a file that is there            | Suspected | compared with it (copy_detector.py)    |
+| opened    | all of it was acknowledged, and needs no proof      | Closed    | KEEP                                   |
+| opened    | too old: ignore_older, ignore_inactive              | Closed    | KEEP; PUT_BACK if it needs a proof     |
+| opened    | no entry is its own                                 | Reading   | SAVE a new one                         |
+| opened    | an entry is its own, as its bytes show at once      | Reading   | NOTE; with --once SAVE                 |
+|           | the same, to be proven (proving.py)                 | Reading   | NOTE, when it is proven                |
+| Suspected | its original ended, all of it is in this one        | opened    | it resumes where that was              |
+|           |                                                     |           | (relation.py)                          |
+| Suspected | it differs, grows, is deleted; after 5 s            | opened    | it is new                              |
+| Reading   | the proof fails: the entry is not its own           | opened    | IDENTIFY it again, PUT_BACK the entry  |
+| Reading   | it is shorter, or has other bytes than were read    | none      | END truncated, COUNT, SCAN; its last   |
+|           |                                                     |           | message is sent, unless a copy has     |
+|           |                                                     |           | more of it                             |
+| Reading   | its compressed data are damaged                     | Closed    | REPORT                                 |
+| Reading   | it cannot be read: an error of the system           | none      | REPORT                                 |
+| Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
+|           |                                                     |           | the old path may continue its last     |
+|           |                                                     |           | message, which waits for that until    |
+|           |                                                     |           | multiline.timeout (rotation_links.py)  |
+|           | the same, with file_identity.path                   | none      | END removed: the other path is another |
+|           |                                                     |           | file                                   |
+| Reading   | touched, resend_on_touch, and all is acknowledged   | none      | END truncated                          |
+| Reading   | an option closes it, and all is acknowledged        | Closed    | KEEP                                   |
+|           | the same, before its end: after_interval            | none      | KEEP                                   |
+|           | the same, and it has just grown                     | Reading   | WAKE                                   |
+|           | the same, and no path leads to it                   | none      | END removed, COUNT_LINE                |
+| Reading   | no path leads to it, and its time or budget is over | none      | END removed, COUNT what was not read   |
+| Reading   | a reload changes its input, or removes it           | none      | it is read on from there by the next   |
+|           |                                                     |           | one                                    |
+| Reading   | the agent stops                                     | none      | KEEP; if no path leads to it END,      |
+|           |                                                     |           | COUNT                                  |
+| Draining  | its last batch is acknowledged                      | as it was | KEEP; PUT_BACK if it is not proven;    |
+|           |                                                     | left      | if it has ended OFFER, to its copies   |
+
+`to_open` and `moved` decide the rows of a scan, `after` the others. They are pure: whoever sees something asks them,
+and performs the effects. Which entry is a file's own is another table (relation.py).
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from log_shipper.registry.state import REMOVED, TRUNCATED
+from log_shipper.shipper.errors import Disproved, Truncated
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey
+from log_shipper.shipper.inputs.files.lifecycle.files import Files
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from log_shipper.shipper.inputs.files.reading.sighting import PathState
+from log_shipper.shipper.options.model import CloseConfig
+from log_shipper.shipper.reader.gzip_file import CompressionError
+
+
+class To(Enum):
+    READING = auto()
+    CLOSED = auto()
+    NONE = auto()
+    AS_DECIDED = auto()  # when it was left
+
+
+class Effect(Enum):
+    SAVE = auto()  # the entry must be on disk before anything is read
+    NOTE = auto()  # the entry is given to the registrar
+    KEEP = auto()  # the entry stays: the file resumes there
+    PUT_BACK = auto()  # the entry is what it was before it was matched with the file
+    OFFER = auto()  # the entry is for the file that proves to be this one
+    END = auto()  # the entry ends
+    IDENTIFY = auto()  # the file is looked into once more
+    COUNT = auto()  # what was not read is counted and logged
+    COUNT_LINE = auto()  # so is what was read and is no whole message
+    SCAN = auto()  # what is at the path now is a new file
+    REPORT = auto()  # the problem is shown
+    WAKE = auto()  # it is read again
+
+
+class Next(NamedTuple):
+    """What a file becomes. `why`: the option that closes it, or would; `ended`: how its entry ends."""
+
+    to: To
+    effects: tuple[Effect, ...] = ()
+    why: str = ""
+    ended: str | None = None
+
+
+# What is seen: not frozen, which would cost as much as to decide.
+
+
+@dataclass(slots=True)
+class Opened:
+    """A file that was opened and identified. `is_skipped`: by ignore_older or ignore_inactive; `is_read`: all of it was
+    acknowledged, and no option needs it open. `is_proven`: it was not written to since its entry was made.
+    `needs_no_proof`: that, or its entry has no proof with which the bytes could be compared."""
+
+    is_new: bool
+    is_skipped: bool
+    is_read: bool
+    is_proven: bool
+    needs_no_proof: bool
+    once: bool
+
+
+@dataclass(slots=True)
+class Failed:
+    """A read that failed."""
+
+    error: Truncated | CompressionError | OSError
+
+
+@dataclass(slots=True)
+class Looked:
+    """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
+    it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
+    message will be ended by time; `is_read_on`: another file's message is continued in it. `wanted`: another file waits
+    for its place. `has_grown`: it may have other bytes than were read; `has_rest`: it has more."""
+
+    rules: CloseConfig
+    idle_for: float
+    open_for: float
+    at_end: bool
+    is_over: bool
+    is_ending: bool
+    is_settled: bool
+    is_finished: bool
+    is_complete: bool
+    is_compressed: bool
+    has_left_path: bool
+    is_removed: bool
+    is_read_on: bool
+    wanted: bool = False
+    is_touched: bool = False
+    has_grown: bool = False
+    has_rest: bool = False
+
+
+@dataclass(slots=True)
+class Settled:
+    """A file that is not read any more, and of which nothing is in flight."""
+
+    is_proven: bool
+    has_ended: bool
+
+
+class Event(Enum):
+    """What decides by itself."""
+
+    TOUCHED = auto()
+    RENAMED_BY_PATH = auto()
+    WITHDRAWN = auto()  # from its input, by a reload
+    STOPPED = auto()
+    STOPPED_REMOVED = auto()  # and no path leads to it
+    OVER_BUDGET = auto()
+
+
+Seen = Opened | Failed | Looked | Settled | Event
+
+AFTER_INTERVAL = "close.reader.after_interval"
+STAYS = Next(To.READING)
+AT_ONCE: Mapping[Event, Next] = {
+    Event.TOUCHED: Next(To.NONE, (Effect.END,), ended=TRUNCATED),
+    Event.RENAMED_BY_PATH: Next(To.NONE, (Effect.END,), ended=REMOVED),
+    Event.WITHDRAWN: Next(To.NONE),
+    Event.STOPPED: Next(To.NONE, (Effect.KEEP,)),
+    Event.STOPPED_REMOVED: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
+    Event.OVER_BUDGET: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
+}
+
+
+def after(seen: Seen) -> Next:
+    match seen:
+        case Opened():
+            return _opened(seen)
+        case Failed():
+            return _failed(seen.error)
+        case Looked():
+            return _without_name(seen) if seen.is_removed else _looked(seen)
+        case Settled():
+            return _settled(seen)
+        case Event():
+            return AT_ONCE[seen]
+
+
+def _opened(seen: Opened) -> Next:
+    if not seen.once and seen.is_skipped and not seen.needs_no_proof:
+        return Next(To.CLOSED, (Effect.PUT_BACK,))
+    if not seen.once and (seen.is_skipped or (seen.is_read and seen.needs_no_proof)):
+        return Next(To.CLOSED, (Effect.KEEP,))
+    if seen.is_new or (seen.once and seen.is_proven):  # with --once it has a cut at its end
+        return Next(To.READING, (Effect.SAVE,))
+    return Next(To.READING, (Effect.NOTE,) if seen.is_proven else ())
+
+
+def _failed(error: Truncated | CompressionError | OSError) -> Next:
+    match error:
+        case Disproved():
+            return Next(To.NONE, (Effect.IDENTIFY,))
+        case Truncated():
+            return Next(To.NONE, (Effect.END, Effect.COUNT, Effect.SCAN), ended=TRUNCATED)
+        case CompressionError():  # its compressed data end here; all before was read
+            return Next(To.CLOSED, (Effect.REPORT,))
+    return Next(To.NONE, (Effect.REPORT,))
+
+
+def _looked(seen: Looked) -> Next:
+    option = _option(seen)
+    if option is None:
+        return STAYS
+    if seen.is_touched:  # the next scan ends it
+        return Next(To.READING, why=option)
+    if seen.has_grown:
+        return Next(To.READING, (Effect.WAKE,), option)
+    return Next(To.CLOSED if seen.at_end or seen.is_finished else To.NONE, (Effect.KEEP,), option)
+
+
+def _without_name(seen: Looked) -> Next:
+    """Return what becomes of a deleted file: it is read to its end, because nobody can do that later."""
+    option, is_over = _option(seen), is_over_time(seen.rules, seen.open_for)
+    if option is None:
+        return _given_up(AFTER_INTERVAL) if is_over and not seen.is_read_on else STAYS
+    if seen.is_compressed:
+        return Next(To.NONE, (Effect.END,), option, REMOVED) if seen.is_complete else _given_up(option)
+    if (seen.has_rest and option == AFTER_INTERVAL) or (seen.has_grown and is_over):
+        return _given_up(AFTER_INTERVAL)
+    if seen.has_grown:  # its writer still has it open, or truncated it before it was deleted
+        return Next(To.READING, (Effect.WAKE,), option)
+    return Next(To.NONE, (Effect.END, Effect.COUNT_LINE), option, REMOVED)
+
+
+def _given_up(option: str) -> Next:
+    return Next(To.NONE, (Effect.END, Effect.COUNT), option, REMOVED)
+
+
+def _option(seen: Looked) -> str | None:
+    """Return the option by which the file is to be closed."""
+    rules, change = seen.rules, seen.rules.on_state_change
+    if seen.is_read_on:
+        return None
+    if seen.is_finished and seen.is_settled:
+        return "--once"
+    if seen.is_settled and is_over_time(rules, seen.open_for) and not seen.is_ending:
+        return AFTER_INTERVAL
+    if not seen.is_over:
+        return None
+    options = (
+        (seen.is_complete, "compression"),
+        (seen.is_removed and change.removed, "close.on_state_change.removed"),
+        (seen.has_left_path and change.renamed, "close.on_state_change.renamed"),
+        (rules.reader.on_eof, "close.reader.on_eof"),
+        (0 < change.inactive <= seen.idle_for, "close.on_state_change.inactive"),
+        (seen.wanted, "harvester_limit"),
+    )
+    for applies, option in options:
+        if applies:
+            return option
+    return None
+
+
+def is_over_time(rules: CloseConfig, open_for: float) -> bool:
+    return 0 < rules.reader.after_interval <= open_for
+
+
+def _settled(seen: Settled) -> Next:
+    if not seen.is_proven:
+        return Next(To.AS_DECIDED, (Effect.PUT_BACK,))
+    return Next(To.AS_DECIDED, (Effect.OFFER if seen.has_ended else Effect.KEEP,))
+
+
+def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> list[Candidate]:
+    """Return the files to be opened, the oldest first: new ones, and closed ones that have new data. `blocked` ones
+    must not be opened yet."""
+    wanted = []
+    closed, with_state = files.closed, files.with_state
+    for key, candidate in candidates.items():  # they may be a hundred thousand
+        is_wanted = closed[key].has_new_data(candidate.file) if key in closed else key not in with_state
+        if is_wanted and key not in blocked:
+            wanted.append(candidate)
+    wanted.sort(key=lambda candidate: candidate.file.modified)
+    return wanted
+
+
+class Moved(NamedTuple):
+    """The open files that a survey found at another path, with that, and those that it did not find."""
+
+    renamed: list[tuple[Harvester, ScannedFile]]
+    missing: list[Harvester]
+
+
+def moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
+    renamed, missing = [], []
+    for key, harvester in files.running.items():
+        if harvester.path_state is PathState.REMOVED:
+            continue
+        if key not in candidates:
+            missing.append(harvester)
+        elif (file := candidates[key].file).path != harvester.state.path:
+            renamed.append((harvester, file))
+    return Moved(renamed, missing)

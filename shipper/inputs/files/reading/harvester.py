@@ -1,0 +1,349 @@
+"""Reads one open file and turns what it reads into batches that its ledger tracks."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from log_shipper.registry.state import FileState
+from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.inputs.files.discovery.spec import FileKey
+from log_shipper.shipper.inputs.files.identity.content import Content, size_at_least
+from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
+from log_shipper.shipper.inputs.files.reading.continued_file import Continuation, Links
+from log_shipper.shipper.inputs.files.reading.file_reader import FileReader, ReadSetup
+from log_shipper.shipper.inputs.files.reading.schedule import Schedule
+from log_shipper.shipper.inputs.files.reading.sighting import PathState, Sighting
+from log_shipper.shipper.pipeline.acks import Ledger
+from log_shipper.shipper.reader.gzip_file import CompressionError
+
+
+class Harvester:
+    """One open file. Used by the reading thread only. `offset` is where reading resumes, `state.position` what is
+    acknowledged, `size` the size seen last.
+
+    Its states are independent of each other:
+
+    unproven      the file may have changed since its entry was made: all before the position is read first and its hash
+                  compared with the entry's. Until then nothing of it is sent, and its entry stays
+    at_end        the last read reached the end of the file, for now
+    is_continued  its pending message is being continued in the file that followed it (continued_file.py)
+    settled       none of its batches is in flight
+    over          at its end, with nothing pending and nothing in flight: it may be closed
+    is_complete   a file that cannot grow any more, and was read to its end
+    is_leaving    it is to be closed as soon as an option allows it
+    is_open       until it is closed; batches in flight move its position even after that
+    """
+
+    __slots__ = (
+        "_clock",
+        "_file_reader",
+        "_must_save",
+        "_note",
+        "_split",
+        "at_end",
+        "content",
+        "is_leaving",
+        "is_open",
+        "key",
+        "ledger",
+        "links",
+        "opened_at",
+        "path_state",
+        "policy",
+        "schedule",
+        "sighting",
+        "size",
+        "source",
+        "state",
+    )
+
+    def __init__(
+        self,
+        content: Content,
+        state: FileState,
+        setup: ReadSetup,
+        *,
+        was: FileState | None = None,
+        on_settled: "Callable[[Harvester], None] | None" = None,
+    ) -> None:
+        """`on_settled` is called each time the last batch in flight is settled. Raises OSError."""
+        self.content = content
+        self.key: FileKey = (setup.source.input_id, state.device, state.inode)
+        self.state = state
+        self.source = setup.source
+        self.policy = setup.policy
+        self.size = state.size_seen
+        self.schedule = Schedule(setup.clock)
+        self.opened_at = setup.clock.monotonic()
+        self.sighting = Sighting(self.status()) if setup.policy.resend_on_touch else None
+        self.is_open = True
+        self.is_leaving = False
+        self.at_end = False
+        self.path_state = PathState.CURRENT
+        self.links: Links[Harvester] = Links()
+        self._split: Continuation | None = None  # of the last message, until that is acknowledged
+        stage = None if setup.stage is None else setup.stage(self.state_at)
+        settled = None if on_settled is None else partial(on_settled, self)
+        self.ledger = Ledger(state.position, self._advanced, stage, settled)
+        self._clock = setup.clock
+        self._note = setup.note
+        self._file_reader = FileReader(content, state, setup, was)
+        # What is read must not be sent before `state` is saved: here because of the cut at the end of the file.
+        self._must_save = setup.policy.once and not self.is_proven
+
+    @property
+    def unproven(self) -> FileState | None:
+        """The entry before the match, as long as it is not proven."""
+        return self._file_reader.unproven
+
+    @property
+    def is_proven(self) -> bool:
+        return self._file_reader.unproven is None
+
+    @property
+    def fd(self) -> int:
+        return self.content.fd
+
+    def status(self) -> os.stat_result:
+        """Raises OSError."""
+        return os.fstat(self.fd)
+
+    @property
+    def offset(self) -> int:
+        """The offset up to which bytes belong to batches; raw bytes of a pending message lie beyond it."""
+        return self.ledger.tracked
+
+    @property
+    def read_to(self) -> int:
+        """The offset up to which the file was read, a pending message included."""
+        return self._file_reader.own.offset
+
+    @property
+    def pending_bytes(self) -> int:
+        """About how many bytes the unfinished line and the pending message take in memory, also after the next read."""
+        if not self.is_proven or self._file_reader.is_cut_short:
+            return 0
+        return min(self._file_reader.file.offset - self.offset, self.policy.most_kept)
+
+    @property
+    def padding(self) -> int:
+        """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
+        return self._file_reader.padding
+
+    @property
+    def is_as_read(self) -> bool:
+        """True if the file still has the bytes that were read last, of this start or the one before. Raises OSError."""
+        return self._file_reader.is_as_read and (self.unproven is None or self.content.matches(self.unproven))
+
+    @property
+    def is_busy(self) -> bool:
+        """True if the last read came back early, and is to be repeated soon."""
+        return self._file_reader.file.busy
+
+    @property
+    def is_continued(self) -> bool:
+        return self._file_reader.continuation is not None
+
+    def has_changed(self, status: os.stat_result) -> bool:
+        """True if the file may have other bytes than those that were read. Raises OSError."""
+        return self._file_reader.has_changed(status)
+
+    @property
+    def settled(self) -> bool:
+        return self.ledger.open_batches == 0
+
+    @property
+    def over(self) -> bool:
+        return self.at_end and self.settled and self.message_deadline is None
+
+    @property
+    def finished(self) -> bool:
+        is_read = self.is_complete if self.content.compressed else self.offset >= self.size
+        return self.policy.once and self.is_proven and is_read
+
+    @property
+    def is_complete(self) -> bool:
+        return self.at_end and self._file_reader.file.complete and self.message_deadline is None
+
+    @property
+    def message_deadline(self) -> float | None:
+        """Monotonic time at which the pending message must be ended by `end_message`."""
+        since, timeout = self._file_reader.reader.pending_since, self.policy.multiline_timeout
+        return None if since is None or timeout is None else since + timeout
+
+    @property
+    def is_overdue(self) -> bool:
+        """True if a message is pending and its deadline has passed."""
+        return (deadline := self.message_deadline) is not None and deadline <= self._clock.monotonic()
+
+    def read(self) -> Batch | None:
+        """Return the next batch (perhaps without events). None if there is none for now, or, with `at_end`, because the
+        end of the file was reached. Raises Truncated, Disproved, CompressionError, OSError."""
+        if self.finished:
+            return None
+        was_proven = self.is_proven
+        if not self._file_reader.confirm():
+            self.at_end = False
+            return None
+        if not was_proven:
+            self._note(self.state)
+        try:
+            messages = self._file_reader.reader.next()
+        except (Truncated, CompressionError):
+            if not self.is_continued:
+                raise
+            return self.end_message()  # the successor is truncated or damaged, which its own harvester reports
+        self.at_end = not self.is_busy if messages is None else self._file_reader.file.at_end()
+        if self.at_end and self.policy.once:
+            self._file_reader.file.require_complete()
+        if messages is None:
+            return None
+        self.schedule.data_came()
+        if self._file_reader.took_cut(messages):
+            self._save_cut(messages.end)
+        return self._batch(messages)
+
+    def end_message(self) -> Batch | None:
+        """End the pending message by time. The cut must be saved (`state` has it) before the batch is queued."""
+        messages = self._file_reader.reader.finish()
+        if messages is None:
+            return None
+        self._save_cut(messages.end)
+        continuation = self._file_reader.continuation
+        if continuation is not None:
+            continuation.cut = messages.end
+        batch = self._batch(messages)
+        if self.is_continued:  # a line without end lies before it, and stays
+            self._file_reader.resume_alone(self.offset)
+        return batch
+
+    def cut_short(self, *, flagged: bool = True) -> None:
+        """Make the next read end the pending message within its line; the remainder is another message."""
+        self._file_reader.cut_short(flagged=flagged)
+
+    def _save_cut(self, end: int) -> None:
+        """Keep the end of a message: a second reading must end it there too, or an offset would have two texts."""
+        self._must_save = True
+        self.state = replace(self.state, cuts=(*self.state.cuts, end))
+
+    def take_unsaved_state(self) -> FileState | None:
+        """Return the state that must be on disk before the batch that was read last is queued, once; None where it
+        need not: what a second reading gives equals the batch, or there can be none."""
+        must_save, self._must_save = self._must_save and self.policy.repeatable, False
+        return self.state if must_save else None
+
+    def update(self, **changes: object) -> None:
+        """Change the file's state (path, ended) and let the registry know."""
+        self.state = replace(self.state, updated=self._clock.time(), **changes)  # type: ignore[arg-type]
+        self._file_reader.follow(self.state)
+        if self.is_proven:
+            self._note(self.state)
+
+    def look_for_removal(self) -> None:
+        """Check whether the file was removed, which its descriptor shows for sure."""
+        with suppress(OSError):  # its next read reports it
+            if not self.is_removed and self.status().st_nlink == 0:
+                self.path_state = PathState.REMOVED
+
+    @property
+    def has_left_path(self) -> bool:
+        return self.path_state is not PathState.CURRENT
+
+    @property
+    def is_removed(self) -> bool:
+        return self.path_state is PathState.REMOVED
+
+    def note_last_look(self, status: os.stat_result) -> None:
+        """Keep the file's times in its state: as long as they do not change, it was not written to. Raises OSError."""
+        if not self.is_proven:
+            return
+        if self.content.compressed:  # a later start opens no file again that has this size
+            seen = {"compressed": status.st_size} if self.is_complete and self.settled else {}
+        else:  # should it be deleted before it is read further, this much is lost
+            seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
+        self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))
+
+    def end(self, ended: Callable[[FileState], FileState]) -> None:
+        """Note that the file has ended; `ended` makes the state that its entry has from now on. Raises OSError."""
+        if self.is_proven:
+            # What was not read is counted already; should the agent be killed, what was not acknowledged is lost.
+            self.size = self.offset
+            self.state = ended(replace(self.state, size_seen=self.size, modified=self.status().st_mtime_ns))
+
+    def close(self) -> None:
+        self.is_open = False
+        self._file_reader.close()
+        os.close(self.fd)
+
+    def continue_in(self, successor: "Harvester") -> bool:
+        """Continue the pending message in the successor. False if the file's last line was not read. Raises OSError."""
+        lacks_lines = self.content.compressed and self.read_to < self.size  # those that its original was seen with
+        self.at_end = lacks_lines or not self._file_reader.continue_in(successor)
+        return not self.at_end
+
+    def skip(self, length: int, data: bytes) -> Callable[[], None]:
+        """Skip the first `length` bytes, which were `data`: they belong to the last message of the predecessor. Return
+        the function that acknowledges them. Raises OSError."""
+        if length <= self.offset or not self.is_proven or not self.is_open:
+            return lambda: None  # a second reading: they are acknowledged already, or are read once more
+        self._file_reader.skip(self.offset, length, self.state.cuts, data)
+        self._file_reader.remember_end(length)
+        return self.ledger.track(length, self._clock.monotonic())
+
+    def _batch(self, messages: Messages) -> Batch:
+        if self.state.fingerprint[0] < HEAD_SIZE:
+            fingerprint = self._file_reader.fingerprint_now(self.state.fingerprint)
+            # It was empty so far: an entry without any bytes would match any file at this inode after a crash.
+            self._must_save = self._must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
+            size = max(self.state.size_seen, min(messages.end, self.read_to))  # it may end in another file
+            self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
+        continuation = self._file_reader.continuation
+        if continuation is not None and messages.end >= continuation.end:
+            return self._last_batch(continuation, messages)
+        self._file_reader.remember_end(messages.end)
+        if not self.policy.once:
+            self.size = max(self.size, messages.end)
+        resolve = self.ledger.track(messages.end, self._clock.monotonic())
+        return Batch(self.source, messages, self._clock.time(), resolve)
+
+    def _last_batch(self, continuation: Continuation, messages: Messages) -> Batch:
+        """Return the batch with the message that began in this file and ends in the next one, or exactly here."""
+        resolve = continuation.split(messages, self.ledger, self._clock.monotonic())
+        self._file_reader.remember_end(continuation.end)
+        self._split = continuation
+        self._file_reader.resume_alone(continuation.end)
+        return Batch(self.source, messages, self._clock.time(), resolve)
+
+    def state_at(self, position: int) -> FileState:
+        """Return the state that the file will have when all before `position` is acknowledged."""
+        state = self.state
+        tail, proof = self._file_reader.evidence_up_to(position) or (state.tail_hash, state.proof)
+        split = self._split if self._split is not None and position >= self._split.end else None
+        return replace(
+            state,
+            position=position,
+            tail_hash=tail,
+            proof=proof,
+            size_seen=max(self.size, position),
+            modified=self._modified(self.status()) if self.is_open else state.modified,
+            updated=self._clock.time(),
+            cuts=tuple(cut for cut in state.cuts if cut > position and (split is None or cut != split.cut)),
+            continues_in=state.continues_in if split is None else None,
+        )
+
+    def _modified(self, status: os.stat_result) -> int:
+        """Return the time of modification that the entry keeps."""
+        return status.st_mtime_ns if self.sighting is None else self.sighting.modified(status)
+
+    def _advanced(self, position: int) -> None:
+        self.state = self.state_at(position)
+        self._file_reader.forget_evidence(position)
+        if self._split is not None and position >= self._split.end:
+            self._split = None
+        self._note(self.state)
+
+    def __repr__(self) -> str:
+        return f"<Harvester {self.state.path} {self.state.id} position={self.state.position} offset={self.offset}>"

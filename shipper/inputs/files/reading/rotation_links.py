@@ -1,0 +1,207 @@
+"""Links a rotated file to the file that continues it, so that a message that lies across the rotation is read whole.
+
+A renamed file's successor is the new file at its previous path; of several that appeared meanwhile (two rotations
+between two scans) each is followed by the next younger one (succession.py). The link is in the registry
+(`continues_in`) before anything of the successor is sent, and until the split message is acknowledged: after a restart
+it is joined again.
+"""
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+
+from log_shipper.shipper.inputs.files.discovery.spec import FileKey
+from log_shipper.shipper.inputs.files.identity.rotated_names import generation_of, log_of, name_of, was_rotated_before
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from log_shipper.shipper.inputs.files.reading.schedule import Turn
+from log_shipper.shipper.inputs.files.reading.sighting import PathState
+from log_shipper.shipper.inputs.files.reading.succession import successors, was_written_before
+
+
+class RotationLinks:
+    """Used by the reading thread only."""
+
+    def __init__(self) -> None:
+        # By input and the path before the file was renamed; for a copy by the file that was truncated there.
+        self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
+        self._waiting: set[Harvester] = set()
+        # Files that were opened again before the successor that their entry names, by its id.
+        self._named: dict[str, Harvester] = {}
+        # Rotated files that are not read, and follow none; of which input and log.
+        self._unlinked: dict[Harvester, tuple[str, str]] = {}
+
+    def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
+        """Note that a file was renamed, from a path at which it was written: an older generation that is shifted has
+        been followed before. Only messages of several lines can continue in another file. A file whose entry names a
+        successor has no other, even if that one is missing. A copy of a file that was `truncated` is followed by what
+        is written to that one then: not by a file that comes to its path later."""
+        is_free = harvester.links.successor is None and harvester.state.continues_in is None
+        may_continue = harvester.policy.multiline_timeout is not None
+        if may_continue and is_free and not was_rotated_before(path, previous_path):
+            self._by_previous_path[harvester.source.input_id, previous_path, truncated] = harvester
+
+    def left_paths(self, harvester: Harvester) -> None:
+        """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
+        no glob matches: so the kubelet rotates the log of a container. A generation (app.log.1) was followed before."""
+        path = harvester.state.path
+        if harvester.path_state is PathState.MOVED and generation_of(path, log_of(path)) is None:
+            self.renamed(harvester, path, path)
+
+    def missed(self) -> None:
+        """Note that a file may have come and gone unread: it may be the one that followed any of those noted."""
+        self._by_previous_path.clear()
+
+    def on_new_files(
+        self, fresh: list[Harvester], known: Sequence[Harvester] = (), *, others_wait: bool = False
+    ) -> list[Harvester]:
+        """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,
+        whose state must be saved. `known` were opened together with them, and `others_wait` for their turn: one of
+        these may have come between two."""
+        changed: list[Harvester] = []
+        self._note_unlinked(known)
+        if others_wait and fresh:
+            self.missed()
+        for (input_id, previous_path, truncated), harvester in list(self._by_previous_path.items()):
+            del self._by_previous_path[input_id, previous_path, truncated]
+            if harvester.links.successor is not None:
+                continue  # its entry named it
+            came = [new for new in fresh if new.source.input_id == input_id]
+            unlinked = [new for new in came if new.links.predecessor is None and new is not harvester]
+            following = successors(harvester, previous_path, unlinked)
+            if following is None or self._has_earlier_successor(harvester, previous_path):
+                continue
+            if truncated is not None and bool(following) != (truncated in [new.key for new in following or came]):
+                continue  # what follows came later, or the truncated file has another name and nothing follows it yet
+            for first, second in pairwise([harvester, *following]):
+                self._pair(first, second)
+                changed.append(first)
+            last = following[-1] if following else harvester
+            if last.state.path != previous_path or last is harvester:
+                # What follows it has not appeared yet.
+                self._by_previous_path[input_id, previous_path, truncated if last is harvester else None] = last
+        self._note_unlinked(fresh)
+        return changed
+
+    def _note_unlinked(self, opened: Sequence[Harvester]) -> None:
+        for harvester in opened:
+            if harvester.policy.multiline_timeout is not None and harvester.links.predecessor is None:
+                log = log_of(harvester.state.path)
+                if name_of(harvester.state.path) != log and not harvester.offset:
+                    self._unlinked[harvester] = harvester.source.input_id, log
+
+    def _has_earlier_successor(self, harvester: Harvester, previous_path: str) -> bool:
+        """True if a file that appeared before may have followed this one, which waited as a suspected copy meanwhile.
+        Raises OSError."""
+        log = harvester.source.input_id, log_of(previous_path)
+        others = [file for file, place in self._unlinked.items() if place == log and file is not harvester]
+        return any(not was_written_before(file, harvester) for file in others)
+
+    def resumes(self, opened: Harvester) -> bool:
+        """True if the entry of a file that was opened again names a successor, or that of another names it."""
+        return opened.state.continues_in is not None or opened.state.id in self._named
+
+    def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
+        """Link files that were opened again to the successors that their entries name, whichever of the two was opened
+        first: where few may be open, one waits for its turn. `running` by file id."""
+        for harvester in opened:
+            if harvester.state.continues_in is not None:
+                self._named[harvester.state.continues_in] = harvester
+        for harvester, successor in [
+            (self._named[file_id], running[file_id]) for file_id in self._named.keys() & running
+        ]:
+            del self._named[successor.state.id]
+            if harvester.state.continues_in is None:
+                continue
+            if successor.links.is_alone:
+                harvester.update(continues_in=None)
+                continue
+            is_free = successor.links.predecessor is None and harvester.links.successor is None
+            if is_free and harvester.policy.multiline_timeout is not None:
+                self._link(harvester, successor)
+
+    def _pair(self, harvester: Harvester, successor: Harvester) -> None:
+        self._link(harvester, successor)
+        harvester.update(continues_in=successor.state.id)
+
+    def _link(self, harvester: Harvester, successor: Harvester) -> None:
+        harvester.links.successor, successor.links.predecessor = successor, harvester
+        if not successor.offset:  # else it was read already before a restart
+            self._waiting.add(successor)
+
+    def waits_for(self, harvester: Harvester) -> Harvester | None:
+        """Return the file that must be read to its end before anything of this one is read; None mostly."""
+        return harvester.links.predecessor if harvester in self._waiting else None
+
+    @property
+    def waited_for(self) -> set[Harvester]:
+        """The files for which another waits: one that is never read again would block its successor permanently."""
+        return {harvester.links.predecessor for harvester in self._waiting if harvester.links.predecessor is not None}
+
+    def at_end(self, harvester: Harvester) -> Harvester | None:
+        """Note that a file was read to its end, or its message to the end of the file in which it is continued. Return
+        which file is to be read next; None for neither."""
+        last = harvester
+        while last.links.continues_behind and last.links.successor is not None:
+            last = last.links.successor
+        if last is not harvester and not harvester.is_continued:
+            return self.forget(harvester)  # all of it belongs to the message of a file before
+        successor = last.links.successor
+        if successor is None:
+            return None
+        if harvester.message_deadline is not None:
+            # Until the successor is saved, the link to it may not be on disk.
+            if successor.schedule.turn is Turn.SAVING or not self._has_content(successor):
+                return None
+            if harvester.continue_in(successor):
+                last.links.continues_behind = True
+                return harvester
+        if last is not harvester:
+            return None
+        harvester.update(continues_in=None)
+        return self.forget(harvester)
+
+    def _has_content(self, harvester: Harvester | None) -> bool:
+        """True if there is anything in the file, or in those that follow it. Raises OSError."""
+        while harvester is not None and not os.fstat(harvester.fd).st_size:
+            harvester = harvester.links.successor
+        return harvester is not None
+
+    def gave_batch(self, harvester: Harvester) -> Harvester | None:
+        """Return the file that may be read now, because the message for which it waited was read to its end; None
+        mostly."""
+        if not harvester.links.continues_behind or harvester.is_continued:
+            return None
+        return self.forget(harvester)
+
+    def closed(self, harvester: Harvester) -> Harvester | None:
+        """Note that a file is not read any more; return the file that waited for it, if any."""
+        self._unlinked.pop(harvester, None)
+        successor = self.forget(harvester)
+        if successor is not None:
+            successor.links.is_alone = True
+        return successor
+
+    def forget(self, harvester: Harvester) -> Harvester | None:
+        """Remove all links of a file; return the file that waited for it, if any."""
+        for place in [place for place, renamed in self._by_previous_path.items() if renamed is harvester]:
+            del self._by_previous_path[place]
+        for file_id in [file_id for file_id, named in self._named.items() if named is harvester]:
+            del self._named[file_id]
+        self._waiting.discard(harvester)
+        harvester.links.continues_behind = False
+        predecessor, harvester.links.predecessor = harvester.links.predecessor, None
+        if predecessor is not None:
+            predecessor.links.successor = None
+        successor, harvester.links.successor = harvester.links.successor, None
+        if successor is None:
+            return None
+        successor.links.predecessor = None
+        waited = successor in self._waiting
+        self._waiting.discard(successor)
+        return successor if waited else None
+
+
+def is_read_on(harvester: Harvester) -> bool:
+    """True if the message of the file before it is continued in this one."""
+    predecessor = harvester.links.predecessor
+    return predecessor is not None and predecessor.links.continues_behind

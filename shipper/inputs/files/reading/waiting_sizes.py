@@ -1,0 +1,57 @@
+"""Looks at the sizes of files that wait to be read: should one be truncated or deleted by then, this much is lost.
+
+How large a file is shows when it is read. While the queue is full nothing is read, for hours if Kafka is down. On a
+slow file system one look may take long, and thousands of files may wait: so they are looked at in turn, a limited
+number a second, and for a small share of the time.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.identity.content import size_at_least
+from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+
+INTERVAL = 1.0  # seconds
+MOST = 1000  # files an interval
+SHARE = 0.01  # of the time
+
+
+def look_at_size(harvester: Harvester) -> None:
+    """Note how large a file is that has more to read. Raises nothing."""
+    if not (harvester.policy.once or harvester.content.compressed):
+        with suppress(OSError):  # the next read reports it
+            size = size_at_least(harvester.content, harvester.size)
+            if size > harvester.size and harvester.is_as_read:  # else it was truncated, and this is what came after
+                harvester.size = size
+
+
+class WaitingSizes:
+    """Used by the reading thread only."""
+
+    def __init__(self, clock: Clock, look: Callable[[Harvester], None] = look_at_size, most: int = MOST) -> None:
+        self._clock = clock
+        self._look = look
+        self._most = most
+        self._turn: deque[Harvester] = deque()
+        self.next_look = 0.0  # monotonic time at which the next files have their turn
+
+    def look(self, waiting: Iterable[Harvester]) -> None:
+        """Look at the files whose turn it is, if that is due. `waiting` begins the next turn when all had theirs."""
+        started = self._clock.monotonic()
+        if started < self.next_look:
+            return
+        if not self._turn:
+            self._turn.extend(waiting)
+            if not self._turn:
+                return
+        now = started
+        for _ in range(min(len(self._turn), self._most)):
+            harvester = self._turn.popleft()
+            if harvester.is_open:  # a descriptor that was closed may be another file's now
+                self._look(harvester)
+            now = self._clock.monotonic()
+            if now - started >= INTERVAL * SHARE:
+                break
+        self.next_look = now + max(INTERVAL, (now - started) / SHARE)

@@ -1,0 +1,130 @@
+"""Checks whether entries follow one another, and reports what was deleted in between."""
+
+import logging
+
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.inputs.journald.arguments import FIRST, SINCE
+from log_shipper.shipper.inputs.journald.entries import Entry, Key, number_of
+from log_shipper.shipper.inputs.journald.options import JournaldConfig
+from log_shipper.shipper.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+
+class Continuity:
+    """Numbers show what is missing only where all entries are read: with a filter, or several journals at once, there
+    are gaps. `shares_numbers`: other sequences have numbers of the same counter."""
+
+    def __init__(
+        self, where: str, config: JournaldConfig, metrics: Metrics, throttle: Throttle, *, is_whole: bool
+    ) -> None:
+        """`is_whole`: the entries are those of all that there is at a path, and not of one sequence."""
+        self.shares_numbers = False
+        self._where = where
+        self._is_filtered = bool(config.units or config.syslog_identifiers or config.matches)
+        self._is_merged = is_whole and config.merge
+        self._metrics = metrics
+        self._throttle = throttle
+        self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
+        self._is_given = True  # that entry, already
+        self._before: tuple[str, int] | None = None  # sequence and number of the last entry
+        self._refused = 0  # entries that are counted already; their numbers will be missing
+
+    @property
+    def _reads_all(self) -> bool:
+        return not (self._is_filtered or self._is_merged or self.shares_numbers)
+
+    def starts_at(self, start: str) -> None:
+        """A journalctl begins there (arguments.py). The entry was given already, unless it is marked as the first."""
+        self._refused = 0
+        self._is_given = not start.startswith(FIRST)
+        self._expected = None if not start or start.startswith(SINCE) else number_of(start.removeprefix(FIRST))
+
+    def new(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries without the one that was given already."""
+        if entries and self._expected is not None:
+            (key, number), self._expected = self._expected, None
+            if (entries[0].key, entries[0].number) == (key, number):
+                self._before = key[0], self._before_it(number)
+                entries = entries[1:] if self._is_given else entries
+            else:
+                self._report_missing(key[0], number, entries[0])
+                self._before = None
+        if self._reads_all:
+            self._look_for_gaps(entries)
+        return entries
+
+    def damaged(self, count: int) -> None:
+        """So many entries were refused. Their numbers are missing, and are not to be counted again."""
+        self._metrics.journal_entries_lost += count
+        self._refused += count
+
+    def skipped(self, cursor: str, size: int) -> None:
+        """An entry was too large to be read."""
+        self._metrics.journal_entries_lost += 1
+        self._expected = None
+        self._before = None
+        logger.error(
+            "%s: an entry of %d bytes is too large, and is left out (cursor %s); message_max_bytes sets the limit",
+            self._where,
+            size,
+            cursor or "unknown",
+        )
+
+    def ended(self, cursor: str, last: int) -> None:
+        """All files are missing. `cursor`: of the entry that was read last; `last`: the number of the last one that
+        there was."""
+        place = number_of(cursor)
+        if place is not None and last > place[1] and self._reads_all:
+            self._report_lost(place[1], last + 1)
+        elif last and (place is None or last > place[1]):
+            logger.warning(
+                "%s: all files are missing, and entries up to number %d were perhaps not read", self._where, last
+            )
+
+    def _before_it(self, number: int) -> int:
+        """Return the number of the last entry that is not missing if the one with that number is."""
+        return number if self._is_given else number - 1
+
+    def _report_missing(self, sequence: str, number: int, first: Entry) -> None:
+        before = self._before_it(number)
+        if not self._reads_all or first.key[0] != sequence or first.number < before:
+            logger.warning(
+                "%s: the entry that was read %s (number %d) is not there any more, or the input's filters leave it out "
+                "now; reading continues with the next entry that is there, number %d of %s. How many entries were "
+                "deleted in between is not known",
+                self._where,
+                "last" if self._is_given else "first",
+                number,
+                first.number,
+                "the same sequence" if first.key[0] == sequence else "another sequence",
+            )
+        elif first.number > before + 1:
+            self._report_lost(before, first.number)
+
+    def _look_for_gaps(self, entries: list[Entry]) -> None:
+        before = self._before
+        for entry in entries:
+            sequence = entry.key[0]
+            if before is not None and before[0] == sequence and entry.number > before[1] + 1:
+                self._report_lost(before[1], entry.number)
+            before = sequence, entry.number
+        self._before = before
+
+    def _report_lost(self, last: int, first: int) -> None:
+        missing = first - last - 1
+        counted, self._refused = min(self._refused, missing), max(self._refused - missing, 0)
+        if missing == counted:
+            return
+        self._metrics.journal_entries_lost += missing - counted
+        if self._throttle.is_due():
+            logger.warning(
+                "%s: %d entries (numbers %d to %d) are missing: the journal was vacuumed before they were read, a file "
+                "of it is damaged, or the shipper's user may not read them; %d other gaps since the last report (at "
+                "most one a minute)",
+                self._where,
+                first - last - 1,
+                last + 1,
+                first - 1,
+                self._throttle.suppressed,
+            )

@@ -1,0 +1,229 @@
+"""The parts of confluent_kafka.Consumer and AdminClient that are used, and how both are made of the options."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from confluent_kafka import Consumer as ConfluentConsumer
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from log_shipper.runtime.kafka.clients import answer_of, client_settings
+from log_shipper.runtime.kafka.security import Security
+from log_shipper.shipper.errors import StartError
+from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
+from log_shipper.shipper.librdkafka import ClientMaker, latest
+
+MIB = 1024**2
+PREFETCHED_KBYTES = 16 * 1024  # that the client keeps, beside what it has handed over
+SESSION_SECONDS = 45.0  # Kafka's default
+# An offset that Kafka does not have is an error: where to read on is decided here, and logged.
+FIXED: dict[str, Any] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+}
+
+OnPartitions = Callable[[Any, list[TopicPartition]], None]
+OnError = Callable[[KafkaError], None]
+OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
+
+
+def raised_by_poll(callback: OnPartitions) -> OnPartitions:
+    """Return the callback for `subscribe`. What a call of the client raises within a callback, and nothing has caught
+    on its way out, `poll` raises without the exception around it: as a KafkaError, which `except Exception` does not
+    catch, so that it ended the thread."""
+
+    def call(consumer: Any, partitions: list[TopicPartition]) -> None:
+        try:
+            callback(consumer, partitions)
+        except KafkaException as error:
+            raise KafkaException(*error.args) from error
+
+    return call
+
+
+class Consumer(Protocol):
+    """Used by one thread, but for `consumer_group_metadata`. All raise KafkaException."""
+
+    def subscribe(
+        self, topics: list[str], *, on_assign: OnPartitions, on_revoke: OnPartitions, on_lost: OnPartitions
+    ) -> None: ...
+
+    def poll(self, timeout: float) -> Message | None: ...
+
+    def consume(self, num_messages: int, timeout: float) -> list[Message]: ...
+
+    def assign(self, partitions: list[TopicPartition]) -> None: ...
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None: ...
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None: ...
+
+    def pause(self, partitions: list[TopicPartition]) -> None: ...
+
+    def resume(self, partitions: list[TopicPartition]) -> None: ...
+
+    def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> Any: ...
+
+    def committed(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]: ...
+
+    def offsets_for_times(self, partitions: list[TopicPartition], timeout: float) -> list[TopicPartition]: ...
+
+    def get_watermark_offsets(
+        self, partition: TopicPartition, timeout: float = ..., cached: bool = ...
+    ) -> tuple[int, int] | None: ...
+
+    def consumer_group_metadata(self) -> object: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """`id`: Kafka's, "" where it gives none. `partitions`: how many it has, None if that is not known. `leaderless`:
+    the numbers of those that have no leader, because the brokers that may lead them are away."""
+
+    id: str = ""
+    partitions: int | None = None
+    exists: bool = True
+    leaderless: frozenset[int] = frozenset()
+
+
+class TopicLookup(Protocol):
+    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
+        """Return what each topic is now. Blocks, and raises KafkaException."""
+
+    def close(self) -> None:
+        """End the client's threads and connections. Calling it again does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Makes what reads; the callbacks are called within `poll` and `consume`. Both raise StartError."""
+
+    consumer: Callable[[OnError, OnCommit], Consumer]
+    topic_lookup: Callable[[], TopicLookup]
+
+
+def clients(config: KafkaInputConfig) -> Clients:
+    """Raises StartError for settings that librdkafka refuses, and for files of TLS that cannot be used."""
+    configured, maker = latest(lambda: settings(config)), _maker(config)
+    refusal = maker.refusal(ConfluentConsumer, configured())
+    if refusal:
+        raise StartError(refusal)
+
+    def consumer(on_error: OnError, on_commit: OnCommit) -> Consumer:
+        made: Consumer = maker.new(ConfluentConsumer, {**configured(), "error_cb": on_error, "on_commit": on_commit})
+        return made
+
+    def admin() -> AdminClient:
+        made: AdminClient = maker.new(AdminClient, {**client_settings(configured()), "error_cb": lambda error: None})
+        return made
+
+    return Clients(consumer, lambda: DescribedTopics(admin))
+
+
+def settings(config: KafkaInputConfig) -> dict[str, Any]:
+    """Return librdkafka's settings. Raises StartError for files of TLS that cannot be used."""
+    security = Security(config)
+    if security.problems:
+        where = f"input {config.id}"
+        raise StartError("\n".join(f"{where}: {option}: {message}" for option, message in security.problems))
+    fetch, rebalance = config.fetch, config.rebalance
+    configured: dict[str, Any] = {
+        "bootstrap.servers": ",".join(config.hosts),
+        "client.id": config.client_id,
+        "group.id": config.group_id,
+        "isolation.level": config.isolation_level,
+        "partition.assignment.strategy": rebalance.strategy,
+        "max.poll.interval.ms": round(rebalance.timeout * 1000),
+        "session.timeout.ms": round(min(SESSION_SECONDS, rebalance.timeout) * 1000),
+        "heartbeat.interval.ms": round(min(3.0, rebalance.timeout / 3) * 1000),
+        "fetch.min.bytes": fetch.min,
+        "max.partition.fetch.bytes": fetch.default,
+        "fetch.wait.max.ms": round(config.max_wait_time * 1000),
+        "queued.max.messages.kbytes": PREFETCHED_KBYTES,
+        "queued.min.messages": 100_000,
+        # A full queue is looked at again after this time; with the default of a second, a fast reader waits for it.
+        "fetch.queue.backoff.ms": 5,
+        # New topics that a pattern matches, and topics that did not exist, are found within this time.
+        "topic.metadata.refresh.interval.ms": 30_000,
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 10_000,
+        **security.settings,
+        **_maker(config).tokens(security),
+    }
+    if fetch.max:
+        configured["fetch.max.bytes"] = fetch.max
+    if config.group_instance_id:
+        configured["group.instance.id"] = config.group_instance_id
+    return configured | config.librdkafka | FIXED
+
+
+class DescribedTopics:
+    """The `TopicLookup` of a client that `make` makes. It is made at once, and again after a question without
+    an answer.
+
+    A client asks one broker only, the one that it takes for the controller, and learns of another one after minutes:
+    while that broker is away, it has no answer, whatever the others know.
+    """
+
+    def __init__(self, make: Callable[[], AdminClient]) -> None:
+        """Raises StartError."""
+        self._make = make
+        self._admin: AdminClient | None = make()
+
+    def close(self) -> None:
+        # The client has no such method: it ends with its last reference, and what keeps this object is in cycles.
+        self._admin = None
+
+    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
+        from confluent_kafka import TopicCollection
+
+        described = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
+        topics_now = {}
+        for topic, future in described.items():
+            try:
+                description = answer_of(future)
+                partitions = description.partitions
+                leaderless = frozenset(partition.id for partition in partitions if partition.leader is None)
+                topics_now[topic] = Topic(topic_id(description), len(partitions), leaderless=leaderless)
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._TIMED_OUT:
+                    self._admin = None
+                if error.args[0].code() not in NO_IDS:
+                    raise
+                topics_now[topic] = Topic(exists=error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART)
+        return topics_now
+
+    def _client(self) -> AdminClient:
+        if self._admin is None:
+            try:
+                self._admin = self._make()
+            except StartError as error:  # a certificate that is being renewed, for instance
+                raise KafkaException(KafkaError(KafkaError._FAIL, str(error))) from error
+        return self._admin
+
+
+# Answers of brokers that have no ids, or that must not give them to this user.
+NO_IDS = (
+    KafkaError._UNSUPPORTED_FEATURE,
+    KafkaError.UNSUPPORTED_VERSION,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+
+
+def topic_id(description: Any) -> str:
+    """Return the id in a topic's description; "" for one of zeros, which older brokers have for all topics."""
+    uuid = description.topic_id
+    bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
+    return str(uuid) if any(bits) else ""
+
+
+def _maker(config: KafkaInputConfig) -> ClientMaker:
+    where = f"input {config.id}"
+    return ClientMaker(f"{where}: librdkafka refuses its settings", f"{where}: sasl.aws_msk_iam")

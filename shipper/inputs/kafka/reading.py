@@ -1,0 +1,124 @@
+"""How a partition is read: blocks of records become batches, by way of the parsers.
+
+A message that parsers join may be pending. It ends by its content; else by time, once all that there is was read, or
+where too much is pending. A second reading could end it elsewhere, so it is *parked* until the group has that cut (with
+transactions it has it with the message). What is pending or parked is not tracked: the position stays before it, and
+where the partition goes to another member, that one reads it again.
+"""
+
+from collections.abc import Sequence
+
+from log_shipper.shipper.event import Batch, Messages
+from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
+from log_shipper.shipper.inputs.kafka.partition import Block, Partition
+from log_shipper.shipper.inputs.kafka.records import CutReader, RecordReader
+from log_shipper.shipper.reader import chain
+from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.chain import longest_line, longest_timeout
+
+NEVER = float("inf")
+MEMBERS_OVERHEAD = 800  # bytes of memory of the members that each event has of its own
+LINE_OVERHEAD = 100  # bytes of memory of a pending line beside its content
+
+
+class PartitionReading:
+    """Used by the reading thread. `pending_bytes`: about how much memory its pending message takes."""
+
+    def __init__(self, partition: Partition, config: KafkaInputConfig, max_bytes: int, context: SourceContext) -> None:
+        self.partition = partition
+        self.pending_bytes = 0
+        self._clock = context.clock
+        self._timeout = None if context.once else longest_timeout(config.parsers)
+        self._records = RecordReader(partition.place, longest_line(config.parsers, max_bytes))
+        shared = partition.source.constants.members
+        reader: Reader = chain.parse(self._records, config, max_bytes, context.clock, shared, context.metrics)
+        self._reader = CutReader(reader, max_bytes) if config.parsers else reader
+        self._read_to: int | None = None
+        self._raw = 0  # bytes that were read, and belong to no batch yet
+        self._parked: Messages | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """True if `read` has something to do."""
+        if self._parked is not None:
+            return self.partition.cut(self._parked.end)
+        return self.partition.has_blocks or self.due <= self._clock.monotonic()
+
+    @property
+    def due(self) -> float:
+        """The monotonic time at which the pending message is to be ended, if nothing comes."""
+        partition = self.partition
+        if self._parked is not None or not partition.is_pending or not partition.is_read_up:
+            return NEVER
+        since = self._reader.pending_since
+        if partition.stopped:
+            return 0.0
+        return NEVER if since is None or self._timeout is None else since + self._timeout
+
+    def read(self) -> tuple[list[Batch], int]:
+        """Return the batches of what is next, all of which are tracked, and how many bytes of memory were taken."""
+        if self._parked is not None:
+            return self._release(), 0
+        block = self.partition.take()  # of a message that is due, the next record may have come by now
+        if block is not None:
+            return self._batches(block), block.bytes
+        return self.end_message() if self.due <= self._clock.monotonic() else [], 0
+
+    def end_message(self) -> list[Batch]:
+        """End the pending message, and return its batches, unless it is parked."""
+        messages = self._reader.finish() if self._parked is None else None
+        if messages is None:
+            return []
+        self._parked, self.pending_bytes = messages, 0
+        return self._release() if self.partition.cut(messages.end) else []
+
+    def _release(self) -> list[Batch]:
+        parked, self._parked = self._parked, None
+        if parked is None or not self.partition.may_give():
+            return []
+        try:
+            return self._tracked([parked], 0)
+        finally:
+            self.partition.taken()
+
+    def _batches(self, block: Block) -> list[Batch]:
+        partition, runs = self.partition, []
+        try:
+            start = self._read_to if self._read_to is not None else _start(partition, block)
+            self._records.give(start, block, partition.cuts)
+            while (messages := self._reader.next()) is not None:
+                runs.append(messages)
+            self._read_to = block.end
+            self._raw += block.size
+            return self._tracked(runs, block.size + LINE_OVERHEAD * len(block.records))
+        finally:
+            partition.taken()
+
+    def _tracked(self, runs: Sequence[Messages], read: int) -> list[Batch]:
+        """Return the batches of these runs. `read`: bytes of memory of what was read for them."""
+        partition, batches, before = self.partition, [], self.partition.next_to_give
+        for messages in runs:
+            resolve = partition.track(messages.start, messages.end, self._clock.monotonic())
+            if messages.texts:
+                batch = Batch(partition.source, messages, self._clock.time(), resolve)
+                batch.raw, batch.grown, self._raw = self._raw, MEMBERS_OVERHEAD * batch.events, 0
+                batches.append(batch)
+            else:
+                resolve()  # a gap, records that a parser dropped, or the beginning of a message
+        end = partition.next_to_give
+        partition.is_pending = self._read_to is not None and end < self._read_to
+        if not partition.is_pending:
+            self.pending_bytes = self._raw = 0
+        else:
+            self.pending_bytes = read if end > before else self.pending_bytes + read
+        return batches
+
+
+def _start(partition: Partition, block: Block) -> int:
+    """Return where the first block that is read of a partition begins."""
+    if partition.ledger is not None:
+        return partition.ledger.tracked
+    if partition.position is not None:
+        return partition.position
+    return block.records[0].offset() if block.records else block.end  # type: ignore[return-value]  # a record has one

@@ -1,0 +1,312 @@
+"""The session of a member, of one consumer: what it polls is handed over, and what is delivered is committed."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from operator import methodcaller
+
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
+from log_shipper.runtime.logs.throttle import Throttle
+from log_shipper.shipper.backoff import Backoff
+from log_shipper.shipper.inputs.kafka.client import MIB, Clients, Consumer, raised_by_poll
+from log_shipper.shipper.inputs.kafka.member_context import MemberContext
+from log_shipper.shipper.inputs.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
+from log_shipper.shipper.inputs.kafka.problems import REBALANCING, UNKNOWN, is_fatal
+from log_shipper.shipper.inputs.kafka.rebalances import Rebalances, Unsaved
+from log_shipper.shipper.inputs.kafka.records import size_beside
+from log_shipper.shipper.inputs.kafka.room import Room
+from log_shipper.shipper.inputs.kafka.starts import Starts
+
+logger = logging.getLogger(__name__)
+
+BLOCK_BYTES = MIB // 4
+BLOCK_RECORDS = 2000
+POLL = 0.25  # seconds that the first record of a block is waited for
+GATHER = 0.003  # and the others: of a trickle, each record would wake two threads
+COMMIT_INTERVAL = 0.25
+LAG_INTERVAL = 1.0
+TOPICS_INTERVAL = 5.0  # a topic that is made again is read under the old name until then
+# Without an answer it is asked more and more seldom: meanwhile nothing is read, and the client of the consumer may well
+# reach brokers that are not among `hosts`.
+TOPICS_BACKOFF = Backoff(TOPICS_INTERVAL, 60.0)
+ANY_TOPIC = "__consumer_offsets"  # that a group needs
+
+_offset = methodcaller("offset")
+
+
+class Session:
+    """Used by the member's thread, but for `has_room`."""
+
+    def __init__(self, clients: Clients, context: MemberContext, is_stopping: Callable[[], bool]) -> None:
+        """Raises StartError."""
+        self._context = context
+        self._problems = context.problems
+        self._clock = context.clock
+        self._committing: Sequence[Unsaved] = ()
+        self._is_commit_failing = False  # which is a problem whatever is read meanwhile
+        self._due_commit = self._due_lag = self._due_topics = 0.0
+        self._failed_looks = 0  # at the topics, in a row
+        self._mean = 200.0  # bytes of a record
+        self._unknown: frozenset[str] = frozenset()  # topics
+        self._unknown_before: frozenset[str] = frozenset()  # when topics were looked at last
+        self._throttle = Throttle(context.clock.monotonic)
+        self.failure = ""  # why its consumer does nothing more, and what to do
+        self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
+        self._room = Room(self._consumer, context.clock)
+        self._topic_lookup = clients.topic_lookup()
+        starts = Starts(context.config.initial_offset, self._topic_lookup, context.new_topics)
+        self.rebalances = Rebalances(context, starts, is_stopping)
+
+    @property
+    def is_over(self) -> bool:
+        """True if another consumer is to read on: this one has failed permanently, or is outdated."""
+        return bool(self.failure) or self.rebalances.is_outdated
+
+    @property
+    def assignment(self) -> dict[Place, Partition] | None:
+        """Return what there is to read; None while that is not known. If none of the topics exists, that is nothing,
+        and the group never gives it. Any thread may ask."""
+        assignment = self.rebalances.assignment
+        return {} if assignment is None and self._unknown >= set(self._context.config.topics) else assignment
+
+    def has_room(self) -> None:
+        """Note that something was taken. Any thread may call it."""
+        self._room.note_taken()
+
+    def begin(self) -> None:
+        rebalances = self.rebalances
+        self._consumer.subscribe(
+            list(self._context.config.topics),
+            on_assign=raised_by_poll(rebalances.assigned),
+            on_revoke=raised_by_poll(rebalances.revoked),
+            on_lost=raised_by_poll(rebalances.lost),
+        )
+
+    def step(self) -> None:
+        """Hand over what comes next, commit what is due. Blocks for a moment. Raises KafkaException."""
+        now = self._clock.monotonic()
+        if self._room.is_awaited(self._partitions):
+            self._room.wait()
+        else:
+            self._room.resume(self._partitions)
+            self._receive()
+        if now >= self._due_commit:
+            self._due_commit = now + COMMIT_INTERVAL
+            self._commit()
+        if now >= self._due_lag:
+            self._due_lag = now + LAG_INTERVAL
+            self._learn_ends()
+        if now >= self._due_topics:
+            self._failed_looks = 0 if self._look_at_topics() else self._failed_looks + 1
+            self._due_topics = self._clock.monotonic() + TOPICS_BACKOFF.delay(self._failed_looks)
+
+    def finish(self) -> None:
+        """Wait for what is in flight, and commit it."""
+        partitions = list(self._partitions)
+        if partitions:
+            self._consumer.pause([TopicPartition(*partition.place) for partition in partitions])
+            self.rebalances.settle(partitions, lambda: self._serve())
+            self.rebalances.commit(self._consumer, self._partitions)
+
+    def close(self) -> None:
+        """Leave the group."""
+        self.rebalances.is_closing = True
+        try:
+            self._consumer.close()
+        finally:
+            self._topic_lookup.close()
+        self.rebalances.lost_all()
+
+    @property
+    def _partitions(self) -> Iterable[Partition]:
+        return self.rebalances.partitions.values()
+
+    def _receive(self) -> None:
+        first = self._consumer.poll(POLL)
+        if first is None:
+            return
+        count = max(min(BLOCK_RECORDS, int(BLOCK_BYTES / self._mean)), 1)
+        messages = [first, *self._consumer.consume(count, GATHER)]
+        records: dict[Place, list[Message]] = {}
+        events = []
+        for message in messages:
+            if message.error() is None:
+                place = message.topic(), message.partition()
+                group = records.get(place)  # type: ignore[arg-type]  # a record has a topic and a partition
+                if group is None:
+                    records[place] = [message]  # type: ignore[index]
+                else:
+                    group.append(message)
+            else:
+                events.append(message)
+        for place, group in records.items():
+            partition = self.rebalances.partitions.get(place)
+            if partition is not None:
+                self._give(partition, group)
+        for message in events:
+            self._look_at(message)
+        if records and not self._is_commit_failing:
+            self._problems.arrived({topic for topic, _ in records})
+        self._context.wake()
+
+    def _give(self, partition: Partition, records: Sequence[Message]) -> None:
+        if partition.stopped:
+            return
+        is_last = partition.once_end is not None and _offset(records[-1]) + 1 >= partition.once_end
+        self._give_wanted(partition, _wanted(partition, records))
+        if is_last:
+            self._problems.received(partition.place)
+        partition.stopped = is_last  # after they were given: the reading thread takes it for the end of all
+
+    def _give_wanted(self, partition: Partition, records: Sequence[Message]) -> None:
+        if not records:
+            return
+        unreadable = list(filter(take_out_unreadable_headers, records))
+        if unreadable:
+            self._report_headers(partition, unreadable)
+        size = sum(map(len, records)) + sum(map(size_beside, records))
+        self._mean = 0.9 * self._mean + 0.1 * size / len(records)
+        end = records[-1].offset() + 1  # type: ignore[operator]  # a record has an offset
+        partition.next = end
+        partition.end = max(partition.end, end)
+        partition.at_end = False
+        partition.give(Block(records, end, size, size + RECORD_OVERHEAD * len(records)))
+
+    def _report_headers(self, partition: Partition, records: Sequence[Message]) -> None:
+        if self._throttle.is_due():
+            logger.warning(
+                "input %s: records of %s[%d], from offset %d on, have a header whose name is not UTF-8, and are read "
+                "without their headers: %d of them; correct the program that writes them (logged once a minute)",
+                self._context.config.id,
+                *partition.place,
+                _offset(records[0]),
+                len(records),
+            )
+
+    def _look_at(self, message: Message) -> None:
+        error, place = message.error(), (message.topic() or "", message.partition() or 0)
+        assert error is not None, "a record has none"
+        code = error.code()
+        if code == KafkaError._PARTITION_EOF:
+            self._at_end(self.rebalances.partitions.get(place), message.offset())
+        elif code == KafkaError._AUTO_OFFSET_RESET:
+            self.rebalances.out_of_range(self._consumer, place)
+        elif is_fatal(error):
+            self._fail(error)
+        elif code not in REBALANCING:
+            self._problems.report(error, place[0])
+            if code in UNKNOWN:
+                self._unknown |= {place[0]}
+                self._context.new_topics.add(place[0])
+                self._due_topics = 0.0
+
+    def _at_end(self, partition: Partition | None, offset: int | None) -> None:
+        """All of a partition was received, the markers of transactions behind its last record included."""
+        if partition is None or offset is None:
+            return
+        if not self._is_commit_failing:
+            self._problems.recovered(partition.topic)
+        partition.end = max(partition.end, offset)
+        if partition.next is None or offset > partition.next:
+            partition.next = offset
+            partition.give(Block((), offset, 0, 0))
+        if partition.once_end is not None:
+            self._problems.received(partition.place)
+        partition.at_end = True  # after that was given, as with `stopped`
+        partition.stopped |= partition.once_end is not None
+
+    def _commit(self) -> None:
+        """Commit what was delivered, one request at a time: a repeated one must not overtake a newer one."""
+        if self._committing:
+            return
+        self._committing = self.rebalances.uncommitted(self._partitions)
+        if self._committing:
+            try:
+                self._consumer.commit(offsets=[item.target for item in self._committing], asynchronous=True)
+            except KafkaException as error:
+                self._on_commit(error.args[0], [])
+        else:
+            self._is_commit_failing = False  # what failed was taken from this member
+
+    def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
+        committing, self._committing = self._committing, ()
+        self._is_commit_failing = error is not None and error.code() not in REBALANCING
+        if error is not None:
+            if self._is_commit_failing:
+                self._problems.report(error)
+            return  # what is not committed is committed with the next one
+        refused = {(offset.topic, offset.partition): offset.error for offset in offsets if offset.error is not None}
+        for place, reason in refused.items():
+            if reason.code() not in REBALANCING:
+                self._problems.report(reason, place[0])
+        for item in committing:
+            if item.partition.place not in refused:
+                item.partition.committed, item.partition.saved_cuts = item.position, frozenset(item.kept.cuts)
+        if not refused:
+            self._problems.recovered()
+        if any(item.kept.cuts for item in committing):
+            self._context.wake()  # what was parked until then may be given
+
+    def _on_error(self, error: KafkaError) -> None:
+        if is_fatal(error):
+            self._fail(error)
+        else:
+            self._problems.connection_failed(error)
+
+    def _fail(self, error: KafkaError) -> None:
+        self._problems.report(error)
+        self.failure = self._problems.words(error)
+
+    def _look_at_topics(self) -> bool:
+        """True unless it had no answer."""
+        try:
+            self._look_for_unknown()
+            self._look_for_brokers()
+            self.rebalances.look_at_topics()
+            self.rebalances.mark_once_ends(self._consumer)
+        except KafkaException as error:
+            logger.debug("topics cannot be looked up: %s", error.args[0].str())
+            return False
+        return True
+
+    def _look_for_unknown(self) -> None:
+        """Look whether topics exist now that did not: their partitions may be given to other members only. Not at once:
+        of a topic that was just deleted, another broker may not know that yet."""
+        names = sorted(name for name in self._unknown & self._unknown_before if not name.startswith("^"))
+        self._unknown_before = self._unknown
+        ids = self._topic_lookup.of(names) if names else {}
+        for name in (name for name, topic in ids.items() if topic.id):
+            self._unknown -= {name}
+            self._problems.recovered(name)
+
+    def _look_for_brokers(self) -> None:
+        """Look whether brokers answer again where no look at topics shows it: the group may have nothing to read for
+        this member, or topics without ids."""
+        if self._problems.now and not any(partition.topic_id for partition in self._partitions):
+            self._topic_lookup.of([ANY_TOPIC])
+            self._problems.answered()
+
+    def _learn_ends(self) -> None:
+        """Note where partitions end, by the newest answer that the client had; nothing is asked for."""
+        for partition in self._partitions:
+            known = self._consumer.get_watermark_offsets(TopicPartition(*partition.place), cached=True)
+            if known is not None and known[1] > partition.end:
+                partition.end = known[1]
+
+    def _serve(self) -> None:
+        """Answer rebalances and heartbeats while nothing is handed over."""
+        message = self._consumer.poll(0)
+        error = message.error() if message is not None else None
+        if error is not None and is_fatal(error):
+            self._fail(error)
+
+
+def _wanted(partition: Partition, records: Sequence[Message]) -> Sequence[Message]:
+    """Return the records without those that came before, and with `--once` without those that were written later."""
+    first, end = partition.next, partition.once_end
+    if first is not None and records[0].offset() < first:  # type: ignore[operator]  # a record has an offset
+        records = [record for record in records if _offset(record) >= first]
+    if end is not None and records and records[-1].offset() >= end:  # type: ignore[operator]
+        records = [record for record in records if _offset(record) < end]
+    return records

@@ -1,0 +1,41 @@
+"""Datagrams that the kernel dropped, counted and logged."""
+
+import socket
+import struct
+
+from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.listening import Listener, buffer_of
+
+MEMORY_INFO = 55  # SO_MEMINFO: nine numbers, of which the last one is how many datagrams were dropped
+_MEMORY_INFO = struct.Struct("9I")
+
+
+class Drops:
+    """Those of all sockets of an input that have peers with addresses. (Of a unix socket the kernel drops none: the
+    senders wait.) Used by the receiver's thread only."""
+
+    def __init__(self, listeners: list[Listener], counts: SocketCounts, report: Reporter) -> None:
+        self._counts = counts
+        self._report = report
+        self._counted = {
+            listener: _dropped(listener.socket) for listener in listeners if listener.named and not listener.is_stream
+        }
+
+    def count(self) -> None:
+        """Count those since the last call."""
+        for listener, before in self._counted.items():
+            now = self._counted[listener] = _dropped(listener.socket)
+            new = (now - before) % 2**32
+            if new:
+                message = (
+                    "%s: the kernel has dropped %d datagrams, as its buffer of %d bytes was full; raise read_buffer, "
+                    "and net.core.rmem_max with it (sysctl), or find out why the output is slow"
+                )
+                self._report.warn("dropped", message, listener.place, new, buffer_of(listener.socket))
+                self._counts.datagrams_dropped += new
+
+
+def _dropped(listening: socket.socket) -> int:
+    """Return how many datagrams the kernel had no room for, since it was opened, modulo 2**32."""
+    raw = listening.getsockopt(socket.SOL_SOCKET, MEMORY_INFO, _MEMORY_INFO.size)
+    return int(_MEMORY_INFO.unpack(raw)[-1])

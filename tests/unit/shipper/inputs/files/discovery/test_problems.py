@@ -1,0 +1,112 @@
+import pytest
+
+from log_shipper.shipper.inputs.files.discovery.problems import Problems
+
+
+@pytest.fixture
+def problems() -> Problems:
+    return Problems()
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    return caplog
+
+
+def test_a_problem_of_a_file_is_logged_once(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
+    problems.of_file("/l/a.log", "cannot be opened: no right to")
+    problems.of_file("/l/a.log", "cannot be opened: no right to")
+    assert logged.messages == ["/l/a.log: cannot be opened: no right to"]
+    assert problems.now == {"/l/a.log": "cannot be opened: no right to"}
+
+
+def test_it_is_logged_again_when_it_was_solved_meanwhile(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
+    problems.of_file("/l/a.log", "bad")
+    problems.of_file("/l/a.log", None)
+    assert problems.now == {}
+    problems.of_file("/l/a.log", "bad")
+    assert logged.messages == ["/l/a.log: bad"] * 2
+
+
+def test_another_problem_of_the_same_file_is_logged(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
+    problems.of_file("/l/a.log", "bad")
+    problems.of_file("/l/a.log", "worse")
+    assert logged.messages == ["/l/a.log: bad", "/l/a.log: worse"]
+
+
+def test_a_file_that_was_never_bad_may_be_well(problems: Problems) -> None:
+    problems.of_file("/l/a.log", None)
+    assert problems.now == {}
+
+
+def test_a_scan_logs_only_what_the_scan_before_it_did_not(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
+    problems.of_scan("app", {}, {"/l/*": "no file matches it"})
+    problems.of_scan("app", {"/m": "is a FIFO"}, {"/l/*": "no file matches it"})
+    assert logged.messages == ["/l/*: no file matches it", "/m: is a FIFO"]
+    problems.of_scan("app", {}, {})
+    assert problems.now == {}
+    problems.of_scan("app", {"/m": "is a FIFO"}, {})
+    assert logged.messages[2:] == ["/m: is a FIFO"]
+
+
+def test_a_scan_of_one_input_does_not_change_the_problems_of_another(problems: Problems) -> None:
+    problems.of_scan("app", {"/l": "bad"}, {})
+    problems.of_scan("web", {}, {})
+    problems.of_file("/f", "cannot be read")
+    assert problems.now == {"/l": "bad", "/f": "cannot be read"}
+
+
+def test_the_problem_of_a_missing_file_is_forgotten(problems: Problems) -> None:
+    problems.of_file("/l/a.log", "bad")
+    problems.of_file("/l/b.log", "bad")
+    problems.keep({"/l/b.log"})
+    assert problems.now == {"/l/b.log": "bad"}
+
+
+@pytest.mark.parametrize(
+    ("path", "excused"),
+    [("/l/old/a.log", True), ("/l/old", True), ("/l/older/a.log", False), ("/l/a.log", False), ("/s/a.log", True)],
+)
+def test_what_lies_in_a_place_that_could_not_be_looked_through_is_not_missing(
+    problems: Problems, path: str, excused: bool
+) -> None:
+    problems.of_scan("app", {"/l/old": "cannot be listed", "/s/": "cannot be listed"}, {})
+    assert problems.excuses(path) is excused
+
+
+def test_a_place_that_is_well_again_excuses_nothing(problems: Problems) -> None:
+    problems.of_scan("app", {"/l/old": "cannot be listed"}, {})
+    problems.of_scan("app", {}, {})
+    problems.of_file("/l/old/a.log", "cannot be opened")
+    assert not problems.excuses("/l/old/a.log")
+
+
+def test_a_pattern_without_a_match_is_no_problem_of_what_exists_and_excuses_nothing(problems: Problems) -> None:
+    problems.of_scan("app", {"/d": "cannot be listed"}, {"/l/a.log": "no file matches it"})
+    assert problems.now == {"/d": "cannot be listed", "/l/a.log": "no file matches it"}
+    assert problems.unreadable == {"/d": "cannot be listed"}
+    assert not problems.excuses("/l/a.log")
+
+
+def test_what_was_wrong_with_the_paths_of_an_input_goes_with_it(problems: Problems) -> None:
+    problems.of_scan("removed", {}, {"/g/*.log": "no file matches it"})
+    problems.of_scan("here", {}, {"/h/*.log": "no file matches it"})
+    problems.forget_scans({"removed", "never read"})
+    assert problems.now == {"/h/*.log": "no file matches it"}
+    assert not problems.excuses("/g/*.log")
+
+
+def test_a_file_that_can_be_opened_again_and_again_and_not_be_read_is_logged_once(
+    problems: Problems, logged: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        problems.of_file("/l/a.log", None)
+        problems.of_read("/l/a.log", "cannot be read at offset 4")
+    assert logged.messages == ["/l/a.log: cannot be read at offset 4"]
+    assert problems.now == {"/l/a.log": "cannot be read at offset 4"}
+    problems.of_read("/l/a.log", None)
+    assert problems.now == {}
+    problems.of_read("/l/a.log", "cannot be read at offset 4")
+    assert len(logged.messages) == 2
+    problems.keep({"/l/b.log"})
+    assert problems.now == {}

@@ -1,0 +1,157 @@
+import time
+
+import pytest
+
+from log_shipper.shipper.inputs.files.identity.rotated_names import (
+    is_named_after,
+    is_of_same_log,
+    possible_originals,
+    was_rotated_before,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/app.log.1", "/l/app.log"),
+        ("/l/app.log.10", "/l/app.log.9"),
+        ("/l/app.log.1.gz", "/l/app.log"),
+        ("/l/app.log.2.gz", "/l/app.log.1"),
+        ("/l/app.log.gz", "/l/app.log"),
+        ("/l/app.log-20261121", "/l/app.log"),
+        ("/l/app.log-20261121.gz", "/l/app.log"),
+        ("/l/app.log.2026-11-21", "/l/app.log"),
+        ("/l/app.log.2026-11-21.3.gz", "/l/app.log"),
+        ("/l/app-20261121.log", "/l/app.log"),
+        ("/l/app_2026-11-21.log", "/l/app.log"),
+        ("/l/app-20261121.log.gz", "/l/app.log"),
+        ("/l/app.log.bak", "/l/app.log"),
+        ("/old/app.log.1", "/l/app.log"),
+        ("/old/app.log", "/l/app.log"),
+        ("/l/catalina.2026-11-21.log", "/l/catalina.log"),
+        ("/l/app.2026-11-21.0.log.gz", "/l/app.log"),
+        ("/old/app-2026-11-21-1.log.gz", "/l/app.log"),
+        ("/l/app-20261121.log.gz", "/l/app-20261121.log"),
+        ("/l/app-20261121.log.1", "/l/app-20261121.log"),
+        ("/l/app-20261121-20261122.log", "/l/app-20261121.log"),
+        ("/l/app.1.log", "/l/app.log"),
+        ("/l/app.1.log.gz", "/l/app.log"),
+        ("/l/app.1.log.gz", "/l/app.1.log"),
+        ("/l/app.2.log.gz", "/l/app.1.log"),
+        ("/l/app.2026-11-21.1.log", "/l/app.2026-11-21.0.log"),
+        ("app.log.1", "app.log"),
+    ],
+)
+def test_the_name_of_a_rotated_file_shows_its_original(path: str, original: str) -> None:
+    assert is_named_after(path, original)
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/other.log", "/l/app.log"),
+        ("/l/app.txt", "/l/app.log"),
+        ("/l/app2.log", "/l/app.log"),
+        ("/l/worker-1.log", "/l/worker-2.log"),
+        ("/l/worker-2.log", "/l/worker-1.log"),
+        ("/l/app.1.log", "/l/app.2.log"),
+        ("/l/app.log.1.gz", "/l/app.log.2"),
+        ("/l/app-20261122.log", "/l/app-20261121.log"),
+        ("/l/app-2026-11-22.log.gz", "/l/app-2026-11-21.log"),
+        ("/l/app-2026.11.22.log.gz", "/l/app-2026.11.21.log"),
+        ("/l/app.log", "/l/app.log.1"),
+        ("/l/worker-12.log.1", "/l/worker-13.log"),
+        ("/l/my-app.log.1", "/l/app.log"),
+        ("/app.log/other", "/l/app.log"),
+    ],
+)
+def test_a_name_of_its_own_speaks_for_nothing(path: str, original: str) -> None:
+    assert not is_named_after(path, original)
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/app.log.1", "/l/app.log"),
+        ("/l/app.log.2", "/l/app.log.1"),
+        ("/l/app.log.10", "/l/app.log.9"),
+        ("/l/app.log.3", "/l/app.log.1"),  # shifted twice between two scans
+        ("/l/app.log.1.gz", "/l/app.log.1"),
+        ("/l/app.log.2.gz", "/l/app.log.1"),
+        ("/l/app.log.1.gz", "/l/app.log"),
+        ("/l/app.log-20261121", "/l/app.log"),
+        ("/l/app.log-20261121.gz", "/l/app.log-20261121"),
+        ("/l/app-20261121.log", "/l/app.log"),
+        ("/l/app-20261121.log.gz", "/l/app.log"),
+        ("/l/app.1.log", "/l/app.log"),
+        ("/l/app.2.log.gz", "/l/app.1.log"),
+        ("/l/app.2.log.gz", "/l/app.2.log"),
+        ("app.log.1", "app.log"),
+    ],
+)
+def test_a_copy_may_have_been_made_of_these(path: str, original: str) -> None:
+    assert original in set(possible_originals(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/app.log.1", "/l/app.log.1"),
+        ("/l/app.log.1", "/l/app.log.2"),
+        ("/l/app.log.9", "/l/app.log.2"),
+        ("/l/app.log.1", "/old/app.log"),
+        ("/l/app.log", "/l/other.log"),
+        ("/l/app.log", "/l/"),
+    ],
+)
+def test_a_file_is_no_copy_of_itself_of_an_older_one_or_of_one_elsewhere(path: str, original: str) -> None:
+    assert original not in set(possible_originals(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "expected"),
+    [
+        ("/l/app.log.1", "/l/app.log", True),
+        ("/l/app.log.1", "/l/app.log-2", True),  # the log was truncated, and renamed since
+        ("/l/app.log.1", "/l/app.log.2", True),
+        ("/l/app-20261121.log", "/l/app.1.log", True),
+        ("/l/app.log.bak", "/l/app.log", True),
+        ("/l/app.log.1", "/l/app2.log", False),
+        ("/l/worker-1.log", "/l/worker-2.log", False),
+    ],
+)
+def test_a_copy_and_its_original_have_names_of_the_same_log(path: str, original: str, expected: bool) -> None:
+    assert is_of_same_log(path, original) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "expected"),
+    [
+        ("/l/app.log.2.gz", "/l/app.log.1", True),
+        ("/l/app.log.10.gz", "/l/app.log.9", True),
+        ("/l/app.log.1.gz", "/l/app.log.1", True),
+        ("/l/app.1.log.gz", "/l/app.1.log", True),
+        ("/l/app.log.gz", "/l/app.log", False),
+        ("/l/app.log.1.gz", "/l/app.log.2", False),
+        ("/l/web.log.2.gz", "/l/app.log.1", False),
+        ("/l/app.log.20261122.gz", "/l/app.log.20261121", False),
+        ("/l/app.log.2.gz", "/l/app.log", False),
+        ("/l/app.2.log", "/l/app.1.log", True),
+        ("/l/app.1.log", "/l/app.log", False),
+        ("/l/app-2026-11-22.log", "/l/app-2026-11-21.log", False),
+    ],
+)
+def test_a_generation_becomes_an_older_one_or_is_compressed(path: str, original: str, expected: bool) -> None:
+    assert was_rotated_before(path, original) is expected
+
+
+def test_a_number_as_long_as_a_date_costs_no_more_than_a_short_one() -> None:
+    assert len(list(possible_originals("/l/app.log.20261121"))) < 60
+
+
+def test_a_name_of_numbers_alone_costs_no_more_than_another() -> None:
+    """Else whoever names files decides how long the reading thread takes."""
+    started = time.process_time()
+    assert not is_named_after("/l/app" + ".1111" * 50 + "x.log", "/l/app.log")
+    assert len(list(possible_originals("/l/" + "1." * 120 + "x"))) < 1000
+    assert time.process_time() - started < 1.0

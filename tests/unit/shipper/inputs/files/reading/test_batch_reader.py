@@ -1,0 +1,59 @@
+import pytest
+
+from log_shipper.shipper.event import Source
+from log_shipper.shipper.inputs.files.reading.batch_reader import LOOK_AGAIN, LOOKS_AT_ONCE, BatchReader, ReadHooks
+from log_shipper.shipper.inputs.files.reading.pending_bytes import PendingBytes
+from tests.reading_room import Room
+
+MANY = 3 * LOOKS_AT_ONCE
+
+
+class Desk:
+    """Reads files of a room, of which the pipeline takes those in `taken`; `asked`: how often it was asked."""
+
+    def __init__(self, room: Room, files: int) -> None:
+        self.taken: set[str] = set()
+        self.asked = 0
+        pending = PendingBytes(2**31, room.metrics, room.clock)
+        hooks = ReadHooks(lambda harvester, error: None)
+        running = room.open_files.running
+        self.reading = BatchReader(room.scheduler, room.registrar, pending, running, self.takes_more, hooks)
+        self.files = [room.read(f"{number}.log", b"one\n") for number in range(files)]
+        for harvester in self.files:
+            self.reading.wake(harvester)
+        for _ in range(files):
+            assert list(self.reading.read(1000)) == []
+        self.asked = 0
+
+    def takes_more(self, source: Source) -> bool:
+        self.asked += 1
+        return source.file_id in self.taken
+
+
+@pytest.fixture
+def desk(room: Room) -> Desk:
+    return Desk(room, MANY)
+
+
+def test_of_very_many_files_that_wait_for_room_some_are_looked_at_in_each_turn(desk: Desk) -> None:
+    assert len(list(desk.reading.waiting(all_of_them=False))) == MANY
+    list(desk.reading.read(1000))
+    assert desk.asked == LOOKS_AT_ONCE
+    assert desk.reading.next_read == LOOK_AGAIN
+    assert desk.asked == 2 * LOOKS_AT_ONCE
+
+
+def test_each_of_them_has_its_turn(desk: Desk) -> None:
+    last = desk.files[-1]
+    desk.taken.add(last.state.id)
+    turns = [list(desk.reading.read(1000)) for _ in range(MANY // LOOKS_AT_ONCE)]
+    (batch,) = [batch for turn in turns for batch in turn]
+    assert batch.source.file_id == last.state.id
+
+
+def test_few_are_all_looked_at(room: Room) -> None:
+    desk = Desk(room, 3)
+    assert desk.reading.next_read > LOOK_AGAIN
+    desk.taken.add(desk.files[2].state.id)
+    assert desk.reading.next_read == 0
+    assert [batch.source.file_id for batch in desk.reading.read(1000)] == [desk.files[2].state.id]

@@ -142,6 +142,8 @@ class Disk:
                 life.renamed = True
                 life.left_row()
             life.unknown = life.unknown or (life.copied and name != other)
+            if life.replaces is not None and other_generation == 0:
+                life.follows = self._written.get(target)  # a new file, at the path of the log
             path.rename(target)
 
     def _is_fixed(self, path: Path) -> bool:

@@ -107,7 +107,7 @@ class EqualDisk(Disk):
             kinds = kinds or (0,)
         path.write_bytes(content + (self._lines(kinds) if kinds else b""))
         life = self.lives.start(path.name, path.read_bytes(), self._keep(path))
-        life.follows, life.replaces = self._written.get(path), replaces
+        life.follows, life.replaces = replaces.follows if replaces else self._written.get(path), replaces
         self._written[path] = life
         self._let_time_pass()
 

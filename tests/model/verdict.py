@@ -244,7 +244,7 @@ class Verdict:
         file was never noticed.)"""
         roots = [life.root for life in (lives[-1], lives[-1].replaces) if life is not None]
         for following in self._lives.all:
-            before = [(following.replaces or following).follows]
+            before = [following.follows, following.replaces and following.replaces.follows]
             if following.truncated_in_place:
                 before.append(following.twin)  # as after copytruncate, though it was written again as before
             if any(life is not None and life.root in roots for life in before) and following not in lives:

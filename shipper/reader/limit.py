@@ -20,15 +20,16 @@ def limit(reader: Reader, max_bytes: int) -> Reader:
     return EachRun(reader, limited)
 
 
-def cut_texts(messages: Messages, max_bytes: int) -> None:
-    """Cut longer texts, and flag them."""
+def cut_texts(messages: Messages, max_bytes: int) -> Messages:
+    """Cut longer texts, and flag them. Return the messages."""
     if max(map(len, messages.texts), default=0) * 4 <= max_bytes:  # a character has at most four bytes
-        return
+        return messages
     for index, text in enumerate(messages.texts):
         cut = cut_text(text, max_bytes)
         if cut is not text:
             messages.texts[index] = cut
             messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
+    return messages
 
 
 def _drop_empty(messages: Messages) -> None:

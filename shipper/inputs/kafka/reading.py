@@ -7,15 +7,17 @@ where the partition goes to another member, that one reads it again.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Block, Partition
-from log_shipper.shipper.inputs.kafka.records import CutReader, RecordReader
+from log_shipper.shipper.inputs.kafka.records import RecordReader
 from log_shipper.shipper.reader import chain
-from log_shipper.shipper.reader.base import Reader
+from log_shipper.shipper.reader.base import EachRun, Reader
 from log_shipper.shipper.reader.chain import longest_line, longest_timeout
+from log_shipper.shipper.reader.limit import cut_texts
 
 NEVER = float("inf")
 MEMBERS_OVERHEAD = 800  # bytes of memory of the members that each event has of its own
@@ -33,7 +35,9 @@ class PartitionReading:
         self._records = RecordReader(partition.place, longest_line(config.parsers, max_bytes))
         shared = partition.source.constants.members
         reader: Reader = chain.parse(self._records, config, max_bytes, context.clock, shared, context.metrics)
-        self._reader = CutReader(reader, max_bytes) if config.parsers else reader
+        if config.parsers:  # what they make longer; lengths count records here, so the limit of the chain sees nothing
+            reader = EachRun(reader, partial(cut_texts, max_bytes=max_bytes))
+        self._reader = reader
         self._read_to: int | None = None
         self._raw = 0  # bytes that were read, and belong to no batch yet
         self._parked: Messages | None = None

@@ -11,7 +11,6 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.inputs.kafka.partition import Block, Place
-from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.limit import cut_texts
 
 _offset = methodcaller("offset")
@@ -64,29 +63,6 @@ def _pieces(start: int, block: Block, cuts: Sequence[int]) -> Iterator[_Piece]:
             records, start = records[last:], cut
     if start < block.end or records or not cuts:
         yield _Piece(records, start, block.end, cut=False)
-
-
-class CutReader:
-    """Cuts what parsers have made longer than the limit; lengths count records here, so `limit` sees nothing."""
-
-    def __init__(self, reader: Reader, max_bytes: int) -> None:
-        self._reader = reader
-        self._max_bytes = max_bytes
-
-    @property
-    def pending_since(self) -> float | None:
-        return self._reader.pending_since
-
-    def next(self) -> Messages | None:
-        return self._cut(self._reader.next())
-
-    def finish(self) -> Messages | None:
-        return self._cut(self._reader.finish())
-
-    def _cut(self, messages: Messages | None) -> Messages | None:
-        if messages is not None:
-            cut_texts(messages, self._max_bytes)
-        return messages
 
 
 def columns(records: Sequence[Message], topic: str, number: int) -> tuple[list[str], list[int], list[Doc]]:

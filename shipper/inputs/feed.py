@@ -14,6 +14,8 @@ from log_shipper.shipper.formats.record import members_of_file, merged, readable
 from log_shipper.shipper.inputs.configured import ConfiguredInput
 from log_shipper.shipper.options.feeds import FeedConfig
 
+REFUSED_WAIT = 0.02  # seconds until a feed asks again whether the pipeline takes more of it
+
 
 @runtime_checkable
 class GivesOut(Protocol):

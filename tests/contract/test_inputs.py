@@ -70,7 +70,7 @@ def test_what_it_holds_is_bounded_while_nothing_is_taken(lab: InputLab, waiting:
     """The others leave it where it is: in files, in pipes."""
     lab.takes_more = False
     most = 0
-    for number in range(400):
+    for number in range(250):
         try:
             lab.write(*(f"{number} {index} {'x' * 2000}" for index in range(20)))
         except OSError:  # its peer has to wait

@@ -16,7 +16,7 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
 from log_shipper.shipper.inputs.dead_letter.options import DeadLetterInput
-from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.letters.letter_box import LetterBox, Resending, StoredLetter
 from log_shipper.shipper.pipeline.acks import Ledger
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 RETRY_SECONDS = 10.0
-SOON = 0.02  # while the pipeline takes no more, or another process writes to the file, or sends its letters
+IN_USE_RETRY = 0.02  # while another process writes to the file, or sends its letters
 PATIENCE = 10.0  # seconds that it may do so, with `--once`
 
 
@@ -84,7 +84,7 @@ class DeadLetterSource:
 
     def next_wake(self, *, reading: bool) -> float:
         if self._ready:
-            return NEVER if not reading else 0.0 if self._takes_more else SOON
+            return NEVER if not reading else 0.0 if self._takes_more else REFUSED_WAIT
         return NEVER if self._open or self.finished else max(self._due - self._clock.monotonic(), 0.0)
 
     def status(self) -> SourceStatus:
@@ -169,7 +169,7 @@ class DeadLetterSource:
         if problem != self._problem and not passes:
             logger.error("input %s: letters are not sent: %s; retried until it works", self._input.id, problem)
         self._problem = problem
-        self._due = now + (SOON if passes else RETRY_SECONDS)
+        self._due = now + (IN_USE_RETRY if passes else RETRY_SECONDS)
 
     def _batch(self, stored: StoredLetter) -> Batch:
         assert stored.letter is not None, "only letters that can be read are sent"

@@ -14,7 +14,7 @@ from log_shipper.runtime import sockets
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import EVENT_OVERHEAD, Batch, Messages, Source
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
-from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.inputs.http.bodies import BodyReader
 from log_shipper.shipper.inputs.http.deliveries import Delivery, Part, take_run
 from log_shipper.shipper.inputs.http.judging import InFlight, Judge
@@ -29,7 +29,6 @@ from log_shipper.shipper.pipeline.acks import Ledger
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
-RETRY_SECONDS = 0.02  # while too much of the input waits in the pipeline
 PATIENCE = Patience()
 
 
@@ -97,7 +96,7 @@ class HttpSource:
     def next_wake(self, *, reading: bool) -> float:
         if not reading or self._is_stopped or self._mailbox.await_more():
             return NEVER
-        return 0.0 if self._may_read else RETRY_SECONDS
+        return 0.0 if self._may_read else REFUSED_WAIT
 
     def status(self) -> SourceStatus:
         behind = self._in_flight.bytes

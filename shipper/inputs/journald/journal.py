@@ -10,7 +10,7 @@ from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import Batch, Messages, together
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.inputs.base import SourceContext
-from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.inputs.journald.arguments import FIRST, SINCE
 from log_shipper.shipper.inputs.journald.continuity import Continuity
 from log_shipper.shipper.inputs.journald.entries import Decoder, Entry, Key
@@ -23,7 +23,6 @@ from log_shipper.shipper.reader.chain import longest_timeout
 
 RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
 PARKED_ENTRIES = 20_000  # behind a pending message
-REFUSED_WAIT = 0.02  # seconds until it is asked again whether the pipeline takes more of it
 LINE_OVERHEAD = 1024**2  # the other fields of an entry
 
 

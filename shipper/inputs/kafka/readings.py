@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.base import SourceContext
+from log_shipper.shipper.inputs.feed import REFUSED_WAIT
 from log_shipper.shipper.inputs.kafka.client import MIB
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition, Place
@@ -15,7 +16,6 @@ from log_shipper.shipper.inputs.kafka.reading import NEVER, PartitionReading
 
 logger = logging.getLogger(__name__)
 
-REFUSED_WAIT = 0.02  # seconds until it is asked again whether the pipeline takes more of a partition
 PENDING_BYTES = 64 * MIB  # that pending messages of all partitions may take
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
-from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.inputs.mailbox import Mailbox
 from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
 from log_shipper.shipper.inputs.sockets.intake import Intake, Piece
@@ -22,7 +22,6 @@ from log_shipper.shipper.reader import chain
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
-RETRY_SECONDS = 0.02  # while too much waits in the pipeline
 
 
 class Given:
@@ -95,7 +94,7 @@ class SocketSource:
         if not reading:
             return NEVER
         if self._ready or not self._mailbox.await_more():
-            return 0.0 if self._takes_more else RETRY_SECONDS
+            return 0.0 if self._takes_more else REFUSED_WAIT
         return NEVER
 
     def status(self) -> SourceStatus:

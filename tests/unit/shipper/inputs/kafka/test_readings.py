@@ -6,7 +6,8 @@ from itertools import islice
 import pytest
 
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.inputs.kafka.readings import PENDING_BYTES, REFUSED_WAIT, ReadingContext, Readings
+from log_shipper.shipper.inputs.feed import REFUSED_WAIT
+from log_shipper.shipper.inputs.kafka.readings import PENDING_BYTES, ReadingContext, Readings
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.builders import Surroundings, source_context

@@ -1,5 +1,6 @@
 """What lowercase and uppercase share: they change names of fields, and texts."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseConfig(ProcessorConfig):
+class CaseConfig(ProcessorConfig, ABC):
     fields: tuple[str, ...] = field(
         default=(), metadata={"doc": "Fields whose names are changed; they are found whatever the case of their names."}
     )
@@ -40,8 +41,9 @@ class CaseConfig(ProcessorConfig):
     def remarks(self) -> Iterator[Finding]:
         yield from protected("fields", [name.lower() for name in self.fields])
 
+    @abstractmethod
     def changed(self, text: str) -> str:
-        raise NotImplementedError
+        """Return a name or a text in the other case."""
 
     def build(self, _: ProcessorContext) -> FieldByField:
         names = [_renaming(path_of(name), self) for name in self.fields]

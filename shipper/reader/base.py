@@ -3,6 +3,7 @@ what the parsers share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -109,16 +110,16 @@ class ParserContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParserConfig:
+class ParserConfig(ABC):
     """The options of a parser. `name` is its key in YAML; `example`: an item of `parsers`, lines, and the messages that
     it makes of them, all in YAML, with ` -> ` between them."""
 
     name: ClassVar[str]
     example: ClassVar[str]
 
+    @abstractmethod
     def build(self, reader: Reader, context: ParserContext) -> Reader:
         """Return the parser on a reader of lines, or of messages."""
-        raise NotImplementedError
 
     @property
     def ends_after(self) -> float | None:

@@ -10,7 +10,7 @@ from log_shipper.shipper.event import Doc, InputCounts
 from log_shipper.shipper.formats.record import merged
 from log_shipper.shipper.inputs.feed import FeedInput
 from log_shipper.shipper.inputs.files.reading.factory import Input
-from log_shipper.shipper.inputs.files.reading.file_reader import MakeStage
+from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.options.feeds import AnyInput as AnyConfig
 from log_shipper.shipper.options.feeds import FeedConfig
 from log_shipper.shipper.options.model import ShipperConfig

@@ -8,7 +8,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc, InputCounts, Process
 from log_shipper.shipper.formats.record import Agent, members_of_input
-from log_shipper.shipper.inputs.files.reading.file_reader import MakeStage
+from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.feeds import AnyInput
 

@@ -45,6 +45,8 @@ class OffsetSender(Protocol):
 
 
 StateAt = Callable[[int], FileState | GroupOffset | None]
+# From what returns the state at a position; None where there is no entry.
+MakeStage = Callable[[StateAt], Stage]
 
 
 class StagedPositions:

@@ -5,6 +5,7 @@ module, a field of `OutputConfig` (options/outputs.py), and its tests. The optio
 nothing: what only some uses need is imported there.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
@@ -39,26 +40,26 @@ class OutputContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputKind(OutputOptions):
+class OutputKind(OutputOptions, ABC):
     """The options of an output. `example`: the section as a user writes it."""
 
     example: ClassVar[str]
 
+    @abstractmethod
     def describe(self) -> str:
         """Return where it sends, in words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def open(self, config: ShipperConfig, context: OutputContext) -> Output:
         """Return what sends. Raises StartError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def try_out(self, step: Steps) -> bool:
         """Connect to the destination step by step. True if all is well."""
-        raise NotImplementedError
 
+    @abstractmethod
     def records(self) -> Records:
         """Return what makes events as they are sent, for a tap."""
-        raise NotImplementedError
 
     def fit(self, metrics: Metrics) -> Callable[[Batch], None]:
         """Return what replaces events that are too large, before they are queued."""

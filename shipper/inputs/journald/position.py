@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.inputs.files.reading.file_reader import MakeStage
+from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.pipeline.acks import Ledger
 
 MOST_CUTS = 10_000

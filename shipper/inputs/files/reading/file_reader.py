@@ -22,14 +22,11 @@ from log_shipper.shipper.inputs.files.identity.content import (
 from log_shipper.shipper.inputs.files.identity.proving import Proving, must_be_proven
 from log_shipper.shipper.inputs.files.identity.rewrite_detector import RewriteDetector
 from log_shipper.shipper.inputs.files.reading.continued_file import Continuation, ContinuedFile, Successor
-from log_shipper.shipper.inputs.staging import StateAt
-from log_shipper.shipper.pipeline.acks import Stage
+from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.reader.base import RawFile, Reader
 
 logger = logging.getLogger(__name__)
 
-# From what returns the state at a position; None where there is no entry.
-MakeStage = Callable[[StateAt], Stage]
 Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messages
 
 

@@ -20,11 +20,10 @@ from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.feed import FeedInput
-from log_shipper.shipper.inputs.files.reading.file_reader import MakeStage
 from log_shipper.shipper.inputs.http.limits import Patience
 from log_shipper.shipper.inputs.http.options import HttpInputConfig
 from log_shipper.shipper.inputs.http.source import HttpSource
-from log_shipper.shipper.inputs.staging import Staging
+from log_shipper.shipper.inputs.staging import MakeStage, Staging
 from log_shipper.shipper.options.server_ssl import ServerSslConfig
 from log_shipper.shipper.wake import Wake
 from tests.builders import AGENT, Surroundings, source_context

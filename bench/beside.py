@@ -20,7 +20,7 @@ from bench.topics import readable, wait_for
 
 PAUSE = 0.1
 BLOCK_LINES = 10_000
-LONGEST = 600.0
+MAX_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def measure(contender: Contender, runs: Runs, big: Big | None, partitions: int, 
         if big is not None:
             os.link(big.path, directory / "big.tmp")
             (directory / "big.tmp").rename(directory / "big.log")  # rsyslog overlooks a link that is made in place
-        deadline = time.monotonic() + (LONGEST if big else seconds)
+        deadline = time.monotonic() + (MAX_SECONDS if big else seconds)
         written = 0
         while time.monotonic() < deadline and (not big or readable(consumer, job.topic, partitions) < job.count):
             append(small)

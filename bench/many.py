@@ -31,7 +31,7 @@ from demo.process import SHIPPER_PROGRAM
 
 SHAPES = ("few-descriptors", "most-descriptors", "renamed", "removed", "short-lived")
 LINES = 2  # of each file
-MOST_DESCRIPTORS = 65_536
+MAX_DESCRIPTORS = 65_536
 FEW_DESCRIPTORS = 1024
 TOPIC = "many"
 PARTITIONS = 4
@@ -98,7 +98,7 @@ def _measure(name: str, directory: Path, files: int, opened: int) -> Figures:
         case "few-descriptors":
             return _waiting(directory, files, FEW_DESCRIPTORS)
         case "most-descriptors":
-            return _waiting(directory, files, MOST_DESCRIPTORS)
+            return _waiting(directory, files, MAX_DESCRIPTORS)
         case "renamed":
             return _renamed(directory, opened)
         case "removed":
@@ -272,7 +272,7 @@ class _Topic:
 
 
 @contextmanager
-def _agent(directory: Path, output: str, descriptors: int = MOST_DESCRIPTORS) -> Iterator[Child]:
+def _agent(directory: Path, output: str, descriptors: int = MAX_DESCRIPTORS) -> Iterator[Child]:
     config = directory / "shipper.yml"
     config.write_text(CONFIG.format(directory=directory, output=output))
     config.chmod(0o600)

@@ -33,7 +33,7 @@ class SaveTicket:
 
 
 # Seconds from one write to the next: so much of what was acknowledged is sent again after a kill, at most.
-SHORTEST_PAUSE = 0.04
+MIN_PAUSE = 0.04
 PAUSE_FOR_WORK = 19  # times as long as a write took, so that all of them take 5 % of a core at most
 
 
@@ -139,7 +139,7 @@ class Pending:
     def written(self, started: float, now: float) -> None:
         """What was taken was written from `started` until `now`: the next write waits so long that all of them take
         little of the processor."""
-        self._next_write = max(started + SHORTEST_PAUSE, now + (now - started) * PAUSE_FOR_WORK)
+        self._next_write = max(started + MIN_PAUSE, now + (now - started) * PAUSE_FOR_WORK)
         if self._write_at is not None:
             self._write_at = max(self._write_at, self._next_write)
 

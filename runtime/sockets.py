@@ -8,7 +8,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
-LONGEST_PATH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
+MAX_PATH_LENGTH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
 BACKLOG = 64  # connections that wait to be accepted
 PROBE_SECONDS = 0.5
 
@@ -36,9 +36,11 @@ def is_loopback(listener: socket.socket) -> bool:
 def check_length(path: Path, *others: Path) -> None:
     """Raise OSError, in words, if a socket at one of the paths could be neither made nor reached."""
     length = max(len(os.fsencode(name)) for name in (path, *others))
-    if length > LONGEST_PATH:
+    if length > MAX_PATH_LENGTH:
         raise OSError(
-            errno.ENAMETOOLONG, f"a unix socket's path may have {LONGEST_PATH} bytes, this one has {length}", str(path)
+            errno.ENAMETOOLONG,
+            f"a unix socket's path may have {MAX_PATH_LENGTH} bytes, this one has {length}",
+            str(path),
         )
 
 

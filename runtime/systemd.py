@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 logger = logging.getLogger(__name__)
 
-LONGEST_SEND = 0.5  # seconds; the kernel takes a datagram at once, unless systemd has stopped reading
+MAX_SEND_SECONDS = 0.5  # seconds; the kernel takes a datagram at once, unless systemd has stopped reading
 MICROSECONDS = 1_000_000
-MOST_DIGITS = 20  # of a number of systemd, which has 64 bits
+MAX_DIGITS = 20  # of a number of systemd, which has 64 bits
 
 
 class Notifier:
@@ -31,7 +31,7 @@ class Notifier:
         if address[:1] not in ("/", "@"):
             return cls()
         # The variables of a parent process are inherited; the watchdog is then that one's.
-        is_number = watchdog.isdecimal() and len(watchdog) <= MOST_DIGITS
+        is_number = watchdog.isdecimal() and len(watchdog) <= MAX_DIGITS
         is_watched = is_number and int(watchdog) > 0 and pid in ("", str(os.getpid()))
         return cls(address, int(watchdog) / MICROSECONDS if is_watched else None)
 
@@ -65,5 +65,5 @@ class Notifier:
     def _opened(self) -> socket.socket:
         if self._socket is None:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-            self._socket.settimeout(LONGEST_SEND)
+            self._socket.settimeout(MAX_SEND_SECONDS)
         return self._socket

@@ -23,7 +23,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 Document = dict[str, Any]
-MOST_EVENTS = 256  # that the daemon keeps for those who ask with `since`
+MAX_EVENTS = 256  # that the daemon keeps for those who ask with `since`
 
 
 class DockerApi:
@@ -141,7 +141,7 @@ class DockerApi:
                 "time": self._time // 10**9,
                 "timeNano": self._time,
             }
-            self._events = [*self._events, event][-MOST_EVENTS:]
+            self._events = [*self._events, event][-MAX_EVENTS:]
             for stream in self._streams:
                 stream.put(event)
 

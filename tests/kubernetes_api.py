@@ -31,7 +31,7 @@ from log_shipper.shipper.kubernetes.access import Access, Pem
 
 KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
 GROUPS = {"jobs": "apis/batch/v1"}
-LONGEST_WAIT = 60.0  # seconds, of a handler that waits for the test
+MAX_WAIT = 60.0  # seconds, of a handler that waits for the test
 ID = "ab" * 32
 _NONE: Doc = {}
 
@@ -194,11 +194,11 @@ class KubernetesApi:
     def wait_for_requests(self, count: int) -> None:
         """Wait until so many requests have arrived."""
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self.requests) >= count, LONGEST_WAIT)
+            assert self._changed.wait_for(lambda: len(self.requests) >= count, MAX_WAIT)
 
     def wait_for_watches(self, plural: str, count: int) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self.watches(plural)) >= count, LONGEST_WAIT)
+            assert self._changed.wait_for(lambda: len(self.watches(plural)) >= count, MAX_WAIT)
 
     def _record(self, plural: str, event: Doc, before: Doc = _NONE) -> None:
         self._history.append((self._version, plural, event, before))
@@ -231,8 +231,8 @@ class KubernetesApi:
     def events(self, plural: str, request: Request) -> Iterator[Doc | None]:
         """Yield what happens after the version of the request; None where the connection breaks off."""
         version, stream = int(request.parameters["resourceVersion"]), self._streams
-        seconds = float(request.parameters.get("timeoutSeconds", LONGEST_WAIT))
-        ends = time.monotonic() + min(seconds, LONGEST_WAIT)
+        seconds = float(request.parameters.get("timeoutSeconds", MAX_WAIT))
+        ends = time.monotonic() + min(seconds, MAX_WAIT)
         while True:
             with self._changed:
                 if version < self._oldest:
@@ -296,7 +296,7 @@ class _Handler(BaseHTTPRequestHandler):
         bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
         request = Request(parts.path, dict(parse_qsl(parts.query)), bearer, self.headers.get("Accept", ""))
         api.note(request)
-        api.gate.wait(LONGEST_WAIT)
+        api.gate.wait(MAX_WAIT)
         if api.token and bearer != api.token:
             self._answer(Answer(401, "Unauthorized"))
         elif (answer := api.answers.get(request.path)) is not None:

@@ -38,7 +38,7 @@ KUBECTL = shutil.which("kubectl") or str(PROGRAMS / "kubectl")
 PATHS = {"pods": "/api/v1", "namespaces": "/api/v1", "nodes": "/api/v1", "jobs": "/apis/batch/v1"}
 CLUSTER_WIDE = ("namespaces", "nodes")
 PATIENCE = 60.0
-LONGEST_STOP = 2.0
+MAX_STOP_SECONDS = 2.0
 ADMIN = "the-administrators-token"
 MERGE = "application/merge-patch+json"
 
@@ -101,7 +101,7 @@ class RealKubernetes:
         """End kube-apiserver; etcd runs on. In order that takes a minute while a watch is open, and the kubelet, too,
         kills it before that."""
         assert self._server is not None
-        end(self._server, LONGEST_STOP)
+        end(self._server, MAX_STOP_SECONDS)
 
     def restart(self) -> None:
         self.stop()

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-LONGEST = 60.0  # seconds that a process may take to report, on a machine that is busy
+MAX_SECONDS = 60.0  # seconds that a process may take to report, on a machine that is busy
 
 
 class ServiceManager:
@@ -43,7 +43,7 @@ class ServiceManager:
             except BlockingIOError:
                 return received
 
-    def await_report(self, start: str, timeout: float = LONGEST) -> list[str]:
+    def await_report(self, start: str, timeout: float = MAX_SECONDS) -> list[str]:
         """Return the next report with a line that begins so; those before it are dropped. Raises TimeoutError."""
         self._socket.settimeout(timeout)
         while True:

@@ -16,7 +16,7 @@ from log_shipper.config.text.tokenizer import clashing
 
 TYPES = ("int", "integer", "long", "float", "double", "boolean", "string")
 # Definitions that use each other twice double at every step; no sensible expression has this size.
-_LONGEST = 200_000
+_MAX_CHARACTERS = 200_000
 
 _SPLIT = re.compile(
     r"\\Q.*?(?:\\E|$)"  # quoted
@@ -71,9 +71,9 @@ class _Expansion:
     def expand(self, pattern: str, within: tuple[str, ...]) -> str:
         """Replace the named patterns; `within` are the patterns that this one is part of."""
         self._length += len(pattern)
-        if self._length > _LONGEST:
+        if self._length > _MAX_CHARACTERS:
             raise ValueError(
-                f"expands to more than {_LONGEST} characters; check how the definitions refer to each other"
+                f"expands to more than {_MAX_CHARACTERS} characters; check how the definitions refer to each other"
             )
         done, position = [], 0
         for token in _SPLIT.finditer(pattern):

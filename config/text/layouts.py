@@ -13,7 +13,7 @@ from typing import Any
 from log_shipper.config.text.go_layouts import MONTHS, compile_layout
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_CACHED = 100  # of cached times: with blanks, one may be as long as a line
+MAX_CACHED_LENGTH = 100  # of cached times: with blanks, one may be as long as a line
 SIGNIFICANT = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
 OUT_OF_RANGE = "it is outside the years 1 to 9999"
 
@@ -68,7 +68,7 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
     def read(value: Any, now: float) -> datetime:
         if not isinstance(value, str):
             raise ValueError("it is not a text")
-        return (remembered if len(value) < LONGEST_CACHED else parse)(value, now // 60)
+        return (remembered if len(value) < MAX_CACHED_LENGTH else parse)(value, now // 60)
 
     return read
 

@@ -92,7 +92,7 @@ def _column_searcher(patterns: tuple[str, ...]) -> Callable[[Iterable[str]], lis
         return [match(anywhere, raw, 0, len(raw))[0] != _NOWHERE for raw in _encoded(texts)]
 
     characters = deciding_characters("|".join(patterns))
-    if characters is None or characters > MOST_CHARACTERS:
+    if characters is None or characters > MAX_CHARACTERS:
         return search_all
     return PrefixCache(search_all, characters).search_all
 
@@ -220,8 +220,8 @@ _ITEM = re.compile(_ONE + _TIMES)
 # If the last item may be repeated, finding it once is enough.
 _ALTERNATIVE = re.compile(rf"\^(?P<items>(?:{_ONE}(?:\?|\{{\d+(?:,\d+)?\}})?)*?)(?P<more>{_ONE}[+*])?(?:\||\Z)")
 
-MOST_CHARACTERS = 12  # longer beginnings contain the time of day
-MOST_CACHED = 4096
+MAX_CHARACTERS = 12  # longer beginnings contain the time of day
+MAX_CACHED = 4096
 
 
 def deciding_characters(pattern: str) -> int | None:
@@ -261,8 +261,8 @@ class PrefixCache(dict[str, bool]):
         return results
 
     def __missing__(self, beginning: str) -> bool:
-        if len(self) >= MOST_CACHED:
-            self._are_few = self._lookups > 4 * MOST_CACHED
+        if len(self) >= MAX_CACHED:
+            self._are_few = self._lookups > 4 * MAX_CACHED
             self._lookups = 0
             self.clear()
         self[beginning] = result = self._search_all((beginning,))[0]

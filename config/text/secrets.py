@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 MASK = "xxxxx"
-SHORTEST_PART = 4  # characters
+MIN_PART_LENGTH = 4  # characters
 _SECRET = re.compile(
     r"(pass|password|passphrase|secret|token|credentials?|api_?key|private_key|ssl\.key|jaas\.config"
     r"|oauthbearer\.config|\.key\.pem|(^|\.)hmac\.key|(^|\.)secret\.value|(^|\.)headers\.value)$"
@@ -102,7 +102,7 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
     """Return the text with MASK for each of the secrets. One that is very short is masked only where it is the whole
     text: it is a part of many words."""
     for secret in sorted({*secrets} - {""}, key=len, reverse=True):
-        if secret == text or len(secret) >= SHORTEST_PART:
+        if secret == text or len(secret) >= MIN_PART_LENGTH:
             # As repr() writes it, too: messages quote values so.
             text = text.replace(secret, MASK).replace(repr(secret)[1:-1], MASK)
     return text

@@ -8,7 +8,7 @@ from typing import Any
 
 from log_shipper.config.yaml.schema import Kinds, Option, ends, leaves, options
 
-MOST_LISTED = 15  # names of options that a message may list
+MAX_LISTED = 15  # names of options that a message may list
 
 
 @dataclass(frozen=True)  # without slots: what few sections need is cached when one does
@@ -76,7 +76,7 @@ class Names:
                 if option.kinds and option.kinds.owners(name):
                     return f"unknown option; it belongs to an item of {option.name}"
         known = [key for key, option in self.options.items() if key == option.keys[0]]
-        if len(known) > MOST_LISTED:
+        if len(known) > MAX_LISTED:
             return "unknown option; it may belong to another section"
         return f"unknown option; known here: {', '.join(known) or 'none'}"
 

@@ -89,12 +89,12 @@ def _bool(text: str) -> bool:
     return _BOOLS[text.lower()]
 
 
-_MOST_DIGITS = 20  # as many as 2**64 has; Python rejects thousands
+_MAX_DIGITS = 20  # as many as 2**64 has; Python rejects thousands
 
 
 def _int(text: str) -> int:
     digits = text.strip().removeprefix("-")
-    if not digits.isdecimal() or len(digits) > _MOST_DIGITS:
+    if not digits.isdecimal() or len(digits) > _MAX_DIGITS:
         raise ValueError(f"{text!r} must be a whole number")
     return int(text)
 

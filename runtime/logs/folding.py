@@ -20,8 +20,8 @@ END = {MARK: "end"}
 
 WINDOW = 60.0  # seconds
 RATE = 50  # messages with one template that are logged in a window
-MOST = 1000  # messages that are remembered; of more, the oldest is forgotten
-LONGEST = 2000  # characters of a message that are remembered
+MAX_MESSAGES = 1000  # messages that are remembered; of more, the oldest is forgotten
+MAX_CHARACTERS = 2000  # characters of a message that are remembered
 NEVER = float("inf")
 _RATED = (logging.WARNING, logging.ERROR)
 _FOLDED = (logging.INFO, *_RATED)
@@ -67,7 +67,7 @@ class _Window:
 class Folding:
     """Times are seconds of a monotonic clock. Not thread-safe."""
 
-    def __init__(self, window: float = WINDOW, rate: int = RATE, most: int = MOST) -> None:
+    def __init__(self, window: float = WINDOW, rate: int = RATE, most: int = MAX_MESSAGES) -> None:
         self._window = window
         self._rate = rate
         self._most = most
@@ -134,7 +134,7 @@ class Folding:
 
 def _kept(message: Message) -> Message:
     """Return what is remembered of the message."""
-    text = message.text if len(message.text) <= LONGEST else f"{message.text[:LONGEST]}..."
+    text = message.text if len(message.text) <= MAX_CHARACTERS else f"{message.text[:MAX_CHARACTERS]}..."
     return Message(message.source, message.level, "", text)
 
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MOST = 20
+MAX_MESSAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class RecentMessages(logging.Handler):
     def _keep(self, key: tuple[str, str], created: float, text: str) -> None:
         before = self._messages.pop(key, None)
         self._messages[key] = RecentMessage(created, key[0], text, 1 if before is None else before.count + 1)
-        while len(self._messages) > MOST:
+        while len(self._messages) > MAX_MESSAGES:
             del self._messages[next(iter(self._messages))]
 
     def newest_first(self) -> list[RecentMessage]:

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from log_shipper.runtime.http import Address, Connection, Place, TooLarge, UnixSocket
 
-MOST_BYTES = 64 * 1024 * 1024  # of an answer that is read as a whole, and of a line of one that is not
-LONGEST = 60.0  # seconds for an answer that is read as a whole
-MOST_WORDS = 2000  # bytes of an error's text
+MAX_BYTES = 64 * 1024 * 1024  # of an answer that is read as a whole, and of a line of one that is not
+MAX_SECONDS = 60.0  # seconds for an answer that is read as a whole
+MAX_ERROR_BYTES = 2000  # bytes of an error's text
 
 
 class Refused(Exception):
@@ -58,7 +58,7 @@ def opened(place: Place, path: str, timeout: float, longest: float = math.inf) -
         except IncompleteRead as error:
             raise NotHttp("the answer is not complete") from error
         except TooLarge as error:
-            raise NotHttp(f"the answer has more than {MOST_BYTES} bytes") from error
+            raise NotHttp(f"the answer has more than {MAX_BYTES} bytes") from error
         except HTTPException as error:
             raise NotHttp("the answer is not one of HTTP") from error
 
@@ -70,10 +70,10 @@ def _words(answer: HTTPResponse) -> str:
         return f"it leads to {target}"
     if "html" in answer.getheader("Content-Type", "").lower():
         return ""
-    return " ".join(answer.read(MOST_WORDS).decode("utf-8", "replace").split())
+    return " ".join(answer.read(MAX_ERROR_BYTES).decode("utf-8", "replace").split())
 
 
 def get(place: Place, path: str, timeout: float = 5.0) -> bytes:
     """Return the body of the answer. Raises as `opened`."""
-    with opened(place, path, timeout, LONGEST) as connection:
-        return connection.body(MOST_BYTES)
+    with opened(place, path, timeout, MAX_SECONDS) as connection:
+        return connection.body(MAX_BYTES)

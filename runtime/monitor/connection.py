@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 READ_SIZE = 4096
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)  # struct linger
-MOST_IGNORED = 64 * 1024  # bytes that a client sends behind its request
+MAX_IGNORED = 64 * 1024  # bytes that a client sends behind its request
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Connection:
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + self._limits.linger_seconds
         ignored = 0
-        while ignored < MOST_IGNORED and (piece := self._receive(READ_SIZE, deadline)):
+        while ignored < MAX_IGNORED and (piece := self._receive(READ_SIZE, deadline)):
             ignored += len(piece)
 
     def _receive(self, size: int, deadline: float) -> bytes:

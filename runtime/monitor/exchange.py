@@ -21,7 +21,7 @@ PHRASES = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-MOST_PARAMETERS = 32
+MAX_PARAMETERS = 32
 REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~\t\x80-\xff]*)")
 
@@ -82,7 +82,7 @@ class Head:
     def request(self) -> Request:
         try:
             parts = urlsplit(self.target)
-            query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
+            query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS))
         except ValueError as error:
             raise RefusedRequest(400, f"the request's path and query cannot be read: {error}") from error
         return Request(unquote(parts.path), query, self.headers.get("accept", ""), self.headers)

@@ -25,7 +25,7 @@ __all__ = ["Handler", "HttpServer", "Limits", "Request", "Response"]
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 0.6
-MOST_REFUSED = 32  # connections that have their 503, and are not closed yet
+MAX_REFUSED = 32  # connections that have their 503, and are not closed yet
 RETRY_SECONDS = 0.5  # after an error of the system, as no free descriptor
 LIMITS = Limits()
 
@@ -168,7 +168,7 @@ class HttpServer:
 
     def _close_refused(self) -> None:
         now = time.monotonic()
-        while self._refused and (self._refused[0][0] <= now or len(self._refused) > MOST_REFUSED):
+        while self._refused and (self._refused[0][0] <= now or len(self._refused) > MAX_REFUSED):
             self._refused.popleft()[1].close()
 
 

@@ -15,7 +15,7 @@ from log_shipper.shipper.pipeline.pipeline import Pipeline
 from log_shipper.shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024
-LONGEST_WAIT = 2.0
+MAX_WAIT = 2.0
 # Seconds until the loop notices a `wake` while it waits in the client, which a report ends at once.
 REPORTS_WAIT = 0.1
 
@@ -34,7 +34,7 @@ class Loop:
         self._interval = interval
         self.stepped = self._clock.monotonic()  # when the last step began
 
-    def step(self, *, reading: bool = True, wait: float = LONGEST_WAIT) -> None:
+    def step(self, *, reading: bool = True, wait: float = MAX_WAIT) -> None:
         """Do one round: check files, read some, publish, take in acknowledgements; then wait for at most `wait`
         seconds, if there is nothing to do."""
         self._wake.clear()

@@ -12,7 +12,7 @@ from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.agent.app import App, build
 from log_shipper.shipper.agent.committed_positions import Stopped
 from log_shipper.shipper.agent.environment import Environment
-from log_shipper.shipper.agent.loop import LONGEST_WAIT
+from log_shipper.shipper.agent.loop import MAX_WAIT
 from log_shipper.shipper.agent.memory import FreedMemory, tune_interpreter
 from log_shipper.shipper.agent.progress import Progress
 from log_shipper.shipper.agent.service import Observed
@@ -134,13 +134,13 @@ def run(
         stack.callback(progress.close)
         observed, freed = Observed(app.metrics, app.sources), FreedMemory(app.metrics, clock)
         looks = (app.reloader.step, app.containers.step, app.summary.step, progress.step, freed.step)
-        looks_at, wait = clock.monotonic(), LONGEST_WAIT
+        looks_at, wait = clock.monotonic(), MAX_WAIT
         while not ending.is_due and not app.loop.finished:
             app.loop.step(wait=service.longest_wait(wait))
             if (now := clock.monotonic()) < looks_at:
                 wait = LOOK_INTERVAL
                 continue
-            looks_at, wait = now + LOOK_INTERVAL, LONGEST_WAIT
+            looks_at, wait = now + LOOK_INTERVAL, MAX_WAIT
             for look in looks:
                 look()
             service.step(observed)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 FIRST_LIST = 5.0
 LOOK_EVERY = 0.05
 # Seconds after which a server that has not answered since the start keeps nothing waiting any more.
-LONGEST_UNKNOWN = 600.0
+MAX_UNKNOWN_SECONDS = 600.0
 
 
 class RunningProvider(Protocol):
@@ -119,7 +119,7 @@ class Autodiscover:
     def step(self) -> None:
         """Have read what the containers need now."""
         assert self._reader is not None, "connect() comes first"
-        listed = self._is_listed or self._clock.monotonic() >= self._started_at + LONGEST_UNKNOWN
+        listed = self._is_listed or self._clock.monotonic() >= self._started_at + MAX_UNKNOWN_SECONDS
         self.discoveries.step(self._reader)
         self.knows_all = self.knows_all or (listed and self.discoveries.is_settled)
 

@@ -24,7 +24,7 @@ from log_shipper.shipper.autodiscover.allowed_hints import refusal_of
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import PROCESSORS
 
-MOST_DIGITS = 9  # of the number of a set, or of a processor
+MAX_DIGITS = 9  # of the number of a set, or of a processor
 _TRUE = ("1", "t", "true")
 _FALSE = ("0", "f", "false")
 _OF_WHOLE = ("enabled", "disable", "raw", "module", "fileset", "pipeline")
@@ -63,7 +63,7 @@ def hints_of(annotations: Mapping[str, str], container: str, prefix: str) -> Hin
         first, _, rest = name.partition(".")
         if first in _OF_WHOLE:
             whole[name] = hint
-        elif first.isdecimal() and len(first) <= MOST_DIGITS and rest:
+        elif first.isdecimal() and len(first) <= MAX_DIGITS and rest:
             _take(numbered.setdefault(int(first), {}), rest, hint, hints.warnings)
         else:
             _take(others, name, hint, hints.warnings)
@@ -184,7 +184,7 @@ class HintNodes:
         groups: dict[tuple[int, int, str], HintSet] = {}
         for name, hint in hints.items():
             first, _, rest = name.partition(".")
-            if not first.isdecimal() or len(first) > MOST_DIGITS:
+            if not first.isdecimal() or len(first) > MAX_DIGITS:
                 groups.setdefault((1, 0, first), {})[name] = hint
             elif rest:
                 groups.setdefault((0, int(first), ""), {})[rest] = hint

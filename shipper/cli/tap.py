@@ -17,12 +17,12 @@ from urllib.parse import urlencode
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.http import Place
 from log_shipper.runtime.logs.visible import visible
-from log_shipper.runtime.monitor.client import MOST_BYTES, NotHttp, Refused, get, opened
+from log_shipper.runtime.monitor.client import MAX_BYTES, NotHttp, Refused, get, opened
 from log_shipper.shipper.cli.options import add_shared, data_path_alone
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
 
-MOST_RATE = 100.0
+MAX_RATE = 100.0
 SILENCE = 10.0  # seconds without any line, after which the agent counts as hanging: it writes one each second
 NO_MATCH = 5.0  # seconds after which a note explains why nothing is shown
 PATIENCE = 2.0  # seconds for an explanation
@@ -58,8 +58,8 @@ def _rate(text: str) -> float:
         rate = float(text)
     except ValueError:
         rate = math.nan
-    if not 0 < rate <= MOST_RATE:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {MOST_RATE:g}")
+    if not 0 < rate <= MAX_RATE:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {MAX_RATE:g}")
     return rate
 
 
@@ -290,7 +290,7 @@ def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[by
         with errors_in_words(place):
             try:
                 with opened(place, path, SILENCE) as connection, suppress(IncompleteRead):
-                    for line in connection.lines(MOST_BYTES, SILENCE):
+                    for line in connection.lines(MAX_BYTES, SILENCE):
                         if number and not received:
                             note_gap()
                         received = True

@@ -14,7 +14,7 @@ from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_documents import object_of
 
 TOKEN_SECONDS = 1.0  # for the token of AWS, of which the answer may be lost on its way to a container
-MOST_TAGS = 50  # that an instance of AWS may have
+MAX_TAGS = 50  # that an instance of AWS may have
 AWS_DOCUMENT = "/latest/dynamic/instance-identity/document"
 AWS_TAGS = "/latest/meta-data/tags/instance"
 EKS_CLUSTER = "eks:cluster-name"
@@ -68,7 +68,7 @@ def _aws_tags(service: Service, headers: Mapping[str, str]) -> dict[str, str]:
     tags: dict[str, str] = {}
     names: list[str] = []
     with suppress(NoMetadata):
-        names = service.get(AWS_TAGS, headers).decode("utf-8", "replace").splitlines()[:MOST_TAGS]
+        names = service.get(AWS_TAGS, headers).decode("utf-8", "replace").splitlines()[:MAX_TAGS]
     for name in filter(is_name, names):
         with suppress(NoMetadata):
             tags[name] = service.text(f"{AWS_TAGS}/{name}", headers)

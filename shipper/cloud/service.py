@@ -21,7 +21,7 @@ from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 
 LINK_LOCAL = "169.254.169.254"
-MOST_BYTES = 1024**2  # a machine of Google Cloud may have 512 kB of metadata
+MAX_BYTES = 1024**2  # a machine of Google Cloud may have 512 kB of metadata
 # An id, a name, a zone. A page that some gateway answers to everything is none.
 _TEXT = re.compile(r"[^\x00-\x1f\x7f<>]{1,256}")
 
@@ -79,9 +79,9 @@ class Service:
                 answer = connection.ask(path, headers, method, self.deadline)
                 if answer.status != 200:
                     raise NoMetadata(f"{path}: status {answer.status}")
-                body = connection.body(MOST_BYTES)
+                body = connection.body(MAX_BYTES)
         except TooLarge as error:
-            raise NoMetadata(f"{path}: more than {MOST_BYTES} bytes") from error
+            raise NoMetadata(f"{path}: more than {MAX_BYTES} bytes") from error
         except FAILURES as error:
             raise NoMetadata(f"{path}: {error!r}") from error
         if answer.length:

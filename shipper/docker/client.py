@@ -21,9 +21,9 @@ from log_shipper.shipper.errors import ShipperError
 ANSWER_SECONDS = 10.0  # for a whole answer
 # A daemon whose machine is switched off closes no connection: after so long without an event it is asked again.
 SILENCE_SECONDS = 600.0
-MOST_BYTES = 32 * 1024**2  # of an answer: a container takes some 3 kB
-MOST_EVENT_BYTES = 1024**2
-MOST_WORDS = 300  # characters of what the daemon answers to what it refuses
+MAX_BYTES = 32 * 1024**2  # of an answer: a container takes some 3 kB
+MAX_EVENT_BYTES = 1024**2
+MAX_ERROR_LENGTH = 300  # characters of what the daemon answers to what it refuses
 # The others, of health checks above all, change nothing that is of interest here.
 ACTIONS = ("create", "start", "die", "destroy", "rename", "update")
 
@@ -48,7 +48,7 @@ class DockerClient:
         """Return all containers, ended ones too; with an id, this one if it is there. Raises DockerError."""
         query = {"all": "1"} | ({"filters": json.dumps({"id": [identity]})} if identity else {})
         with closing(self._asked("/containers/json", query)) as connection, _errors_in_words(self.place):
-            document = json.loads(connection.body(MOST_BYTES))
+            document = json.loads(connection.body(MAX_BYTES))
         if not isinstance(document, list):
             raise DockerError(f"Docker at {self.place} does not list containers: what answers there is not Docker")
         containers = [container for entry in document if (container := listed(entry)) is not None]
@@ -84,12 +84,12 @@ class EventStream:
     def __iter__(self) -> Iterator[ContainerEvent]:
         with _errors_in_words(self._place):
             try:
-                for line in self._connection.lines(MOST_EVENT_BYTES, SILENCE_SECONDS):
+                for line in self._connection.lines(MAX_EVENT_BYTES, SILENCE_SECONDS):
                     event = event_of(json.loads(line)) if line.strip() else None
                     if event is not None and event.action in ACTIONS:
                         yield event
             except TooLarge as error:
-                most = f"an event of more than {MOST_EVENT_BYTES} bytes"
+                most = f"an event of more than {MAX_EVENT_BYTES} bytes"
                 raise DockerError(f"Docker at {self._place} sends {most}") from error
             except (TimeoutError, IncompleteRead):
                 return
@@ -106,7 +106,7 @@ class EventStream:
 
 
 def _words(refusal: HTTPResponse) -> str:
-    words = refusal.read(MOST_WORDS).decode("utf-8", "replace").strip()
+    words = refusal.read(MAX_ERROR_LENGTH).decode("utf-8", "replace").strip()
     with suppress(ValueError, TypeError, KeyError):
         words = str(json.loads(words)["message"])
     return words

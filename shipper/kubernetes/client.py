@@ -21,7 +21,7 @@ from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.api_error import ApiError, Kind
 
-MOST_WORDS = 500  # characters of the server's own message
+MAX_ERROR_LENGTH = 500  # characters of the server's own message
 JSON = "application/json"
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 _KINDS: dict[int, Kind] = {401: "unauthorized", 403: "forbidden", 410: "expired", 429: "throttled"}
@@ -156,14 +156,14 @@ def _refusal(answer: HTTPResponse, body: bytes) -> ApiError:
 def refusal_of(status: int, text: str, retry_after: float = 0.0) -> ApiError:
     """Return the error of a status, as an answer or an event of a watch has it."""
     kind = _KINDS.get(status, "server" if status >= 500 else "refused")
-    return ApiError(kind, f"HTTP {status}: {text[:MOST_WORDS]}", retry_after)
+    return ApiError(kind, f"HTTP {status}: {text[:MAX_ERROR_LENGTH]}", retry_after)
 
 
 def _message(body: bytes) -> str:
     try:
         status: Any = orjson.loads(body)
     except ValueError:
-        return body[:MOST_WORDS].decode("utf-8", "replace").strip()
+        return body[:MAX_ERROR_LENGTH].decode("utf-8", "replace").strip()
     return str(status.get("message") or "") if isinstance(status, dict) else ""
 
 

@@ -13,7 +13,7 @@ from log_shipper.shipper.kubernetes.objects import Pod, owner_of, pod_of
 
 logger = logging.getLogger(__name__)
 
-MOST_KNOWN = 10_000
+MAX_KNOWN = 10_000
 PAUSE = 30.0  # seconds
 
 
@@ -46,7 +46,7 @@ class CronJobs:
                 self._fail(error)
             return ""
         name = owner.name if owner is not None and owner.kind == "CronJob" else ""
-        if len(self._known) >= MOST_KNOWN:
+        if len(self._known) >= MAX_KNOWN:
             self._known.clear()
         self._known[path] = name
         return name

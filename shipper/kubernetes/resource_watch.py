@@ -29,15 +29,15 @@ logger = logging.getLogger(__name__)
 PAGE = 250  # objects of a list that are asked for at once
 WATCH_FOR = (240.0, 480.0)  # seconds, within which the server ends a watch
 SILENCE = 60.0  # beyond that: then there is no server any more
-SHORTEST_WATCH = 1.0  # a server that ends each watch immediately must not be asked without a pause
+MIN_WATCH_SECONDS = 1.0  # a server that ends each watch immediately must not be asked without a pause
 BACKOFF = Backoff(0.5, 30.0)
 # A server that has just started answers before it has read its roles, and refuses whatever accounts ask for until then.
 REFUSALS_OF_A_START = 5  # in a row; more are a missing right
 PAUSE_WITHOUT_RIGHT = 60.0  # a person has to grant it
-LONGEST_ASKED_FOR = 300.0  # of the pauses that a server asks for
+MAX_REQUESTED_PAUSE = 300.0  # of the pauses that a server asks for
 # A server that answers, and fails so often in a row, fails because of the version, or of what follows that: an event
 # that is no JSON, or too large.
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 ANSWERED = frozenset({"server", "refused", "malformed", "too_large"})
 # A server that fails so before it takes a request was away. Its etcd may be a backup that was restored, with versions
 # before those that were seen: a watch from one that is yet to come brings nothing, and no error.
@@ -158,7 +158,7 @@ class ResourceWatch(Generic[Kept]):
             return self._failed(error)
         if is_watch or not self._failed_at_watch:
             self._recovered()
-        return 0.0 if not is_watch or self._clock.monotonic() - began >= SHORTEST_WATCH else self._next_pause()
+        return 0.0 if not is_watch or self._clock.monotonic() - began >= MIN_WATCH_SECONDS else self._next_pause()
 
     def _list(self) -> None:
         """List all objects, from the server's memory at first, which costs it little, unless they are many; later, when
@@ -249,9 +249,9 @@ class ResourceWatch(Generic[Kept]):
         self.is_refused = is_forbidden and self._refusals > REFUSALS_OF_A_START
         self._failures = self._failures + 1 if error.kind in ANSWERED else 0
         was_away = not self._is_answered and error.kind in AWAY
-        if self.is_refused or self._failures >= MOST_FAILURES or was_away:
+        if self.is_refused or self._failures >= MAX_FAILURES or was_away:
             self._version = None
-        asked_for = min(error.retry_after, LONGEST_ASKED_FOR)
+        asked_for = min(error.retry_after, MAX_REQUESTED_PAUSE)
         pause = PAUSE_WITHOUT_RIGHT if self.is_refused else max(self._next_pause(), asked_for)
         # An answer cut off is what a server does that is restarted: the next attempt succeeds.
         if self.is_refused or (not is_forbidden and (self.problem or not self.is_listed)):

@@ -21,8 +21,8 @@ from log_shipper.shipper.kubernetes.resource_watch import Copying, Resource, Res
 
 logger = logging.getLogger(__name__)
 
-LONGEST_JOIN = 1.0  # seconds, and so below
-LONGEST_REFUSED_START = 5.0  # within which a server that has just started knows its roles
+MAX_JOIN_SECONDS = 1.0  # seconds, and so below
+MAX_REFUSED_START = 5.0  # within which a server that has just started knows its roles
 PAUSE_AFTER_DEFECT = 60.0
 FOR_ONE_OBJECT = Limits(timeout=5.0, longest=10.0)  # all pods wait for it meanwhile
 AnyWatch = ResourceWatch[Any]
@@ -84,7 +84,7 @@ class NodeName:
 
     def _has_no_right(self) -> bool:
         now = self._clock.monotonic()
-        self._refused_until = self._refused_until or now + LONGEST_REFUSED_START
+        self._refused_until = self._refused_until or now + MAX_REFUSED_START
         return now >= self._refused_until
 
 
@@ -162,7 +162,7 @@ class ClusterWatcher:
             self._threads.append(thread)
             thread.start()
 
-    def close(self, wait: float = LONGEST_JOIN) -> None:
+    def close(self, wait: float = MAX_JOIN_SECONDS) -> None:
         """End the threads; they are waited for that many seconds."""
         self._stopping.set()
         for client in chain(*self._clients.values()):

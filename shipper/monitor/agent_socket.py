@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from log_shipper.runtime.sockets import LONGEST_PATH
+from log_shipper.runtime.sockets import MAX_PATH_LENGTH
 from log_shipper.shipper.options.http import SOCKET_FILE
 
-LONGEST_DATA = LONGEST_PATH - len(f"/{SOCKET_FILE}")  # bytes
+MAX_DATA_LENGTH = MAX_PATH_LENGTH - len(f"/{SOCKET_FILE}")  # bytes
 # What to do where path.data is longer, and so has no socket.
 ADVICE_FOR_LENGTH = (
-    f"set a path.data of at most {LONGEST_DATA} bytes (it may be a symlink to this one), or http.enabled: true for "
+    f"set a path.data of at most {MAX_DATA_LENGTH} bytes (it may be a symlink to this one), or http.enabled: true for "
     "'shipper top --url http://localhost:5066' alone: 'shipper tap' needs the socket"
 )
 

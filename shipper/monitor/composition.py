@@ -136,9 +136,9 @@ def _paths(config: AnyInput) -> tuple[str, ...]:
 
 
 NUMBER = re.compile(r"\d+")
-LONGEST = 1000  # characters
+MAX_CHARACTERS = 1000  # characters
 
 
 def errors_log() -> RecentMessages:
     """Return the handler for the root logger. Lines that differ in their numbers only are repeats."""
-    return RecentMessages(lambda message: message[:LONGEST], lambda text: NUMBER.sub("#", text))
+    return RecentMessages(lambda message: message[:MAX_CHARACTERS], lambda text: NUMBER.sub("#", text))

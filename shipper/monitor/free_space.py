@@ -9,8 +9,8 @@ from log_shipper.shipper.monitor.snapshot import DiskSpace
 
 logger = logging.getLogger(__name__)
 
-LEAST_BYTES = 100 * 1024**2
-LEAST_SHARE = 0.05
+MIN_BYTES = 100 * 1024**2
+MIN_SHARE = 0.05
 MARGIN = 1.1  # it is over when there is a tenth more, or it would be logged again and again
 EVERY = 10.0  # seconds
 
@@ -40,7 +40,7 @@ class FreeSpace:
     def take(self, free: int, size: int) -> None:
         """Take over what was measured, and log where it becomes low, or is not any more."""
         was_low = self.space is not None and self.space.is_low
-        least = max(LEAST_BYTES, size * LEAST_SHARE)
+        least = max(MIN_BYTES, size * MIN_SHARE)
         is_low = free < (least * MARGIN if was_low else least)
         self.space = DiskSpace(free, size, is_low)
         if is_low and not was_low:

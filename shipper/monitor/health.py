@@ -13,8 +13,8 @@ from log_shipper.shipper.metrics import DiskQueueFigures
 from log_shipper.shipper.monitor.free_space import readable
 from log_shipper.shipper.monitor.snapshot import Snapshot
 
-MOST_SILENT = 30.0  # seconds that a step of the loop may take: each is bounded, and far shorter
-MOST_REASONS = 3
+MAX_SILENCE = 30.0  # seconds that a step of the loop may take: each is bounded, and far shorter
+MAX_REASONS = 3
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | 
         waits = "the output has to answer first" if startup.registry_open else "the registry is being opened"
         return Health("starting", f"The shipper starts: {waits}.")
     output = snapshot.output
-    if snapshot.silent > MOST_SILENT:
+    if snapshot.silent > MAX_SILENCE:
         return Health(
             "failing",
             f"The reading loop has made no progress for {snapshot.silent:.0f} s. Look whether a file system hangs, and "
@@ -44,7 +44,7 @@ def health_of(snapshot: Snapshot | None, startup: StartProgress, acked: float | 
         return Health("starting", f"{output.kind} has not answered yet.")
     reasons = _reasons(snapshot)
     if reasons:
-        return Health("degraded", " ".join(reasons[:MOST_REASONS]), len(reasons))
+        return Health("degraded", " ".join(reasons[:MAX_REASONS]), len(reasons))
     return Health("ok", "Kafka accepts records." if output.kind == "Kafka" else "The output accepts events.")
 
 
@@ -97,12 +97,12 @@ def _of_disk_queue(queue: DiskQueueFigures) -> list[str]:
 def alive(snapshot: Snapshot | None, silent: float) -> tuple[bool, Mapping[str, Any]]:
     """Return whether the shipper is alive, and the document that says so. `silent`: as `silent_for` of
     the App has it."""
-    is_alive = snapshot is None or silent <= MOST_SILENT
+    is_alive = snapshot is None or silent <= MAX_SILENCE
     document = {
         "alive": is_alive,
         "started": snapshot is not None,
         "loop_silent_seconds": round(silent, 3),
-        "limit_seconds": MOST_SILENT,
+        "limit_seconds": MAX_SILENCE,
     }
     return is_alive, document
 

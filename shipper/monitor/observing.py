@@ -28,7 +28,7 @@ from log_shipper.shipper.monitor.snapshot import (
 from log_shipper.shipper.output.base import OnePlace, Remote
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 
-MOST_FILES = 20
+MAX_FILES = 20
 
 
 def take_snapshot(
@@ -52,7 +52,7 @@ def take_snapshot(
         monotonic=now,
         metrics=metrics,
         inputs=_inputs(app, observation, lags),
-        files=nlargest(MOST_FILES, lags, key=lambda lag: (lag.behind, lag.oldest or 0.0)),
+        files=nlargest(MAX_FILES, lags, key=lambda lag: (lag.behind, lag.oldest or 0.0)),
         files_open=len(observation.running),
         files_waiting=observation.waiting,
         reads=observation.reads,

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 # Seconds that a try waits for Kafka; nothing else is done meanwhile. A new client needs half a second.
 PATIENCE = 0.75
-LONGEST_SILENCE = 60.0  # seconds without an outcome, after which a new client may do better
+MAX_SILENCE = 60.0  # seconds without an outcome, after which a new client may do better
 
 
 class Fallback(Protocol):
@@ -145,7 +145,7 @@ class KafkaDeadLetter:
         """Raise OSError unless all are kept. Drop a producer that no longer works."""
         failed = [one.error for one in letters if one.state is _State.UNSENT and one.error is not None]
         waiting = _any_in_flight(letters)
-        if self._has_failed or (waiting and self._clock.monotonic() - self._silent_since >= LONGEST_SILENCE):
+        if self._has_failed or (waiting and self._clock.monotonic() - self._silent_since >= MAX_SILENCE):
             self._drop_producer()
         if failed:
             raise OSError(errno.EAGAIN, failed[0].str())

@@ -109,7 +109,7 @@ def is_fatal(error: KafkaError) -> bool:
     return error.fatal() or error.code() == KafkaError._FATAL
 
 
-MOST_THROTTLES = 1000  # the events decide how many topics there are
+MAX_THROTTLES = 1000  # the events decide how many topics there are
 
 
 class ErrorReporter:
@@ -252,6 +252,6 @@ class ErrorReporter:
         return f"topic {name} at {self._hosts}" if name else self._hosts
 
     def _is_due(self, code: int, topic: str) -> bool:
-        if len(self._throttles) >= MOST_THROTTLES:
+        if len(self._throttles) >= MAX_THROTTLES:
             self._throttles.clear()
         return self._throttles.setdefault((code, topic), Throttle(self._clock.monotonic)).is_due()

@@ -11,9 +11,9 @@ from log_shipper.shipper.output.format_codec import nothing
 
 # A payload may have so many times the bytes of the text, beside the members that all events of the file share; where
 # events have members of their own, all are measured.
-MOST_GROWTH = 12
+MAX_GROWTH = 12
 SHARED_BYTES = 64 * 1024
-MOST_ATTEMPTS = 16  # to split an event, each into half as many parts more
+MAX_ATTEMPTS = 16  # to split an event, each into half as many parts more
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Room:
     def sizes_above(self, batch: Batch, refused: Mapping[int, str]) -> dict[int, int]:
         """Return the bytes of each payload that is too large, by the index of its event."""
         messages, most = batch.messages, self.of(batch)
-        longest = (most - SHARED_BYTES) // MOST_GROWTH
+        longest = (most - SHARED_BYTES) // MAX_GROWTH
         if messages.docs is None and not batch.grown and max(map(len, messages.texts), default=0) <= longest:
             return {}
         indices = [index for index in range(batch.events) if index not in refused]
@@ -82,7 +82,7 @@ class Splitter:
     def _parts(self, event: Batch, size: int) -> Messages | None:
         (text,), (length,) = event.messages.texts, event.messages.lengths
         count = size // self._room.of(event) + 1
-        for _ in range(MOST_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             if count > min(len(text), length):
                 return None  # each part needs a byte of its own
             attempt = event.part([0])

@@ -17,7 +17,7 @@ from log_shipper.shipper.output.background import Background
 
 REFRESH = 60.0  # seconds
 RETRY = 1.0
-MOST_LOOKUPS = 4  # at a time: the events decide how many topics there are
+MAX_LOOKUPS = 4  # at a time: the events decide how many topics there are
 
 Records = list[dict[str, Any]]
 # Returns the numbers of a topic's partitions that may be written to. Blocks, and raises KafkaException.
@@ -90,7 +90,7 @@ class Partitions:
         topic = self._topics.setdefault(name, _Topic())
         if topic.lookup is not None and topic.lookup.wait(0):
             self._take(name, topic, topic.lookup)
-        if topic.lookup is None and self.clock.monotonic() >= topic.due and self._lookups < MOST_LOOKUPS:
+        if topic.lookup is None and self.clock.monotonic() >= topic.due and self._lookups < MAX_LOOKUPS:
             topic.lookup = Background(lambda: self._find(name, topic), "partitions")
         return topic.numbers
 

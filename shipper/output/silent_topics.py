@@ -12,9 +12,9 @@ from confluent_kafka import KafkaError
 from log_shipper.shipper.clock import Clock
 
 STALLED = 10.0  # seconds without an answer after which the topics are looked up, and between two look-ups
-MOST_LOOKED_UP = 100  # of them at a time, in turn; one answer takes a millisecond or two
+MAX_LOOKED_UP = 100  # of them at a time, in turn; one answer takes a millisecond or two
 # Look-ups in a row after which all topics are well, but no record was taken: the client waits for one as it was before.
-MOST_SILENT = 3
+MAX_SILENT = 3
 
 Ask = Callable[[Collection[str]], dict[str, KafkaError] | None]
 
@@ -44,8 +44,8 @@ class SilentTopics:
         """Blocks; raises nothing."""
         known = sorted(topics)
         first = self._next if self._next < len(known) else 0
-        self._asked = known[first : first + MOST_LOOKED_UP]
-        self._next = first + MOST_LOOKED_UP
+        self._asked = known[first : first + MAX_LOOKED_UP]
+        self._next = first + MAX_LOOKED_UP
         self._answer = self._ask(self._asked)
 
     def is_producer_stuck(self, outstanding: int) -> bool:
@@ -60,7 +60,7 @@ class SilentTopics:
         is_silent = not self._refused and outstanding == self._outstanding
         self._silent = self._silent + 1 if is_silent else 0
         self._outstanding = outstanding
-        return bool(came_back) or self._silent >= MOST_SILENT
+        return bool(came_back) or self._silent >= MAX_SILENT
 
     @property
     def refused(self) -> Mapping[str, KafkaError]:

@@ -11,7 +11,7 @@ from log_shipper.shipper.event import Batch, Source, Topics
 SHARE_OF_WORKING = 1 / 8
 SHARE_OF_OTHERS = 1 / 64
 WORKS_FOR = 5.0  # seconds after a delivery
-MOST_SHARES = 1000  # the events decide how many topics there are
+MAX_SHARES = 1000  # the events decide how many topics there are
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class TopicShares:
         return any(self._works(share) and not self._is_below(share, SHARE_OF_WORKING) for share in shares)
 
     def _new_share(self, name: str) -> _Share:
-        if len(self._shares) >= MOST_SHARES:
+        if len(self._shares) >= MAX_SHARES:
             self._shares = {name: share for name, share in self._shares.items() if share.events or self._works(share)}
         share = self._shares[name] = _Share()
         return share

@@ -24,7 +24,7 @@ from log_shipper.shipper.reader.container_line import ContainerFormat, Container
 ContainerStream = Literal["all", "stdout", "stderr"]
 # Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. Such a line is never cut before
 # it was parsed, or nothing could be read of it.
-LONGEST_LINE = 1024 * 1024
+MAX_LINE_BYTES = 1024 * 1024
 FRAME = 1024  # more than what a runtime writes before the text
 # How many bytes of lines may wait behind the first pending message, until all that are pending end as they are.
 # Each line counts for more than its bytes, because short ones take memory too.
@@ -58,7 +58,7 @@ class ContainerConfig(ParserConfig):
         return 5.0
 
     def longest_line(self, max_bytes: int) -> int:
-        return max(max_bytes, LONGEST_LINE) + FRAME
+        return max(max_bytes, MAX_LINE_BYTES) + FRAME
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:
         return ContainerReader(reader, self, context.max_bytes, context.clock, context.metrics)

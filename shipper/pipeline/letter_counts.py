@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from log_shipper.shipper.event import Batch, Rejection
 
-MOST_REASONS = 50
+MAX_REASONS = 50
 OTHERS = "other reasons"
 NUMBER = re.compile(r"\d+")
 
@@ -29,7 +29,7 @@ class LetterCounts:
 
     def add(self, batch: Batch, rejection: Rejection, now: float) -> None:
         kind = NUMBER.sub("#", rejection.reason)
-        if kind not in self._rows and len(self._rows) >= MOST_REASONS:
+        if kind not in self._rows and len(self._rows) >= MAX_REASONS:
             kind = OTHERS
         reason = OTHERS if kind == OTHERS else rejection.reason
         offset = batch.messages.offsets[rejection.index]

@@ -36,7 +36,7 @@ PRODUCE_SECONDS = (
     600.0,
     3600.0,
 )
-LONGEST_SAVING = 0.25  # seconds of one step: where letters are slow to save, the rest waits for the next
+MAX_SAVING_SECONDS = 0.25  # seconds of one step: where letters are slow to save, the rest waits for the next
 
 
 class Publisher:
@@ -70,7 +70,7 @@ class Publisher:
 
     def step(self, output: Output) -> None:
         """Publish the batches that wait, as far as the output has room, and retry to save what was rejected."""
-        self._save_until = self._clock.monotonic() + LONGEST_SAVING
+        self._save_until = self._clock.monotonic() + MAX_SAVING_SECONDS
         self._save_unsaved()
         while (batch := self._queue.get()) is not None:
             if not batch.events:

@@ -22,7 +22,7 @@ _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEXADECIMAL_REAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_LONGEST = 400  # characters of a number: converting a longer text would take long
+_MAX_CHARACTERS = 400  # characters of a number: converting a longer text would take long
 
 
 def whole(bits: int) -> Callable[[Any], int]:
@@ -38,7 +38,7 @@ def whole(bits: int) -> Callable[[Any], int]:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, str) and len(value) <= _LONGEST:
+    if isinstance(value, str) and len(value) <= _MAX_CHARACTERS:
         if _DECIMAL.fullmatch(value):
             return int(value)
         if _HEXADECIMAL.fullmatch(value):
@@ -50,7 +50,7 @@ def _whole(value: Any) -> int:
 
 def to_double(value: Any) -> float:
     number = math.nan
-    if isinstance(value, str) and len(value) <= _LONGEST:
+    if isinstance(value, str) and len(value) <= _MAX_CHARACTERS:
         if _REAL.fullmatch(value):
             number = float(value)
         elif _HEXADECIMAL_REAL.fullmatch(value):

@@ -71,7 +71,7 @@ class AddDockerMetadataConfig(ProcessorConfig):
 
 LOG_PATH: Path = ("log", "file", "path")
 LOG_FILE = frozenset({"log.file"})
-MOST_CACHED = 10_000
+MAX_CACHED = 10_000
 PID_CACHED_FOR = 30.0  # seconds; ids of processes are reused
 # Seconds that events wait: at the start, for the first list of all containers; and then for one that is not known, as
 # its log is there some milliseconds before Docker reports it.
@@ -106,7 +106,7 @@ class AddDockerMetadata:
         identity = self._of_path(path) if watcher.connected else ""
         if not identity or self._container(identity, path) is not None:
             return 0.0
-        if len(self._unknown) >= MOST_CACHED:
+        if len(self._unknown) >= MAX_CACHED:
             self._unknown.clear()
         return self._unknown.setdefault(identity, self._clock.monotonic()) + CONTAINER_PATIENCE
 
@@ -152,7 +152,7 @@ class AddDockerMetadata:
         expires, identity = self._of_pid.get(pid, (0.0, ""))
         if now >= expires:
             identity = container_of(self._proc, pid, self._in_group)
-            if len(self._of_pid) >= MOST_CACHED:
+            if len(self._of_pid) >= MAX_CACHED:
                 self._of_pid.clear()
             self._of_pid[pid] = now + PID_CACHED_FOR, identity
         return identity
@@ -168,7 +168,7 @@ class AddDockerMetadata:
         before = self._facts.get(identity)
         if before is not None and before[0] is container:
             return before[1]
-        if len(self._facts) >= MOST_CACHED:
+        if len(self._facts) >= MAX_CACHED:
             self._facts.clear()
         members = self._members(identity, container)
         facts = before[1] if before is not None and before[1].members == members else Facts(self._sharing, members)

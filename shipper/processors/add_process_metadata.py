@@ -100,7 +100,7 @@ class AddProcessMetadataConfig(ProcessorConfig):
         return AddProcessMetadata(self, context)
 
 
-MOST_CACHED = 10_000
+MAX_CACHED = 10_000
 
 
 class AddProcessMetadata:
@@ -153,7 +153,7 @@ class AddProcessMetadata:
             if container := container_of(self._proc, pid, self._container):
                 known["container"] = {"id": container}
             self._known.pop(pid, None)
-            while len(self._known) >= MOST_CACHED:
+            while len(self._known) >= MAX_CACHED:
                 del self._known[next(iter(self._known))]
             if known:
                 self._known[pid] = now + self._ttl, known

@@ -38,7 +38,7 @@ _NANOSECONDS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_LONGEST_DURATION = 100  # characters
+_MAX_DURATION_LENGTH = 100  # characters
 _UNITS = {"milliseconds": 10**6, "seconds": 10**9, "minutes": 60 * 10**9, "hours": 3600 * 10**9}
 
 
@@ -59,7 +59,7 @@ class DecodeDuration:
 
 def duration(text: str) -> int | None:
     """Return nanoseconds of Go's notation (1h2m3.5s); None if it is not a duration, or does not fit in 64 bits."""
-    if len(text) > _LONGEST_DURATION or not _DURATION.fullmatch(text):
+    if len(text) > _MAX_DURATION_LENGTH or not _DURATION.fullmatch(text):
         return None
     total = 0
     for whole, fraction, unit in _PART.findall(text):

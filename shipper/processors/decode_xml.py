@@ -19,7 +19,7 @@ from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import text_in
 from log_shipper.shipper.processor.fields import Path, ProcessorError, path_of, roots
 
-MOST_NODES = 100_000  # elements and attributes of one document
+MAX_NODES = 100_000  # elements and attributes of one document
 # The memory of its objects: at most so many times its bytes, and so many bytes for each of its nodes.
 TIMES_THE_BYTES, BYTES_OF_A_NODE = 40, 400
 
@@ -54,7 +54,7 @@ class DecodeXmlConfig(ProcessorConfig):
 
     @property
     def growth(self) -> tuple[int, int]:
-        return TIMES_THE_BYTES, MOST_NODES * BYTES_OF_A_NODE
+        return TIMES_THE_BYTES, MAX_NODES * BYTES_OF_A_NODE
 
     def may_set(self, root: str) -> bool:
         return True
@@ -120,8 +120,8 @@ class _Tree:
 
     def start(self, name: str, attributes: list[str]) -> None:
         self._nodes += 1 + len(attributes) // 2
-        if self._nodes > MOST_NODES:
-            raise ValueError(f"it has more than {MOST_NODES} elements and attributes")
+        if self._nodes > MAX_NODES:
+            raise ValueError(f"it has more than {MAX_NODES} elements and attributes")
         if len(self._open) >= DEEPEST:
             raise ValueError(f"it is nested deeper than {DEEPEST} levels")
         members: Doc = {}

@@ -12,7 +12,7 @@ from log_shipper.shipper.processor.one_field import OneFieldConfig, field_decode
 _GZIP = 16 + zlib.MAX_WBITS
 # After each member zlib copies the remaining input, which takes quadratic time in a large field with many members.
 _CHUNK = 16 * 1024
-_MOST_MEMBERS = 100_000  # each takes time, even an empty one
+_MAX_MEMBERS = 100_000  # each takes time, even an empty one
 DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
 
 
@@ -62,8 +62,8 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
         while rest:
             if inflate.eof:
                 members, inflate = members + 1, zlib.decompressobj(_GZIP)
-            if members > _MOST_MEMBERS:
-                raise ValueError(f"it has more than {_MOST_MEMBERS} members")
+            if members > _MAX_MEMBERS:
+                raise ValueError(f"it has more than {_MAX_MEMBERS} members")
             try:
                 done += inflate.decompress(rest, most + 1 - len(done))
             except zlib.error as error:

@@ -84,11 +84,11 @@ class DnsConfig(ProcessorConfig):
 
         resolver = Resolver(self.kind, self.nameservers, self.timeout, tls=self.transport == "tls")
         caches = self.success_cache, self.failure_cache
-        lookups = Lookups(resolver, Workers(MOST_AT_ONCE).start, *caches, context.clock, context.wake)
+        lookups = Lookups(resolver, Workers(MAX_AT_ONCE).start, *caches, context.clock, context.wake)
         return Dns(self, lookups, context)
 
 
-MOST_AT_ONCE = 16  # look-ups of one processor
+MAX_AT_ONCE = 16  # look-ups of one processor
 TAGS: Path = ("tags",)
 Item = tuple[int, Path, Lookup]  # event, target
 

@@ -41,7 +41,7 @@ class RegisteredDomainConfig(ProcessorConfig):
         return RegisteredDomain(self)
 
 
-_LONGEST = 255  # characters of a name; a longer text is not a name
+_MAX_NAME_LENGTH = 255  # characters of a name; a longer text is not a name
 
 
 class RegisteredDomain:
@@ -62,7 +62,7 @@ class RegisteredDomain:
         if not isinstance(name, str):
             what = "is missing" if name is MISSING else "is not a text"
             raise ProcessorError(f"field {'.'.join(self._field)} {what}")
-        labels = name.split(".") if len(name) <= _LONGEST else []
+        labels = name.split(".") if len(name) <= _MAX_NAME_LENGTH else []
         registered = self._list.privatesuffix(name) if all(labels) and labels else None
         if registered is None:
             raise ProcessorError(f"{name[:100]!r} is not below a registered domain")

@@ -20,13 +20,13 @@ from typing import Any, Self
 from log_shipper.runtime.monitor.server import Handler, Request, Response
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import TooManyTaps
-from log_shipper.shipper.tap.tap import MOST_RATE, Subscription, Tap, Wanted
+from log_shipper.shipper.tap.tap import MAX_RATE, Subscription, Tap, Wanted
 
 COUNTS_INTERVAL = 1.0  # seconds
 WAIT = 0.25  # seconds after which the server looks whether the client has left
-MOST_TARGETS = 1000
-MOST_LISTED = 10  # inputs, and files
-MOST_EXAMINED = 20  # targets that are compared with each open file
+MAX_TARGETS = 1000
+MAX_LISTED = 10  # inputs, and files
+MAX_EXAMINED = 20  # targets that are compared with each open file
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -78,7 +78,7 @@ def sources_route(tappable: Callable[[], Tappable]) -> Handler:
         members = {
             "inputs": _some(list(now.inputs)),
             "files": _some(now.files),
-            "unknown": [target for target in targets[:MOST_EXAMINED] if not now.is_known(target)],
+            "unknown": [target for target in targets[:MAX_EXAMINED] if not now.is_known(target)],
         }
         return Response(200, JSON, _line(members))
 
@@ -86,7 +86,7 @@ def sources_route(tappable: Callable[[], Tappable]) -> Handler:
 
 
 def _some(names: Sequence[str]) -> Mapping[str, Any]:
-    return {"count": len(names), "some": names[:MOST_LISTED]}
+    return {"count": len(names), "some": names[:MAX_LISTED]}
 
 
 def _refusal(status: int, text: str) -> Response:
@@ -101,19 +101,19 @@ def _targets(query: Mapping[str, str]) -> list[str]:
         targets = None
     if not isinstance(targets, list) or not all(isinstance(target, str) for target in targets):
         raise ValueError("targets must be a JSON list of texts")
-    if len(targets) > MOST_TARGETS:
-        raise ValueError(f"{len(targets)} inputs and files are more than {MOST_TARGETS}; a glob in quotes is one")
+    if len(targets) > MAX_TARGETS:
+        raise ValueError(f"{len(targets)} inputs and files are more than {MAX_TARGETS}; a glob in quotes is one")
     return targets
 
 
 def _rate(query: Mapping[str, str]) -> float:
     """Raises ValueError."""
-    problem = f"rate must be a number of events a second above 0 and up to {MOST_RATE:g}"
+    problem = f"rate must be a number of events a second above 0 and up to {MAX_RATE:g}"
     try:
         rate = float(query.get("rate", "10"))
     except ValueError:
         raise ValueError(problem) from None
-    if math.isnan(rate) or not 0 < rate <= MOST_RATE:
+    if math.isnan(rate) or not 0 < rate <= MAX_RATE:
         raise ValueError(problem)
     return rate
 

@@ -23,8 +23,8 @@ from log_shipper.shipper.errors import TooManyTaps
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.base import Records, Sample
 
-MOST_TAPS = 4
-MOST_RATE = 100.0  # events a second
+MAX_TAPS = 4
+MAX_RATE = 100.0  # events a second
 QUEUE_EVENTS = 256
 QUEUE_BYTES = 4 * 1024 * 1024
 BYTES_A_SECOND = 1024 * 1024  # that are encoded for one tap: beyond it, large events are dropped
@@ -174,8 +174,8 @@ class Tap:
                 raise TooManyTaps(
                     "the shipper ends or restarts, and tap ends with it; run it again when the shipper runs"
                 )
-            if len(self._subscriptions) >= MOST_TAPS:
-                raise TooManyTaps(f"{MOST_TAPS} taps are open, which is the most: end one of them (`shipper tap`)")
+            if len(self._subscriptions) >= MAX_TAPS:
+                raise TooManyTaps(f"{MAX_TAPS} taps are open, which is the most: end one of them (`shipper tap`)")
             if self._records is None:
                 self._records = self._make_records()
             subscription = Subscription(wanted, rate, self._clock, self._chance)

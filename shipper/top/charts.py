@@ -9,7 +9,7 @@ from log_shipper.shipper.top.text import Line, Span, Style, columns, left, right
 from log_shipper.shipper.top.values import duration, figure
 
 SERIES_STYLES: Sequence[Style] = ("first", "second", "third")
-LONGEST_LABEL = 16
+MAX_LABEL_WIDTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def chart_lines(chart: Chart, width: int, rows: int, glyphs: Glyphs) -> list[Lin
 def _strips(chart: Chart, width: int, rows: int, glyphs: Glyphs) -> list[Line]:
     lines: list[Line] = []
     top = max(value for series in chart.series for value in series.values if value is not None)
-    label = min(max(columns(shown(series.label)) for series in chart.series), LONGEST_LABEL)
+    label = min(max(columns(shown(series.label)) for series in chart.series), MAX_LABEL_WIDTH)
     value = max(columns(_newest(series, chart)) for series in chart.series)
     size = max(width - label - value - 3, 1), rows
     for index, series in enumerate(chart.series):

@@ -6,8 +6,8 @@ from log_shipper.shipper.top.document import Figure
 from log_shipper.shipper.top.text import Line, Span, columns, left, right, shown
 from log_shipper.shipper.top.values import figure, rate
 
-MOST_STACKS = 5
-LEAST_LABEL = 20  # columns that a label keeps, as long as it has so many
+MAX_STACKS = 5
+MIN_LABEL_WIDTH = 20  # columns that a label keeps, as long as it has so many
 
 Cell = tuple[str, str, str]
 
@@ -15,16 +15,16 @@ Cell = tuple[str, str, str]
 def figure_lines(figures: Sequence[Figure], width: int, most: int | None = None) -> list[Line]:
     """Return an empty line and the figures in as many stacks as fit, to be read down the first one, then the next. In
     at most `most` lines labels are cut, so that more stacks fit, and figures that are 0 are left out first."""
-    for count in range(MOST_STACKS, 0, -1):
+    for count in range(MAX_STACKS, 0, -1):
         chosen = figures if most is None else _chosen(figures, most * count)
         height = -(-len(chosen) // count)
         cells = [_cell(item) for item in chosen]
         stacks = [cells[start : start + height] for start in range(0, len(cells), max(height, 1))]
-        labels = _labels(stacks, width, LEAST_LABEL if most or count == 1 else width)
+        labels = _labels(stacks, width, MIN_LABEL_WIDTH if most or count == 1 else width)
         if labels is not None:
             break
     else:
-        labels = [LEAST_LABEL]  # and what is beyond the width is cut
+        labels = [MIN_LABEL_WIDTH]  # and what is beyond the width is cut
     drawn = [_stack(stack, label) for stack, label in zip(stacks, labels, strict=True)]
     rows = [[span for stack in drawn if number < len(stack) for span in stack[number]] for number in range(height)]
     return [[], *rows] if rows else []

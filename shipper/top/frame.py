@@ -17,11 +17,11 @@ STATES: dict[str, tuple[str, Style]] = {
     "failing": ("FAILING", "bad"),
     "starting": ("STARTING", "warn"),
 }
-LONGEST_STATE = 12
-LONGEST_TAB, LEAST_TAB = 40, 5  # columns of a table's title
+MAX_STATE_WIDTH = 12
+MAX_TAB_WIDTH, MIN_TAB_WIDTH = 40, 5  # columns of a table's title
 TALL = 34  # lines from which on charts have two rows and several tables are shown
-MOST_FIGURE_LINES = 5  # where it is not tall
-LEAST_TABLE = 5  # lines: the titles, the columns' labels and three rows
+MAX_FIGURE_LINES = 5  # where it is not tall
+MIN_TABLE_LINES = 5  # lines: the titles, the columns' labels and three rows
 TABLE_ROOM = 8  # that charts leave, with an empty line
 KEYS = "q quit  p pause  tab next table  arrows scroll  ? help"
 HELP = """\
@@ -62,7 +62,7 @@ def _lines(view: View, width: int, height: int | None) -> list[Line]:
             *_all(view, width),
         ]
     is_tall = height >= TALL
-    top = [*head, *figure_lines(document.figures, width, None if is_tall else MOST_FIGURE_LINES)]
+    top = [*head, *figure_lines(document.figures, width, None if is_tall else MAX_FIGURE_LINES)]
     top += _charts(view, width, 2 if is_tall else 1, height - len(top) - TABLE_ROOM - 1)
     return _with_footer([*top, *_tables(view, width, height - len(top) - 1)], view, width, height)
 
@@ -97,7 +97,7 @@ def _health(view: View, width: int, height: int | None) -> list[Line]:
     elif document is None:
         word, style, text = "ASKING", "dim", ""
     else:
-        word, style = STATES.get(document.state, (cut(shown(document.state).upper(), LONGEST_STATE), "warn"))
+        word, style = STATES.get(document.state, (cut(shown(document.state).upper(), MAX_STATE_WIDTH), "warn"))
         text = shown(document.text)
     lines = wrapped(text, width - len(word) - 1, most)
     indent = " " * (len(word) + 1)
@@ -137,12 +137,12 @@ def _tables(view: View, width: int, height: int) -> list[Line]:
         return []
     chosen = min(view.table, len(tables) - 1)
     others = [table for number, table in enumerate(tables) if number != chosen and table.rows]
-    lines: list[Line] = [[], _tabs(view, chosen, width)] if height > LEAST_TABLE else [_tabs(view, chosen, width)]
+    lines: list[Line] = [[], _tabs(view, chosen, width)] if height > MIN_TABLE_LINES else [_tabs(view, chosen, width)]
     room = height - len(lines)
     own = room if height < TALL // 2 else max(room - sum(map(_least, others)), room * 2 // 5)
     lines += table_lines(tables[chosen], width, document.now, first=view.row, height=own)
     for table in others:
-        room = min(height - len(lines) - 2, LEAST_TABLE + 1)
+        room = min(height - len(lines) - 2, MIN_TABLE_LINES + 1)
         added = table_lines(table, width, document.now, height=room)
         if 1 < len(added) <= room:  # at least a row beside the labels
             lines += [[], [Span(heading(table), "bold")], *added]
@@ -151,13 +151,13 @@ def _tables(view: View, width: int, height: int) -> list[Line]:
 
 def _least(table: Table) -> int:
     """Return how many lines a table that is not selected takes, about: some of its rows are enough."""
-    return min(len(table.rows), LEAST_TABLE - 3) + 3
+    return min(len(table.rows), MIN_TABLE_LINES - 3) + 3
 
 
 def _tabs(view: View, chosen: int, width: int) -> Line:
     """Return the tables' titles, cut if there is no room for all of them; the selected one is always to be seen."""
     assert view.document is not None
-    for label in range(LONGEST_TAB, LEAST_TAB - 1, -1):
+    for label in range(MAX_TAB_WIDTH, MIN_TAB_WIDTH - 1, -1):
         titles = [f" {heading(table, label)} " for table in view.document.tables]
         if sum(map(columns, titles)) < width:
             break

@@ -17,7 +17,7 @@ from log_shipper.shipper.top.view import View
 from log_shipper.shipper.top.watch import Latest
 
 WAIT = 200  # milliseconds for a key, until it is looked whether there is something new
-MOST_FAILURES = 50  # reads that fail at once, after which the terminal counts as closed
+MAX_FAILURES = 50  # reads that fail at once, after which the terminal counts as closed
 
 KEYS = {
     curses.KEY_LEFT: "left",
@@ -91,7 +91,7 @@ class Screen:
     def run(self, view: View, latest: Callable[[], Latest]) -> None:
         shown: View | None = None
         failures = 0
-        while failures < MOST_FAILURES:
+        while failures < MAX_FAILURES:
             received = latest()
             view = view.updated(received.document, received.problem)
             if self._is_resized() or (view is not shown and view != shown):

@@ -8,8 +8,8 @@ from log_shipper.shipper.top.text import Line, Span, columns, cut, left, right, 
 from log_shipper.shipper.top.values import cell
 
 GAP = 2
-LEAST_TEXT = 12  # columns that a text keeps, as long as it has so many
-MOST_LINES = 4  # of one row at a screen
+MIN_TEXT_WIDTH = 12  # columns that a text keeps, as long as it has so many
+MAX_LINES = 4  # of one row at a screen
 
 
 def heading(table: Table, width: int | None = None) -> str:
@@ -28,7 +28,7 @@ def table_lines(table: Table, width: int, now: float, *, first: int = 0, height:
     labels = [(shown(column.label), column) for column in table.columns]
     lines: list[Line] = [[Span(_line([label for label, _ in labels], table.columns, widths), "dim")]]
     for row in cells[first:]:
-        added = [[Span(text)] for text in _row(row, table.columns, widths, None if height is None else MOST_LINES)]
+        added = [[Span(text)] for text in _row(row, table.columns, widths, None if height is None else MAX_LINES)]
         if height is not None and len(lines) + len(added) > height:
             break
         lines += added
@@ -45,12 +45,12 @@ def _widths(wanted: Sequence[Column], cells: Sequence[Sequence[str]], width: int
         max(columns(shown(column.label)), *(columns(row[index]) for row in cells))
         for index, column in enumerate(wanted)
     ]
-    texts = [index for index, column in enumerate(wanted) if column.kind == "text" and natural[index] > LEAST_TEXT]
+    texts = [index for index, column in enumerate(wanted) if column.kind == "text" and natural[index] > MIN_TEXT_WIDTH]
     widths = natural[:]
     excess = sum(widths) + GAP * (len(widths) - 1) - width
     while excess > 0 and texts:
         widest = max(texts, key=lambda index: widths[index])
-        if widths[widest] <= LEAST_TEXT:
+        if widths[widest] <= MIN_TEXT_WIDTH:
             break
         widths[widest] -= 1
         excess -= 1

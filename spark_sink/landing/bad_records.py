@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from log_shipper.spark_sink.rows.line_reader import NO_VALUE
 
-MOST = 50  # causes; those that come later are counted together
+MAX_CAUSES = 50  # causes; those that come later are counted together
 OTHERS = "other causes"
 TOMBSTONE = NO_VALUE  # a compacted topic has these, so they are counted apart
 _WRONG_TYPE = "wrong type: "
@@ -53,7 +53,7 @@ def by_cause(bad: pa.Table) -> dict[str, BadRecords]:
 def merge(known: dict[str, BadRecords], later: BadByCause) -> None:
     """Add what came later."""
     for text, records in later.items():
-        key = text if text in known or len(known) < MOST or text == TOMBSTONE else OTHERS
+        key = text if text in known or len(known) < MAX_CAUSES or text == TOMBSTONE else OTHERS
         known[key] = known[key].followed_by(records) if key in known else records
 
 

@@ -26,14 +26,14 @@ from log_shipper.spark_sink.storage.data_files import DataFile
 
 NewReader = Callable[[], Callable[[], RecordReader]]
 
-LEAST = 20_000  # offsets of a task: fewer cost less than a second task does
+MIN_OFFSETS = 20_000  # offsets of a task: fewer cost less than a second task does
 # The same. The end of a task shows that a batch makes progress, however large it is (monitor/liveness.py).
-MOST = 5_000_000
+MAX_OFFSETS = 5_000_000
 
 
 def parts_of(ranges: Sequence[OffsetRange], cores: int) -> list[list[OffsetRange]]:
     """Return what each task of a batch reads: one for each core, or more of them for a very large batch."""
-    return shares(list(ranges), max(cores, -(-sum(map(len, ranges)) // MOST)), LEAST)
+    return shares(list(ranges), max(cores, -(-sum(map(len, ranges)) // MAX_OFFSETS)), MIN_OFFSETS)
 
 
 @dataclass(slots=True)

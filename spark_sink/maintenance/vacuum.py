@@ -36,7 +36,7 @@ from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import TableSnapshot, reading
 
-SHORTEST = 3600.0
+MIN_RETENTION = 3600.0
 HOUR, DAY = 3600.0, 86400.0
 CHECKPOINT = re.compile(r"_delta_log/(\d{20})\.checkpoint\.parquet")  # those that the sink writes
 CLOCKS_DIFFER = 60.0  # seconds; an object store reports whole ones, and an hour is rounded up to anyway
@@ -76,8 +76,8 @@ def kept_for(retain: float, uncommitted_since: float, ahead: float) -> float:
 
 
 def unneeded(snapshot: TableSnapshot, lite: bool, retain: float) -> list[UnneededFile]:
-    """Return the files to delete. `retain` is at least SHORTEST, as the configuration demands. Raises SinkError."""
-    if retain < SHORTEST:
+    """Return the files to delete; `retain` is in seconds, at least MIN_RETENTION (as configured). Raises SinkError."""
+    if retain < MIN_RETENTION:
         raise Refused(
             f"maintenance.vacuum.retain is {retain:g} s: less than an hour would delete files of the batch in progress"
         )

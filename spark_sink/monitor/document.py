@@ -15,7 +15,7 @@ from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.monitor.samples import STEP, Samples
 
 MAX_TOPICS = 3  # of a chart, beside the others
-MOST_ROWS = 50  # of a table; those that need a look come first
+MAX_ROWS = 50  # of a table; those that need a look come first
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _rates_of(samples: Samples, topics: Sequence[str]) -> list[float | None]:
 def _table(
     name: str, title: str, empty: str, columns: Sequence[tuple[str, str, str]], rows: list[list[Any]]
 ) -> Document:
-    return table(name, title, empty, columns, rows[:MOST_ROWS])
+    return table(name, title, empty, columns, rows[:MAX_ROWS])
 
 
 def _partitions(seen: Seen, now: float) -> Document:

@@ -37,9 +37,9 @@ from log_shipper.spark_sink.monitor.observations import Observations, Seen
 from log_shipper.spark_sink.monitor.processes import Usage, usage
 from log_shipper.spark_sink.monitor.samples import Sample, Sampler, Samples
 
-LEAST_LIMIT = 300.0
+MIN_LIMIT = 300.0
 INTERVALS = 10
-LONGEST = 600  # characters of a warning or error that the page shows
+MAX_CHARACTERS = 600  # characters of a warning or error that the page shows
 # Spark's errors have a class, as [CAST_INVALID_INPUT], and what follows may quote a value of a row. The page is open to
 # more people than the log.
 _SPARK_ERROR = re.compile(r"(\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\]).*", re.DOTALL)
@@ -47,7 +47,7 @@ _SPARK_ERROR = re.compile(r"(\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\]).*", re.DOTALL
 
 def silence_limit(trigger_interval: float) -> float:
     """Return the seconds without progress after which a sink counts as stalled."""
-    return max(LEAST_LIMIT, INTERVALS * trigger_interval)
+    return max(MIN_LIMIT, INTERVALS * trigger_interval)
 
 
 def recent_problems() -> RecentMessages:
@@ -58,7 +58,7 @@ def recent_problems() -> RecentMessages:
 def _shown(message: str) -> str:
     """Return the message without what Spark quotes of a row, and not longer than a person reads."""
     text = _SPARK_ERROR.sub(r"\1 (the log has the rest)", message)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"
 
 
 @dataclass(frozen=True, slots=True)

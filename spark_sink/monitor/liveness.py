@@ -6,7 +6,7 @@ batch again, be restarted in the middle of it again, and nothing would ever land
 - a step of the start, a stage of a batch, and a batch that ended; the wait for a topic; an idle query. Each is noted
   where it happens (`SinkMetrics.progressed`).
 - tasks of Spark that begin or end, which is looked at here when nothing else was noted for a while. While tasks run
-  and none of them ends, that counts too, for LONGEST_TASK.
+  and none of them ends, that counts too, for MAX_TASK_SECONDS.
 """
 
 import logging
@@ -22,9 +22,9 @@ from log_shipper.spark_sink.platform.running_tasks import StageTasks
 logger = logging.getLogger(__name__)
 
 LOOK_AFTER = 30.0  # seconds without progress; a tenth of the least limit (`http.silence_limit`)
-# Seconds. A task has range_tasks.MOST offsets at most, so it ends much earlier, unless a store or a disk hangs.
-LONGEST_TASK = 7200.0
-LONGEST_LOOK = 5.0  # seconds that the end waits for a look at the tasks
+# Seconds. A task has range_tasks.MAX_OFFSETS offsets at most, so it ends much earlier, unless a store or a disk hangs.
+MAX_TASK_SECONDS = 7200.0
+MAX_LOOK_SECONDS = 5.0  # seconds that the end waits for a look at the tasks
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class TaskProgress:
         if tasks != self._seen:
             self._seen, self._changed = dict(tasks), now
             return True
-        return now - self._changed <= LONGEST_TASK and any(stage.active for stage in tasks.values())
+        return now - self._changed <= MAX_TASK_SECONDS and any(stage.active for stage in tasks.values())
 
 
 class Liveness:
@@ -72,7 +72,7 @@ class Liveness:
 
     def __exit__(self, *_: object) -> None:
         self._stopping.set()
-        self._thread.join(LONGEST_LOOK)
+        self._thread.join(MAX_LOOK_SECONDS)
 
     def step(self) -> None:
         """Report, and look at the tasks if there was no other progress for a while. Raises what `tasks` raises."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.table_size import TableSize
 
-LEAST_SECONDS = 60.0
+MIN_SECONDS = 60.0
 SHARE = 0.01  # of the time at most
 
 
@@ -53,4 +53,4 @@ class TableSizes:
             self._sizes.pop(path, None)
         self.progressed()
         ended = self.monotonic()
-        self._due[path] = ended + max(LEAST_SECONDS, (ended - began) / SHARE)
+        self._due[path] = ended + max(MIN_SECONDS, (ended - began) / SHARE)

@@ -27,7 +27,7 @@ from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, bundled_ja
 from log_shipper.spark_sink.platform.jvm import spark_home
 
 TRAINING_SECONDS = 300.0  # a run takes some ten on a quiet machine
-LONGEST = 3 * TRAINING_SECONDS  # a run and two dumps
+MAX_SECONDS = 3 * TRAINING_SECONDS  # a run and two dumps
 TRAIN = (sys.executable, "-m", "log_shipper.spark_sink.platform.class_training")
 _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
@@ -79,7 +79,7 @@ class ClassArchive:
         """Remove what a killed training run has left, up to 400 MB."""
         for scratch in self.directory.glob("training-*"):
             with suppress(FileNotFoundError):  # its run has just removed it
-                if scratch.stat().st_mtime < time.time() - LONGEST:
+                if scratch.stat().st_mtime < time.time() - MAX_SECONDS:
                     shutil.rmtree(scratch, ignore_errors=True)
 
 

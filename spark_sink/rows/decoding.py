@@ -20,7 +20,7 @@ from log_shipper.spark_sink.rows.place_headers import TextLine
 # A decoded record. Its type is made at run time: attributes as in _LINE, and those that Names has.
 Line: TypeAlias = Any
 
-MOST_NAMES = 64
+MAX_NAMES = 64
 # msgspec takes no other names.
 _PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f]{0,256}')
 # What the agent adds to the records of most configurations.
@@ -48,7 +48,7 @@ class Names:
     def __init__(self, typed: frozenset[str], raw: Iterable[str], learned: Iterable[str]) -> None:
         self.raw = {name: name for name in raw} | {OVERFLOW: "overflow"}
         self._typed = typed
-        self._most = len(self.raw) + MOST_NAMES
+        self._most = len(self.raw) + MAX_NAMES
         self.learn(learned)
 
     def learn(self, names: Iterable[str]) -> bool:

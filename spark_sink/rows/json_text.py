@@ -17,10 +17,10 @@ Json = Any  # dict, list, str, int, float, bool, None, Number
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 # Readers of the tables have limits: Spark refuses numbers of more characters, and levels beyond a thousand.
-LONGEST_NUMBER = 1000
+MAX_NUMBER_LENGTH = 1000
 DEEPEST = 500
 
-_LONG_NUMBER = re.compile(rb"[-+.0-9eE]{%d}" % (LONGEST_NUMBER + 1))
+_LONG_NUMBER = re.compile(rb"[-+.0-9eE]{%d}" % (MAX_NUMBER_LENGTH + 1))
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -80,7 +80,7 @@ def _whole(text: str) -> int | Number:
 
 
 def _number(text: str) -> Number:
-    if len(text) > LONGEST_NUMBER:
+    if len(text) > MAX_NUMBER_LENGTH:
         raise NotJson(f"a number of {len(text)} characters")
     return Number(text.encode())
 

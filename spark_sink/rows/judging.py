@@ -16,7 +16,7 @@ from log_shipper.spark_sink.rows.place_headers import Bad
 from log_shipper.spark_sink.rows.routes import missing
 from log_shipper.spark_sink.rows.times import is_in_range, micros_of
 
-LARGEST = 16 * 1024 * 1024  # bytes; Spark's readers of JSON take no more
+MAX_BYTES = 16 * 1024 * 1024  # bytes; Spark's readers of JSON take no more
 _WORDS: dict[Kind, str] = {
     "timestamp": "a time as text",
     "string": "text",
@@ -83,7 +83,7 @@ def _object(value: bytes) -> dict[str, Json]:
         text = value.decode()
     except UnicodeDecodeError:
         raise Bad("not UTF-8") from None
-    if len(value) > LARGEST:
+    if len(value) > MAX_BYTES:
         raise Bad("too large: a record has at most 16 MiB")
     try:
         document = parse(text)

@@ -11,7 +11,7 @@ from log_shipper.spark_sink.rows.json_text import Json, Number
 SHOWN = 80  # characters
 _PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 
 
 class _Decimal(NamedTuple):
@@ -52,7 +52,7 @@ def _number(text: str) -> _Kind:
     if not _PLAIN.fullmatch(text):
         return "DOUBLE"
     given = Decimal(text)
-    if max(len(given.as_tuple().digits), -int(given.as_tuple().exponent)) > _MOST_DIGITS:
+    if max(len(given.as_tuple().digits), -int(given.as_tuple().exponent)) > _MAX_DIGITS:
         return "DOUBLE"
     return _decimal(text)
 
@@ -87,7 +87,7 @@ def _merged(one: _Kind, other: _Kind) -> _Kind:
 def _wider(one: _Decimal, other: _Decimal) -> _Kind:
     scale = max(one.scale, other.scale)
     precision = scale + max(one.precision - one.scale, other.precision - other.scale)
-    return "DOUBLE" if precision > _MOST_DIGITS else _Decimal(precision, scale)
+    return "DOUBLE" if precision > _MAX_DIGITS else _Decimal(precision, scale)
 
 
 def _text(kind: _Kind) -> str:

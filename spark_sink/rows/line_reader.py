@@ -7,7 +7,7 @@ from msgspec import MsgspecError
 
 from log_shipper.spark_sink.rows.decoding import Decoder, Line
 from log_shipper.spark_sink.rows.json_text import Json, read, write
-from log_shipper.spark_sink.rows.judging import LARGEST, Judge
+from log_shipper.spark_sink.rows.judging import MAX_BYTES, Judge
 from log_shipper.spark_sink.rows.place_headers import Bad, Headers, TextLine, document, text_line
 
 NO_VALUE = "no value"
@@ -91,7 +91,7 @@ class LineReader:
         lines, decode, decided = reading.lines, self.decoder.decode, reading.texts.keys() | reading.reasons.keys()
         for index, value in enumerate(reading.values):
             try:
-                if value is not None and len(value) <= LARGEST:
+                if value is not None and len(value) <= MAX_BYTES:
                     lines[index] = decode(value)
                     continue
             except (MsgspecError, UnicodeDecodeError, RecursionError):

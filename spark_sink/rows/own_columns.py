@@ -23,7 +23,7 @@ _WORDS: dict[ColumnType, str] = {
     "array<string>": "a list of texts",
 }
 _HOLDS_ALL: set[ColumnType] = {"string", "boolean", "int", "bigint", "array<string>"}
-_SHORTEST_DATE = 10  # characters: "2026" alone is no day
+_MIN_DATE_LENGTH = 10  # characters: "2026" alone is no day
 _EXACT_IN_DOUBLE = 2**53
 
 
@@ -55,7 +55,7 @@ class OwnColumn:
                 micros = micros_of(value) if isinstance(value, str) else None
                 return micros if micros is not None and is_in_range(micros) else None
             case "date":
-                return day_of(value) if isinstance(value, str) and len(value) >= _SHORTEST_DATE else None
+                return day_of(value) if isinstance(value, str) and len(value) >= _MIN_DATE_LENGTH else None
             case _:
                 return value if _is_list_of_texts(value) else None
 

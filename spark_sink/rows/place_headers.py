@@ -18,7 +18,7 @@ FLAGS, PATH, HOST = "log.flags", "log.file.path", "host.name"
 Headers = Sequence[tuple[str, bytes | None]]
 
 _PLACE = frozenset((FILE_ID, OFFSET, LENGTH))
-_MOST_DIGITS = 100  # zeros in front of a number included
+_MAX_DIGITS = 100  # zeros in front of a number included
 
 
 class Bad(ValueError):
@@ -86,7 +86,7 @@ def _whole(given: Mapping[str, bytes | None], name: str) -> int:
     content = given.get(name)
     if content is None:
         raise _missing(name)
-    number = int(content) if content.isdigit() and len(content) <= _MOST_DIGITS else HIGHEST + 1
+    number = int(content) if content.isdigit() and len(content) <= _MAX_DIGITS else HIGHEST + 1
     if number > HIGHEST:
         raise _wrong(name, content.decode(errors="replace"), "a whole number")
     return number

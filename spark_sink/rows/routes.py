@@ -14,7 +14,7 @@ from log_shipper.spark_sink.options.template import Template, TemplateField
 from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number, write
 from log_shipper.spark_sink.rows.kinds import kind_of
 
-LONGEST = 128  # characters of a value; a file system allows names of 255 bytes
+MAX_NAME_LENGTH = 128  # characters of a value; a file system allows names of 255 bytes
 _OTHER = re.compile(r"[^A-Za-z0-9._-]")
 _DOTS = re.compile(r"\A[.]+")
 
@@ -67,7 +67,9 @@ def route_value(value: Json) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _directory(value: str) -> str:
-    name = _DOTS.sub("_", _OTHER.sub("_", value)[:LONGEST])  # `.` and `..` are other directories, `.a` is hidden
+    name = _DOTS.sub(
+        "_", _OTHER.sub("_", value)[:MAX_NAME_LENGTH]
+    )  # `.` and `..` are other directories, `.a` is hidden
     # A directory of this name would make a table of the one that it is in.
     return "_delta_log_" if name == "_delta_log" else name
 

@@ -29,7 +29,7 @@ _OFFSET = re.compile(
     r"(?P<sign>[+-])(?:(?P<hours>[0-9]{1,2})|(?P<h2>[0-9]{2})(?P<m2>[0-9]{2})(?P<s2>[0-9]{2})?"
     r"|(?P<h3>[0-9]{1,2}):(?:(?P<m3>[0-9]{2}):(?P<s3>[0-9]{2})|(?P<m4>[0-9]{1,2})))"
 )
-_MOST_OFFSET = 18 * 3600
+_MAX_OFFSET = 18 * 3600
 # Zones that Java knows by three letters. Its `EST` has no summer time.
 _SHORT = {
     "EST": "-05:00",
@@ -136,7 +136,7 @@ def _fixed(zone: str) -> int | None:
         for names in (("hours", "h2", "h3"), ("m2", "m3", "m4"), ("s2", "s3"))
     )
     offset = hours * 3600 + minutes * 60 + seconds
-    if minutes > 59 or seconds > 59 or offset > _MOST_OFFSET:
+    if minutes > 59 or seconds > 59 or offset > _MAX_OFFSET:
         return None
     return -offset if matched["sign"] == "-" else offset
 

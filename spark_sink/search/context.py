@@ -39,7 +39,7 @@ QUALIFY row_number() OVER (
 PARTITION BY file_id = $file_id, CASE WHEN file_id = $file_id THEN "offset" > $offset ELSE ts > $ts END
 ORDER BY abs(CASE WHEN file_id = $file_id THEN "offset" - $offset ELSE epoch_us(ts) - epoch_us($ts) END),
 CASE WHEN ts > $ts THEN "offset" ELSE -"offset" END) <= $count"""
-_LONGEST = 1000  # lines of a group, where each line of a file matches
+_MAX_LINES = 1000  # lines of a group, where each line of a file matches
 
 Group = list[tuple[Row, bool]]  # rows, and whether each matches
 
@@ -170,7 +170,7 @@ class Groups:
         """Return the lines of a group in the order of their file."""
         rows, matching, pending = [hit.row], {self._name(hit.row, hit.table)}, [hit.row]
         self._shown |= matching
-        while pending and len(rows) < _LONGEST:
+        while pending and len(rows) < _MAX_LINES:
             around = self.neighbours.around(pending.pop(), hit.table)
             new = [row for row in around if self._name(row, hit.table) not in self._shown]
             hits = self._matching(new, hit.table)

@@ -19,7 +19,7 @@ from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.tables import SearchedFile
 
 BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
-_AT_MOST = 64 * 1024 * 1024  # bytes of rows that are read at a time, without what repeats
+_MAX_BYTES = 64 * 1024 * 1024  # bytes of rows that are read at a time, without what repeats
 _AT_ONCE = 1000  # rows
 # The newest row first; of rows of one time the last of a file first.
 _ORDER = (("ts", "descending"), ("host", "ascending"), ("file_id", "ascending"), ("offset", "descending"))
@@ -161,7 +161,7 @@ def _stored(
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
     sizes = [source.metadata.row_group(number) for number in groups]
     size = max((group.total_byte_size / max(group.num_rows, 1) for group in sizes), default=1)
-    yield from source.iter_batches(min(most, int(_AT_MOST / max(size, 1)) + 1), row_groups=groups, columns=columns)
+    yield from source.iter_batches(min(most, int(_MAX_BYTES / max(size, 1)) + 1), row_groups=groups, columns=columns)
 
 
 @contextmanager

@@ -134,7 +134,7 @@ now age date_part date_trunc date_diff datediff timezone epoch epoch_ms epoch_us
 try_strptime year month day hour minute second dayofweek isodow dayname
 to_seconds to_minutes to_hours to_days to_weeks to_months to_years"""
 FUNCTIONS = frozenset(_NAMES.split())
-MOST_FUNCTIONS = 50  # the value of each is kept until all rows of a batch are judged
+MAX_FUNCTIONS = 50  # the value of each is kept until all rows of a batch are judged
 
 
 def _fault(nodes: Sequence[dict[str, Any]]) -> str:
@@ -146,8 +146,8 @@ def _fault(nodes: Sequence[dict[str, Any]]) -> str:
         return "has a query within: a row is judged by its own columns alone"
     if refused := sorted({*functions} - FUNCTIONS):
         return f"calls {', '.join(refused)}, which a condition may not: docs/querying.md lists the functions"
-    if len(functions) > MOST_FUNCTIONS:
-        return f"calls {len(functions)} functions: {MOST_FUNCTIONS} is the limit"
+    if len(functions) > MAX_FUNCTIONS:
+        return f"calls {len(functions)} functions: {MAX_FUNCTIONS} is the limit"
     if refused := sorted(classes - _CLASSES):
         return f"has what a condition may not have: {', '.join(refused).lower()}"
     if any(node.get("type_name") == "array" for node in nodes if node.get("class") == "TYPE"):

@@ -39,7 +39,7 @@ MEANINGS: tuple[tuple[str, str, bool], ...] = (
 )
 # Before a query that has failed is started again: doubled each time, until one has run for the longest.
 FIRST_WAIT_SECONDS = 10.0
-LONGEST_WAIT_SECONDS = 600.0
+MAX_WAIT_SECONDS = 600.0
 
 
 @dataclass(slots=True)
@@ -87,9 +87,9 @@ class RunningView:
 
     def fail(self, error: SinkError, details: str, *, final: bool) -> None:
         """Note an error, and when to start the query again; `final`: not before the sink is."""
-        if self.clock() - self._started > LONGEST_WAIT_SECONDS:
+        if self.clock() - self._started > MAX_WAIT_SECONDS:
             self.wait = 0.0
-        self.wait = min(max(2 * self.wait, FIRST_WAIT_SECONDS), LONGEST_WAIT_SECONDS)
+        self.wait = min(max(2 * self.wait, FIRST_WAIT_SECONDS), MAX_WAIT_SECONDS)
         self.query, self.error, self.details = None, error, details
         self.retry_at = None if final else self.clock() + self.wait
 

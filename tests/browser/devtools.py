@@ -18,7 +18,7 @@ PROGRAM = shutil.which("chromium")
 START_SECONDS = 30.0
 ANSWER_SECONDS = 20.0
 POLL_SECONDS = 0.05
-LARGEST = 64 * 1024 * 1024  # bytes of an answer: a picture
+MAX_BYTES = 64 * 1024 * 1024  # bytes of an answer: a picture
 FLAGS = (
     *("--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-port=0"),
@@ -125,7 +125,7 @@ def chromium(profile: Path) -> Iterator[Tab]:
     command = [PROGRAM, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
     with (profile.parent / "chromium.log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
         try:
-            with connect(_page_address(profile, process), max_size=LARGEST, compression=None) as socket:
+            with connect(_page_address(profile, process), max_size=MAX_BYTES, compression=None) as socket:
                 yield Tab(socket)
         finally:
             process.terminate()

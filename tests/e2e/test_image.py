@@ -56,7 +56,7 @@ ELASTICSEARCH = """
 output.elasticsearch:
   hosts: ['${ELASTICSEARCH_HOST:elasticsearch}:${ELASTICSEARCH_PORT:9200}']
 """
-MOST_MEMORY = 60_000_000  # bytes, of a sidecar that has hardly anything to do
+MAX_MEMORY = 60_000_000  # bytes, of a sidecar that has hardly anything to do
 TO_FILE = "output.file: {path: /usr/share/filebeat/data/out}\n"
 
 
@@ -134,7 +134,7 @@ def test_a_sidecar_ships_all_that_its_program_wrote(
         await_true(lambda: sidecar.exec("shipper", "test", "health", "--ready").returncode == 0, sidecar.log)
         (logs / "app.log").write_text("first\n")
         topic.await_message("first")
-        assert sidecar.memory() < MOST_MEMORY
+        assert sidecar.memory() < MAX_MEMORY
         sidecar.pause()
         lines = [f"line {number}" for number in range(3000)]
         (logs / "other.log").write_text("\n".join([*lines, "the last words"]))

@@ -17,7 +17,7 @@ from tests.e2e.sinking import PATIENCE, send
 from tests.object_store import ObjectStore
 
 pytestmark = pytest.mark.slow("builds an image")
-MOST_MEMORY = 1024**3  # bytes, which the manifest requests: of a sink that has hardly anything to do
+MAX_MEMORY = 1024**3  # bytes, which the manifest requests: of a sink that has hardly anything to do
 STATE = "/var/lib/spark-sink"
 
 
@@ -64,7 +64,7 @@ def test_a_pod_lands_each_line_once_also_after_one_that_took_the_checkpoint_with
         send(kafka_broker.bootstrap, topic_name, 0, 500)
         await_true(lambda: landed(state / "logs") == 500, pod.log, PATIENCE)
         assert json.loads(pod.exec("curl", "-fsS", "localhost:5067/health").stdout)["status"] == "ok"
-        assert pod.memory() < MOST_MEMORY
+        assert pod.memory() < MAX_MEMORY
         assert pod.stop() == 0, pod.log
     shutil.rmtree(state / "checkpoint")
     with run(sink) as pod:

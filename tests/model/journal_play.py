@@ -21,7 +21,7 @@ from tests.model.journal_host import DIRECTORY, JournalDisk, MemoryHost, Writer
 from tests.model.journal_program import JournalProgram
 from tests.model.verdict import Wrong
 
-LONGEST = 300  # turns; what has not come by then never will
+MAX_TURNS = 300  # turns; what has not come by then never will
 IDLE = 4  # turns in which nothing comes until all is there
 FAR = 100_000.0  # seconds after the first entry at which a program begins: no entry is older than that
 
@@ -217,7 +217,7 @@ class Player:
 
     def _settle(self) -> None:
         idle = 0
-        for _ in range(LONGEST):
+        for _ in range(MAX_TURNS):
             before = self._taken
             self._run(1)
             self._clock.advance(30.0)

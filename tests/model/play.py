@@ -22,7 +22,7 @@ SHORT = 200  # bytes: some files have their fingerprint at once, others later, o
 QUEUE = 3  # events: it is full nearly always
 FEW = 2  # files that may be open at once
 LATE = 30.0  # seconds in which nothing is flushed: a kill loses many positions
-LONGEST = 400  # steps of three seconds: what has not happened by then never will
+MAX_STEPS = 400  # steps of three seconds: what has not happened by then never will
 
 
 class Warnings(logging.Handler):
@@ -162,7 +162,7 @@ class Player:
         """Let the agent work until all has arrived that can arrive."""
         self._start()
         self._lab.destination.holding = False
-        for _ in range(LONGEST):
+        for _ in range(MAX_STEPS):
             self._lab.step(3)
             new = self._verdict.take()
             if not new and not self._verdict.coverage.missing():

@@ -10,7 +10,7 @@ import pytest
 
 from log_shipper.shipper.autodiscover.containers import Container
 from log_shipper.shipper.inputs.files.identity.entries import KEPT_FOR
-from log_shipper.shipper.inputs.files.lifecycle.cleaning import BOOT_TIME, MOST_KEPT
+from log_shipper.shipper.inputs.files.lifecycle.cleaning import BOOT_TIME, MAX_KEPT
 from tests.containers import container
 from tests.descriptors import open_descriptors
 from tests.lab import CHECK_INTERVAL, Lab
@@ -106,7 +106,7 @@ def churn_containers(lab: DiscoveringLab, rounds: int, count: int, seconds: floa
     for first in (0, rounds):
         for number in range(first, first + rounds):
             replace_containers(lab, number * count, count, seconds)
-            assert lab.running.registrar.entries <= MOST_KEPT + 2 * count
+            assert lab.running.registrar.entries <= MAX_KEPT + 2 * count
         lab.pass_time(CLEANED_UP)
         opened.append(len(open_descriptors()) - len(lab.inodes))
         pass_a_day(lab, entries=count)

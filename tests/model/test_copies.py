@@ -10,7 +10,7 @@ from log_shipper.shipper.inputs.files.lifecycle.copy_detector import (
     COMPARED_AT_ONCE,
     GRACE,
     LATE,
-    MOST_SUSPECTS,
+    MAX_SUSPECTS,
 )
 from log_shipper.shipper.options.model import FileIdentityConfig
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
@@ -32,12 +32,12 @@ def test_a_copy_of_a_file_that_stays_is_shipped_after_some_seconds_not_at_the_ne
 
 def test_of_many_copies_only_so_many_wait_and_the_others_are_shipped_at_once(lab: Lab) -> None:
     lab.ship("app.log", "one")
-    for number in range(3 * MOST_SUSPECTS):
+    for number in range(3 * MAX_SUSPECTS):
         lab.copy("app.log", f"app.log.{number}")
-    lab.until(lambda: len(lab.arrived) > 2 * MOST_SUSPECTS, AT_ONCE)
+    lab.until(lambda: len(lab.arrived) > 2 * MAX_SUSPECTS, AT_ONCE)
     for _ in range(20):
         lab.step(AT_ONCE, wait=0.002)
-    assert len(lab.arrived) == 1 + 2 * MOST_SUSPECTS
+    assert len(lab.arrived) == 1 + 2 * MAX_SUSPECTS
 
 
 @pytest.mark.parametrize("seconds", [AT_ONCE, CHECK_INTERVAL])

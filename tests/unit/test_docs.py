@@ -13,7 +13,7 @@ from log_shipper.spark_sink.options.model import SinkConfig
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]
-LONGEST_README = 150
+MAX_README_LINES = 150
 
 # Messages of the sink that a page quotes, so that a reader finds the page by them.
 QUOTED = {
@@ -91,4 +91,4 @@ def test_a_message_that_a_page_quotes_is_one_of_the_sink() -> None:
 
 def test_the_readme_is_read_in_one_go() -> None:
     lines = (ROOT / "README.md").read_text().splitlines()
-    assert len(lines) <= LONGEST_README, "details belong on a page of docs/"
+    assert len(lines) <= MAX_README_LINES, "details belong on a page of docs/"

@@ -8,8 +8,8 @@ from log_shipper.shipper.inputs.http.decompression import too_large
 
 _LENGTH = re.compile("[0-9]{1,18}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t -~\x80-\xff]*)?")
-LONGEST_CHUNK_LINE = 1024
-MOST_TRAILERS = 8192  # bytes of fields behind the last chunk
+MAX_CHUNK_LINE = 1024
+MAX_TRAILERS = 8192  # bytes of fields behind the last chunk
 CHUNKS_AT_ONCE = 50
 MAX_CHUNKS = 1_000_000  # each costs some time, also a tiny one
 
@@ -47,9 +47,9 @@ class ChunkedBody:
         for _ in range(CHUNKS_AT_ONCE):
             if self._remaining and not self._take_chunk(received):
                 return False
-            end = received.find(b"\r\n", 0, LONGEST_CHUNK_LINE)
+            end = received.find(b"\r\n", 0, MAX_CHUNK_LINE)
             if end < 0:
-                if len(received) >= LONGEST_CHUNK_LINE:
+                if len(received) >= MAX_CHUNK_LINE:
                     raise RefusedRequest(400, "the body has a chunk without its size")
                 return False
             line = bytes(received[:end])
@@ -95,7 +95,7 @@ class ChunkedBody:
         if line and not HEADER.fullmatch(line.decode("latin-1")):
             raise RefusedRequest(400, "what follows the body is not a field")
         self._trailers += len(line)
-        if self._trailers > MOST_TRAILERS:
+        if self._trailers > MAX_TRAILERS:
             raise RefusedRequest(400, "the fields behind the body are too long")
         self.is_complete = not line
 

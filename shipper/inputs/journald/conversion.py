@@ -14,7 +14,7 @@ from log_shipper.shipper.inputs.journald.journal_fields import FIELDS, PARTIAL
 Entry = dict[str, Any]
 
 _KEPT = 1024  # processes, more or less
-_LONGEST_KEPT = 8192  # characters of the fields of one
+_MAX_KEPT_LENGTH = 8192  # characters of the fields of one
 _ARGUMENT = re.compile(r'"(?:\\"|[^"])*?"|[^\t\n\f\r ]+')
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _PLACES = {name: (tuple(field.name.split(".")), field.integer) for name, field in FIELDS.items() if field.name}
@@ -56,7 +56,7 @@ class Conversion:
             return self._convert(entry)
         if known is None:
             known = self._convert(entry)
-            if sum(len(value or "") for value in entry.values()) <= _LONGEST_KEPT:
+            if sum(len(value or "") for value in entry.values()) <= _MAX_KEPT_LENGTH:
                 if len(self._kept) >= _KEPT:
                     self._kept.clear()
                 self._kept[key] = known

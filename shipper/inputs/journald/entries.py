@@ -15,7 +15,7 @@ from log_shipper.shipper.inputs.journald.conversion import message_of
 logger = logging.getLogger(__name__)
 
 # Damaged journals may have others, which neither a date nor the queue on disk can be made of.
-MOST_ENTRIES = 2**63 - 1
+MAX_ENTRIES = 2**63 - 1
 END_OF_TIME = 253_402_300_800 * 10**6  # microseconds, at the end of the year 9999
 
 Key = tuple[str, str]  # id of the sequence, id of the boot
@@ -62,7 +62,7 @@ class Decoder:
         if sequence[:2] != "s=" or number[:2] != "i=" or boot[:2] != "b=":
             raise ValueError(f"cursor {cursor[:100]!r} is of another form")
         place, time = int(number[2:], 16), int(fields["__REALTIME_TIMESTAMP"])
-        if place >= MOST_ENTRIES or not 0 <= time < END_OF_TIME:
+        if place >= MAX_ENTRIES or not 0 <= time < END_OF_TIME:
             raise ValueError(f"its number ({place}) or its time ({time}) cannot be right")
         text = fields.pop("MESSAGE", "")
         if type(text) is not str:

@@ -3,7 +3,7 @@
 import re
 
 _CURSOR = re.compile(rb'"__CURSOR"\s*:\s*"([^"\\]+)"')  # a quote within a value would have a backslash before it
-_LONGEST_CURSOR = 512
+_MAX_CURSOR_LENGTH = 512
 
 
 class Lines:
@@ -50,7 +50,7 @@ class Lines:
             match = _CURSOR.search(tail)
             if match and not self._cursor:
                 self._cursor = match[1].decode("ascii", "replace")
-            self._pieces = [tail[-_LONGEST_CURSOR:]]
+            self._pieces = [tail[-_MAX_CURSOR_LENGTH:]]
 
     def _end(self) -> list[bytes]:
         pieces, size, skipped = self._pieces, self._size, self._skipping

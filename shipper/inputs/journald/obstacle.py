@@ -14,7 +14,7 @@ from log_shipper.shipper.inputs.journald.arguments import FIRST, SINCE
 from log_shipper.shipper.inputs.journald.entries import number_of
 
 EXACTLY = 16  # numbers that are skipped one by one
-MOST_ATTEMPTS = 33  # then it is tried from the beginning: a million were skipped
+MAX_ATTEMPTS = 33  # then it is tried from the beginning: a million were skipped
 _CRASHES = frozenset(map(int, (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)))
 
 
@@ -49,6 +49,6 @@ class Obstacle:
         failed = code is not None and (code > 0 or -code in _CRASHES)
         is_known = bool(cursor) and not cursor.startswith((FIRST, SINCE)) and ";t=" in cursor
         if failed and is_known and not new and (came or self.attempts >= 2):
-            self.attempts = self.attempts + 1 if self.attempts < MOST_ATTEMPTS else 0
+            self.attempts = self.attempts + 1 if self.attempts < MAX_ATTEMPTS else 0
         else:
             self.attempts = 0

@@ -18,7 +18,7 @@ Seek = Literal["head", "tail", "since", "cursor"]
 Group = tuple[tuple[str, str], ...]  # (field, value): of one field any of the values, of several fields all of them
 
 SYSTEM_JOURNAL = "LOCAL_SYSTEM_JOURNAL"  # the path of the host's own journal, as Filebeat calls it
-_MOST_GROUPS = 100
+_MAX_GROUPS = 100
 
 
 def _matches(items: tuple[str, ...]) -> Iterator[Finding]:
@@ -64,8 +64,8 @@ class MatchesConfig:
     )
 
     def check(self) -> Iterator[Finding]:
-        if len(self.groups()) > _MOST_GROUPS:
-            yield "", f"has more than {_MOST_GROUPS} combinations; use a processor such as drop_event"
+        if len(self.groups()) > _MAX_GROUPS:
+            yield "", f"has more than {_MAX_GROUPS} combinations; use a processor such as drop_event"
         elif any(_contradicts(parts) for parts in product(*self._conjuncts())):
             yield "and", "demands two values of one field, which journalctl takes for either of them; use 'or'"
 
@@ -203,8 +203,8 @@ class JournaldConfig(FeedConfig):
         if self.chroot and not self.program.startswith("/"):
             yield "journalctl_path", "must be an absolute path below chroot"
         groups, combined = self.include_matches.groups(), self._demanded()
-        if len(groups) * len(combined) > _MOST_GROUPS:
-            yield "include_matches", f"has more than {_MOST_GROUPS} combinations with transports and facilities"
+        if len(groups) * len(combined) > _MAX_GROUPS:
+            yield "include_matches", f"has more than {_MAX_GROUPS} combinations with transports and facilities"
 
     def remarks(self) -> Iterator[Finding]:
         if self.since_ago and self.begins != "since":

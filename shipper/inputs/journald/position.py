@@ -13,7 +13,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.pipeline.acks import Ledger
 
-MOST_CUTS = 10_000
+MAX_CUTS = 10_000
 
 
 class Position:
@@ -52,7 +52,7 @@ class Position:
         last batch is sent: a message was ended there by time, and a second reading must end it there too."""
         self._cuts.append((self._ledger.tracked, mark))
         marks = dict.fromkeys((*self.state.cuts, mark))
-        self.state = replace(self.state, cuts=tuple(marks)[-MOST_CUTS:])
+        self.state = replace(self.state, cuts=tuple(marks)[-MAX_CUTS:])
         return self.state
 
     def state_at(self, position: int) -> FileState:

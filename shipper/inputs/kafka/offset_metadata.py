@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Self
 
-MOST_BYTES = 2048  # of a text: brokers take 4096, unless offset.metadata.max.bytes says otherwise
+MAX_BYTES = 2048  # of a text: brokers take 4096, unless offset.metadata.max.bytes says otherwise
 # The first number is that of the form.
 _FORM = re.compile(r"shipper 1:(?: topic (\S+))?(?: of ([0-9]+))?(?: cuts ([0-9]+(?:,[0-9]+)*))?")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from confluent_kafka import Message
 
 from log_shipper.shipper.event import Source, nothing
-from log_shipper.shipper.inputs.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
+from log_shipper.shipper.inputs.kafka.offset_metadata import MAX_BYTES, OffsetMetadata
 from log_shipper.shipper.inputs.mailbox import Mailbox
 from log_shipper.shipper.pipeline.acks import Ledger, Stage
 
@@ -124,7 +124,7 @@ class Partition:
         thread: where there is no room for another cut, the position has to pass some first."""
         if end not in self.cuts:
             kept = replace(self.kept, cuts=(*self.cuts, end))
-            if len(kept.text) > MOST_BYTES:
+            if len(kept.text) > MAX_BYTES:
                 return False
             self.kept = kept
         return self._make_stage is not None or end in self.saved_cuts

@@ -222,7 +222,7 @@ def _cause(error: KafkaError) -> int:
     return next((code for code in WORDS if KafkaError(code).str() in error.str()), KafkaError._FATAL)
 
 
-MOST_NAMES = 20  # in a message
+MAX_NAMES = 20  # in a message
 
 
 class Leaderless:
@@ -247,5 +247,5 @@ class Leaderless:
 def named(places: Iterable[Place]) -> str:
     """Return the names of partitions, of the first ones if they are many."""
     names = [f"{topic}[{number}]" for topic, number in sorted(places)]
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

@@ -17,7 +17,7 @@ READ_SIZE = 128 * 1024
 HANDSHAKE_SECONDS = 10.0
 RECORDS_AT_ONCE = 8
 DRAIN_SECONDS = 0.3  # how long more is awaited at the end: peers could not send it before, as their windows were full
-DRAIN_LONGEST = 1.0  # the same where more keeps coming
+MAX_DRAIN_SECONDS = 1.0  # the same where more keeps coming
 PEER_BYTES = 4 * 1024**2  # that a peer's system keeps at most until they are sent (net.ipv4.tcp_wmem)
 
 
@@ -95,7 +95,7 @@ class Connections:
             if self.take_turn(may_read):
                 continue
             now = self._clock.monotonic()
-            end = end or now + DRAIN_LONGEST
+            end = end or now + MAX_DRAIN_SECONDS
             if self.open.keys().isdisjoint(self._left_of) or not self.take_turn(
                 may_read, min(DRAIN_SECONDS, end - now)
             ):

@@ -13,7 +13,7 @@ from log_shipper.shipper.event import TRUNCATED
 # Bytes kept beyond the limit: a character that begins before it (up to 4), so that what is cut later is cut the same.
 MARGIN = 4
 DIGITS = frozenset(b"0123456789")
-MOST_DIGITS = 10
+MAX_DIGITS = 10
 
 
 @dataclass(slots=True)
@@ -211,9 +211,9 @@ class OctetFraming:
         return frames
 
     def _begin_body(self, data: bytes, index: int, frames: Frames) -> int:
-        blank = data.find(b" ", index, index + MOST_DIGITS + 1)
-        digits = data[index : blank if blank >= 0 else index + MOST_DIGITS + 1]
-        if not digits.isdigit() or (blank < 0 and len(digits) > MOST_DIGITS):
+        blank = data.find(b" ", index, index + MAX_DIGITS + 1)
+        digits = data[index : blank if blank >= 0 else index + MAX_DIGITS + 1]
+        if not digits.isdigit() or (blank < 0 and len(digits) > MAX_DIGITS):
             self.failure = f"{data[index : index + 20]!r} is not the length of a message, as in b'42 <13>...'"
             return index
         if blank < 0:

@@ -19,7 +19,7 @@ from log_shipper.shipper.inputs.sockets.system_calls import written
 logger = logging.getLogger(__name__)
 
 BACKLOG = 1024
-LONGEST_PATH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
+MAX_PATH_LENGTH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
 FORCED_BUFFER = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, for who may administer the network
 ATTACH_FILTER = 26  # SO_ATTACH_FILTER: a program that says how much of a packet is let in
 _INSTRUCTION = struct.Struct("HBBI")
@@ -214,8 +214,8 @@ def _give_rights(path: str, options: UnixOptions) -> None:
 
 def _make_room(path: str, kind: int) -> None:
     """Remove a socket that no process serves, and nothing else. Raises OSError."""
-    if len(os.fsencode(path)) > LONGEST_PATH:
-        raise OSError(errno.ENAMETOOLONG, f"the path of a unix socket may have {LONGEST_PATH} bytes")
+    if len(os.fsencode(path)) > MAX_PATH_LENGTH:
+        raise OSError(errno.ENAMETOOLONG, f"the path of a unix socket may have {MAX_PATH_LENGTH} bytes")
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:

@@ -15,7 +15,7 @@ from log_shipper.shipper.inputs.sockets.framing import Frames
 from log_shipper.shipper.inputs.sockets.system_calls import Datagrams, address_of
 
 ENOUGH = 8  # messages of a sender that make a run
-MOST_SENDERS = 1024  # of datagrams whose sources are kept
+MAX_SENDERS = 1024  # of datagrams whose sources are kept
 
 Run = tuple[Source, Messages]
 
@@ -94,7 +94,7 @@ class Senders:
         source = self._of_names.get(sender)
         if source is None:
             source = self._of_names[sender] = self._make_source({"log": {"source": _log_source(sender)}})
-            if len(self._of_names) > MOST_SENDERS:
+            if len(self._of_names) > MAX_SENDERS:
                 self._of_names.popitem(last=False)
         else:
             self._of_names.move_to_end(sender)

@@ -18,8 +18,8 @@ from log_shipper.shipper.reader.base import ParserConfig
 Framing = Literal["delimiter", "rfc6587"]
 KIB, MIB = 1024, 1024**2
 # The most that a datagram may have, whatever carries it.
-LARGEST_DATAGRAM = 65_535
-LARGEST_BUFFER = 1023 * MIB  # the kernel doubles it, and has 31 bits for it
+MAX_DATAGRAM = 65_535
+MAX_BUFFER = 1023 * MIB  # the kernel doubles it, and has 31 bits for it
 
 STREAM_LIMIT: dict[str, Any] = {"doc": "Longer messages are truncated and flagged.", "min": 1}
 DATAGRAM_LIMIT: dict[str, Any] = {"doc": "Longer datagrams are truncated and flagged.", "min": 1}
@@ -41,7 +41,7 @@ READ_BUFFER: dict[str, Any] = {
     "doc": "The size of the kernel's buffer of the socket; the system's default when absent. Datagrams that do not fit "
     "are dropped.",
     "min": 1,
-    "max": LARGEST_BUFFER,
+    "max": MAX_BUFFER,
 }
 PENDING: dict[str, Any] = {
     "doc": "How many received bytes may wait to be processed. Beyond, connections are not read, so that their senders "
@@ -81,7 +81,7 @@ HOST: dict[str, Any] = {
 class UdpOptions:
     since: ClassVar = "0.2"
     host: tuple[str, ...] = field(metadata=HOST)
-    max_message_size: Size = field(default=10 * KIB, metadata=DATAGRAM_LIMIT | {"max": LARGEST_DATAGRAM})
+    max_message_size: Size = field(default=10 * KIB, metadata=DATAGRAM_LIMIT | {"max": MAX_DATAGRAM})
     network: Literal["udp", "udp4", "udp6"] = field(
         default="udp", metadata={"doc": "The version of IP: both, 4 alone or 6 alone."}
     )

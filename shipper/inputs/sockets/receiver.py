@@ -27,7 +27,7 @@ from log_shipper.shipper.inputs.sockets.system_calls import DatagramReader
 logger = logging.getLogger(__name__)
 
 INTERVAL = 1.0  # seconds between looks at what has no event, and less for a short timeout
-SHORTEST_INTERVAL = 0.02
+MIN_INTERVAL = 0.02
 RETRY_SECONDS = 1.0  # after an error of the system, as no free descriptor
 
 
@@ -62,7 +62,7 @@ class Receiver:
         self._retry: dict[Listener, float] = {}  # listeners that are left alone for a while
         self._refused: list[Connection] = []  # by the reading thread
         self._passed_over: set[object] = set()  # what had something, and no turn, as there was no more room
-        self._interval = max(min(INTERVAL, limits.timeout / 4), SHORTEST_INTERVAL)
+        self._interval = max(min(INTERVAL, limits.timeout / 4), MIN_INTERVAL)
         self._waker = Waker()
         self._end_by: float | None = None
         named = any(listener.named for listener in listeners)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 _LIBC = ctypes.PyDLL(None, use_errno=True)
 _NAME_SIZE = 28  # of sockaddr_in6
 _BUFFER = 2 * 1024 * 1024
-_MOST, _FEWEST = 256, 16  # datagrams a call
+_MAX_DATAGRAMS, _MIN_DATAGRAMS = 256, 16  # datagrams a call
 _AGAIN = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EINTR})
 
 
@@ -57,7 +57,7 @@ class DatagramReader:
     """Reads datagrams of at most `limit` bytes. `named`: of internet sockets, whose senders have an address."""
 
     def __init__(self, limit: int, *, named: bool) -> None:
-        self._count = count = max(_FEWEST, min(_MOST, _BUFFER // limit))
+        self._count = count = max(_MIN_DATAGRAMS, min(_MAX_DATAGRAMS, _BUFFER // limit))
         self._limit = limit
         self._named = named
         self._buffer = bytearray(limit * count)

@@ -25,7 +25,7 @@ from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, ZSTD
 LEVEL = 1
 _SIZE = struct.Struct("<Q")
 _BY_JSON = b" "  # what only `json` reads as it was begins with it
-_MOST_SOURCES = 1024  # that are kept, so that what is constant for a file is encoded once for it
+_MAX_SOURCES = 1024  # that are kept, so that what is constant for a file is encoded once for it
 
 
 class _HasDeleted(Exception):
@@ -144,7 +144,7 @@ class Decoder:
     def _source(self, data: bytes) -> Source:
         source = self._sources.get(data)
         if source is None:
-            if len(self._sources) == _MOST_SOURCES:
+            if len(self._sources) == _MAX_SOURCES:
                 self._sources.clear()
             file_id, path, inode, device, input_id, input_type, members = _value(data)
             source = Source(file_id, path, inode, device, input_id, input_type, Constants(members))

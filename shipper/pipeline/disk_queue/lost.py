@@ -12,7 +12,7 @@ from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 logger = logging.getLogger(__name__)
 
 MAX_PLACES = 5  # that a message names
-MAX_WORDS = 500
+MAX_TEXT_LENGTH = 500
 
 
 class Lost:
@@ -85,7 +85,7 @@ class Gaps:
         places, missing, self._places, self._missing = self._places, self._missing, [], []
         if start < end:
             return self._lost.add(start, end, [*places, *missing])
-        self.harmless = "; ".join(([self.harmless] if self.harmless else []) + places)[:MAX_WORDS]
+        self.harmless = "; ".join(([self.harmless] if self.harmless else []) + places)[:MAX_TEXT_LENGTH]
         return 0
 
     def close(self, start: int, end: int) -> int:

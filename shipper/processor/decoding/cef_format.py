@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from log_shipper.shipper.errors import ShipperError
 
-MOST_EXTENSIONS = 10_000  # an object takes many times the memory of a text such as `a= b= `
+MAX_EXTENSIONS = 10_000  # an object takes many times the memory of a text such as `a= b= `
 _START = re.compile(r"CEF:([0-9]{1,9})\|")
 _HEADER_PART = re.compile(r"((?:[^|\\]++|\\.)*+)\|", re.DOTALL)
 _HEADER_ESCAPE = re.compile(r"\\([\\|])")
@@ -57,10 +57,10 @@ def parse(text: str) -> CefMessage:
 
 def _parse_extensions(message: CefMessage, text: str) -> None:
     keys = list(_KEY.finditer(text))
-    if len(keys) > MOST_EXTENSIONS:
-        message.wrong.append(f"it has more than {MOST_EXTENSIONS} extensions; the others are left out")
-        text = text[: keys[MOST_EXTENSIONS].start()]
-        del keys[MOST_EXTENSIONS:]
+    if len(keys) > MAX_EXTENSIONS:
+        message.wrong.append(f"it has more than {MAX_EXTENSIONS} extensions; the others are left out")
+        text = text[: keys[MAX_EXTENSIONS].start()]
+        del keys[MAX_EXTENSIONS:]
     if text and (not keys or keys[0].start()):
         message.wrong.append("the text behind the header does not begin with key=value")
     for key, following in zip_longest(keys, keys[1:]):

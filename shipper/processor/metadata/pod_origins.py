@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SANDBOX = "io.kubernetes.sandbox.id"
 # The kubelet names a container's log by the number of restarts before.
 RESTART = re.compile(r".*/(\d+)\.log")
-MOST_CACHED = 10_000
+MAX_CACHED = 10_000
 LINK_EVERY = 5.0  # seconds between two checks of a path's links, while something is unknown
 # The labels and annotations of runtimes with these values: Docker's (set by the kubelet), and containerd's.
 KEYS = {
@@ -188,6 +188,6 @@ class PodWaits:
 
 def remember(known: dict[str, Value], key: str, value: Value) -> None:
     """Keep a value, and no more than so many."""
-    if key not in known and len(known) >= MOST_CACHED:
+    if key not in known and len(known) >= MAX_CACHED:
         del known[next(iter(known))]
     known[key] = value

@@ -13,7 +13,7 @@ from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.sealed import Judge
 from log_shipper.spark_sink.search.terms import Term
 
-LONGEST = 2000  # characters of what is typed
+MAX_CHARACTERS = 2000  # characters of what is typed
 MAX_TERMS = 25
 
 
@@ -45,8 +45,8 @@ class Question:
 def question(parameters: Mapping[str, str], now: datetime) -> Question:
     """Return the question of a request. Raises SinkError."""
     for name in ("q", "where"):
-        if len(parameters.get(name, "")) > LONGEST:
-            raise SinkError(f"the search is too long: it may have {LONGEST} characters")
+        if len(parameters.get(name, "")) > MAX_CHARACTERS:
+            raise SinkError(f"the search is too long: it may have {MAX_CHARACTERS} characters")
     since, until = (moment(parameters.get(name, ""), now) for name in ("since", "until"))
     if since and until and since > until:
         raise SinkError(f"the time range is empty: it begins at {since.isoformat()} and ends at {until.isoformat()}")

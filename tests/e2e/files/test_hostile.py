@@ -18,9 +18,9 @@ from tests.e2e.running import await_true
 
 MIB = 1024**2
 SIZE = 100 * MIB
-LONGEST = 10 * MIB  # the default of message_max_bytes
+MAX_MESSAGE_BYTES = 10 * MIB  # the default of message_max_bytes
 # The idle agent takes some 40 MiB. A message is decoded, cut and encoded, and each NUL of it is six bytes in JSON.
-MOST_MEMORY = 400 * MIB
+MAX_MEMORY = 400 * MIB
 MULTILINE = {"multiline": {"type": "pattern", "pattern": r"^\s", "match": "after", "timeout": "1s"}}
 CONTAINER = {"container": {"stream": "all"}}
 CRI = b"2026-01-01T00:00:00.%dZ stdout %s "
@@ -88,10 +88,10 @@ def test_a_hostile_file_costs_bounded_memory_and_nothing_behind_it(case: str, ag
     first, last = agent.events
     assert last["message"] == "next"
     assert last["log"]["offset"] + last["log"]["length"] == size
-    assert memory < MOST_MEMORY, f"{memory // MIB} MiB"
+    assert memory < MAX_MEMORY, f"{memory // MIB} MiB"
     assert (first["log"]["offset"], first["log"]["length"]) == (0, last["log"]["offset"])
     assert first["message"].startswith(hostile.text)
-    assert len(first["message"].encode()) <= LONGEST
+    assert len(first["message"].encode()) <= MAX_MESSAGE_BYTES
     assert "truncated" in first["log"]["flags"]
 
 
@@ -132,7 +132,7 @@ def test_lines_that_become_a_thousand_times_as_large_cost_bounded_memory_and_a_s
     agent.thaw()
     assert agent.wait() == 0
     assert agent.destination.stat().st_size - written < 400 * MIB, "more than what was in flight"
-    assert memory < MOST_MEMORY, f"{memory // MIB} MiB"
+    assert memory < MAX_MEMORY, f"{memory // MIB} MiB"
 
 
 def most_memory(pid: int) -> int:

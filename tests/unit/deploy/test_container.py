@@ -17,16 +17,16 @@ from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.spark_sink.options.model import SinkConfig
 
 CONTAINER = Path(__file__).parents[3] / "deploy" / "container"
-LEAST_OF_SINK = {
+MINIMAL_SINK = {
     "KAFKA_HOSTS": "kafka-1:9092,kafka-2:9092",
     "KAFKA_TOPICS": "logs,audit",
     "TABLE_PATH": "s3://lake/logs",
 }
-LEAST = {"KAFKA_HOSTS": "kafka-1:9092,kafka-2:9092", "KAFKA_TOPIC": "logs"}
+MINIMAL = {"KAFKA_HOSTS": "kafka-1:9092,kafka-2:9092", "KAFKA_TOPIC": "logs"}
 
 
 def configured(**environ: str) -> ShipperConfig:
-    return load(CONTAINER / "shipper.yml", ShipperConfig, env=LEAST | environ)
+    return load(CONTAINER / "shipper.yml", ShipperConfig, env=MINIMAL | environ)
 
 
 def kafka(config: ShipperConfig) -> Any:
@@ -71,7 +71,7 @@ def test_tls_and_sasl_come_from_the_environment() -> None:
 
 
 def test_three_variables_are_enough_for_the_sink() -> None:
-    config = load(CONTAINER / "sink.yml", SinkConfig, env=LEAST_OF_SINK)
+    config = load(CONTAINER / "sink.yml", SinkConfig, env=MINIMAL_SINK)
     assert (config.kafka.hosts, config.kafka.topics) == (("kafka-1:9092", "kafka-2:9092"), ("logs", "audit"))
     assert (config.table.path, config.checkpoint.path) == ("s3://lake/logs", "/var/lib/spark-sink/checkpoint")
     assert (config.kafka.ssl.enabled, config.http.enabled, config.warnings, config.notes) == (None, True, (), ())
@@ -80,7 +80,7 @@ def test_three_variables_are_enough_for_the_sink() -> None:
 def test_a_variable_of_the_sink_that_is_missing_is_named_with_what_to_set() -> None:
     with pytest.raises(ConfigError) as refused:
         load(CONTAINER / "sink.yml", SinkConfig, env={})
-    assert re.findall(r"variable (\w+) is not set: set it to", str(refused.value)) == list(LEAST_OF_SINK)
+    assert re.findall(r"variable (\w+) is not set: set it to", str(refused.value)) == list(MINIMAL_SINK)
 
 
 def test_shipper_and_sink_reach_kafka_by_the_same_variables() -> None:
@@ -123,7 +123,7 @@ def test_events_have_the_fields_of_their_pod_where_the_manifest_gives_them(
     done = subprocess.run(
         command,
         cwd=CONTAINER.parents[1],
-        env=os.environ | LEAST | environ,
+        env=os.environ | MINIMAL | environ,
         input="x",
         capture_output=True,
         text=True,

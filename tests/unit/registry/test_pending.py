@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from log_shipper.registry.pending import PAUSE_FOR_WORK, SHORTEST_PAUSE, Pending
+from log_shipper.registry.pending import MIN_PAUSE, PAUSE_FOR_WORK, Pending
 from log_shipper.registry.state import FileState
 
 A = FileState("a", "/logs/a", 1, 2)
@@ -49,7 +49,7 @@ def test_writes_are_so_far_apart_that_they_take_little_of_the_processor() -> Non
     pending.take_unwritten(101.0)
     pending.written(101.0, 101.0)
     pending.note({"a": A}, 101.001)
-    assert pending.wait(101.001) == pytest.approx(SHORTEST_PAUSE - 0.001)
+    assert pending.wait(101.001) == pytest.approx(MIN_PAUSE - 0.001)
 
 
 def test_while_notes_are_steady_the_thread_wakes_once_for_a_write_and_no_note_wakes_it_before() -> None:
@@ -57,13 +57,13 @@ def test_while_notes_are_steady_the_thread_wakes_once_for_a_write_and_no_note_wa
     pending.note({"a": A}, 100.0)
     pending.take_unwritten(100.0)
     pending.written(100.0, 100.0)
-    assert pending.note({"a": A}, 100.0 + SHORTEST_PAUSE / 2)  # the first one in a pause
-    pending.take_unwritten(100.0 + SHORTEST_PAUSE)
+    assert pending.note({"a": A}, 100.0 + MIN_PAUSE / 2)  # the first one in a pause
+    pending.take_unwritten(100.0 + MIN_PAUSE)
     pending.written(101.0, 101.0)
-    assert pending.wait(101.0) == pytest.approx(SHORTEST_PAUSE)
-    assert not pending.note({"a": NEWER}, 101.0 + SHORTEST_PAUSE / 2)
-    assert pending.wait(101.0 + SHORTEST_PAUSE) == 0
-    assert pending.take_unwritten(101.0 + SHORTEST_PAUSE) == {"a": NEWER}
+    assert pending.wait(101.0) == pytest.approx(MIN_PAUSE)
+    assert not pending.note({"a": NEWER}, 101.0 + MIN_PAUSE / 2)
+    assert pending.wait(101.0 + MIN_PAUSE) == 0
+    assert pending.take_unwritten(101.0 + MIN_PAUSE) == {"a": NEWER}
 
 
 def test_where_notes_are_rare_the_thread_does_not_wake_for_the_end_of_a_pause() -> None:
@@ -80,9 +80,9 @@ def test_a_pause_without_notes_ends_and_the_next_note_wakes_the_thread() -> None
     pending.note({"a": A}, 100.0)
     pending.take_unwritten(100.0)
     pending.written(100.0, 100.0)
-    assert pending.wait(100.0 + SHORTEST_PAUSE) == pytest.approx(10.0 - SHORTEST_PAUSE)
-    assert pending.note({"a": NEWER}, 100.0 + SHORTEST_PAUSE)
-    assert pending.wait(100.0 + SHORTEST_PAUSE) == 0
+    assert pending.wait(100.0 + MIN_PAUSE) == pytest.approx(10.0 - MIN_PAUSE)
+    assert pending.note({"a": NEWER}, 100.0 + MIN_PAUSE)
+    assert pending.wait(100.0 + MIN_PAUSE) == 0
 
 
 def test_what_is_to_be_on_disk_at_once_is_not_written_before() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from log_shipper.registry.errors import RegistryReplaced
 from log_shipper.registry.load import DATABASE, read
-from log_shipper.registry.pending import SHORTEST_PAUSE
+from log_shipper.registry.pending import MIN_PAUSE
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
@@ -94,8 +94,8 @@ def test_a_note_is_written_at_once_for_a_kill_not_to_take_it(desk: Desk) -> None
     assert not desk.registrar.step()
     desk.registrar.remove("a")
     desk.registrar.note(at(B, 3))
-    assert not desk.pass_time(SHORTEST_PAUSE / 2)
-    assert desk.pass_time(SHORTEST_PAUSE / 2)
+    assert not desk.pass_time(MIN_PAUSE / 2)
+    assert desk.pass_time(MIN_PAUSE / 2)
     assert (desk.on_disk(), desk.after_kill()) == ({}, {"b": 3})
 
 
@@ -111,7 +111,7 @@ def test_a_disk_that_refuses_such_a_write_is_not_asked_for_another_before_the_fl
     assert (desk.after_kill(), caplog.records) == ({}, [])
     assert desk.pass_time(0.1)
     desk.registrar.note(at(A, 3))
-    assert desk.pass_time(SHORTEST_PAUSE)
+    assert desk.pass_time(MIN_PAUSE)
     assert (desk.on_disk(), desk.after_kill()) == ({"a": 2}, {"a": 3})
 
 

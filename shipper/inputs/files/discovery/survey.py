@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 # A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
 # event asks for waits ten times as long as it took, and this at least.
-SHORTEST_PAUSE = 0.02  # seconds
+MIN_PAUSE = 0.02  # seconds
 DELETIONS_PAUSE = 1.0  # the same, where only files were deleted: of many containers one ends after the other
 FULL_SCAN_EVERY = 300.0
 NEVER = float("inf")
@@ -146,7 +146,7 @@ class Survey:
         now = self._clock.monotonic()
         # Of CPU time: where others have the processor, a scan takes long, and short-lived files do not wait for that.
         worked = self._clock.thread_time() - self._worked_before
-        self._paused_until = now + max(SHORTEST_PAUSE, 10 * worked, now - self._began)
+        self._paused_until = now + max(MIN_PAUSE, 10 * worked, now - self._began)
 
     def scan_now(self, *, full: bool = False) -> None:
         """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from log_shipper.shipper.reader.log_file import READ_SIZE
 
 FIRST_WINDOW = 4096
-MOST_READ = 64 * 1024 * 1024
+MAX_READ = 64 * 1024 * 1024
 SETTLED = 0.01  # seconds after which a NUL with content behind it is taken for content
 SCANNED_FOR = 5.0  # seconds for which NULs that were seen are not scanned again, unless they are to be read
 _NULS = [bytes(size) for size in (64 * 1024, 1024, 64, 8, 1)]  # compared as a whole, which costs a hundredth of rstrip
@@ -46,7 +46,7 @@ def _first_nul(data: bytes, start: int, unit: int) -> int:
     return index
 
 
-def content_size(fd: int, unit: int, most: int = MOST_READ) -> int | None:
+def content_size(fd: int, unit: int, most: int = MAX_READ) -> int | None:
     """Return the size of a file without the NULs at its end. None where more than `most` of them are on disk, not in a
     hole: they are content then, because scanning them takes too long. Raises OSError."""
     end, window, left = os.fstat(fd).st_size, FIRST_WINDOW, most

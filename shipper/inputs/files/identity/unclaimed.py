@@ -10,7 +10,7 @@ from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 from log_shipper.shipper.inputs.files.identity.relation import SECOND, Relation, may_resume, relation
 from log_shipper.shipper.inputs.files.identity.rotated_names import log_of, name_of, possible_names
 
-MOST_COMPARED = 16  # of the entries that a file may belong to: a file that is truncated every second leaves many
+MAX_COMPARED = 16  # of the entries that a file may belong to: a file that is truncated every second leaves many
 
 
 class UnclaimedEntries:
@@ -75,7 +75,7 @@ class UnclaimedEntries:
             if not state.key and may_resume(state, opened, original_id)
         ]
         candidates.sort(key=lambda state: (state.id == original_id, state.position, state.updated), reverse=True)
-        return next((state for state in candidates[:MOST_COMPARED] if opened.content.matches(state)), None)
+        return next((state for state in candidates[:MAX_COMPARED] if opened.content.matches(state)), None)
 
     def _heads(self, opened: OpenedFile) -> Iterator[Hashable]:
         """Yield what a growing file begins with, in the lengths that entries have. Raises OSError."""

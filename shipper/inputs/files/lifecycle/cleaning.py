@@ -9,7 +9,7 @@ never taken for older than it is while the agent runs:
 - nothing is removed for its age in the first minutes of the host: one that boots with a wrong clock has set it by then.
   The time while the agent was stopped is as the clock shows; setting the clock during a restart counts as time.
 
-However short files live, memory is bounded: of entries without a file the newest MOST_KEPT are kept, some 2 KB each. A
+However short files live, memory is bounded: of entries without a file the newest MAX_KEPT are kept, some 2 KB each. A
 copy of an older file is then a new file, and is shipped again.
 """
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 NEVER = float("inf")
 CLEAN_EVERY = 60.0
 BOOT_TIME = 600.0  # seconds after the host was booted in which nothing is removed for its age
-MOST_KEPT = 20_000
+MAX_KEPT = 20_000
 
 
 class Cleaning:
@@ -41,7 +41,7 @@ class Cleaning:
         registrar: Registrar,
         clock: Clock,
         inputs: Mapping[str, InputSpec],
-        most: int = MOST_KEPT,
+        most: int = MAX_KEPT,
     ) -> None:
         self._entries = entries
         self._registrar = registrar

@@ -29,7 +29,7 @@ GRACE = 5.0  # seconds without growth after which a suspected copy is taken for 
 # Of a machine that stood still or was suspended meanwhile, the program that copies stood still as well: a look that
 # comes so many seconds late is followed by another one after as many.
 LATE = 1.0
-MOST_SUSPECTS = 64  # their descriptors are open; that many copies at once are taken for files of their own
+MAX_SUSPECTS = 64  # their descriptors are open; that many copies at once are taken for files of their own
 COMPARED_AT_ONCE = 4 * 1024 * 1024
 UNKNOWN = "?"  # a proof that is not known yet
 COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
@@ -52,7 +52,7 @@ class CopyDetector:
         """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
         known = self.suspects.get(opened.key)
         suspicion = self._suspicion(opened, files_at)
-        if suspicion is None or (known is None and len(self.suspects) >= MOST_SUSPECTS):
+        if suspicion is None or (known is None and len(self.suspects) >= MAX_SUSPECTS):
             return False
         original, original_id = suspicion
         now = self._clock.monotonic()

@@ -9,7 +9,7 @@ from log_shipper.shipper.inputs.files.identity.rotated_names import log_of, name
 from log_shipper.shipper.inputs.files.identity.unclaimed import times_of, times_seen
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
-MOST_COMPARED = 64  # of the files that have one name: thousands of them may be named alike
+MAX_COMPARED = 64  # of the files that have one name: thousands of them may be named alike
 
 
 class NamedFiles:
@@ -48,7 +48,7 @@ class NamedFiles:
         return {
             harvester
             for key in _shown(opened)
-            for harvester in islice(reversed(self._by.get((opened.spec.id, key), {})), MOST_COMPARED)
+            for harvester in islice(reversed(self._by.get((opened.spec.id, key), {})), MAX_COMPARED)
         }
 
     def _add(self, harvester: Harvester, shown: Iterable[Hashable]) -> None:

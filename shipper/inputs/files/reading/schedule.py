@@ -14,7 +14,7 @@ from log_shipper.shipper.event import Batch
 NEVER = float("inf")
 FIRST_GAP = 0.2  # seconds: a file is quiet until it has shown that it is not
 GAP_WEIGHT = 0.1
-LONGEST_GAP = 4  # a pause that is longer than so many mean gaps counts as this
+MAX_GAP = 4  # a pause that is longer than so many mean gaps counts as this
 
 
 class Turn(Enum):
@@ -55,5 +55,5 @@ class Schedule:
 
     def data_came(self) -> None:
         now = self._clock.monotonic()
-        self.gap += (min(now - self.read_at, LONGEST_GAP * self.gap) - self.gap) * GAP_WEIGHT
+        self.gap += (min(now - self.read_at, MAX_GAP * self.gap) - self.gap) * GAP_WEIGHT
         self.read_at = now

@@ -14,7 +14,7 @@ from log_shipper.shipper.inputs.files.identity.content import size_at_least
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
 INTERVAL = 1.0  # seconds
-MOST = 1000  # files an interval
+MAX_FILES = 1000  # files an interval
 SHARE = 0.01  # of the time
 
 
@@ -30,7 +30,7 @@ def look_at_size(harvester: Harvester) -> None:
 class WaitingSizes:
     """Used by the reading thread only."""
 
-    def __init__(self, clock: Clock, look: Callable[[Harvester], None] = look_at_size, most: int = MOST) -> None:
+    def __init__(self, clock: Clock, look: Callable[[Harvester], None] = look_at_size, most: int = MAX_FILES) -> None:
         self._clock = clock
         self._look = look
         self._most = most

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from log_shipper.config.text.patterns import MOST_CACHED, PrefixCache, column_searcher, deciding_characters, searcher
+from log_shipper.config.text.patterns import MAX_CACHED, PrefixCache, column_searcher, deciding_characters, searcher
 
 
 @pytest.mark.parametrize(
@@ -91,21 +91,21 @@ def test_a_beginning_is_searched_once() -> None:
 def test_what_is_kept_has_a_limit_and_is_given_up_where_lines_begin_in_too_many_ways() -> None:
     search = Counted()
     beginnings = PrefixCache(search, 9)
-    for number in range(3 * MOST_CACHED):
+    for number in range(3 * MAX_CACHED):
         assert beginnings.search_all([f"a{number}"]) == [True]
-        assert len(beginnings) <= MOST_CACHED
-    assert len(beginnings) < MOST_CACHED / 2
-    assert search.asked == 3 * MOST_CACHED
+        assert len(beginnings) <= MAX_CACHED
+    assert len(beginnings) < MAX_CACHED / 2
+    assert search.asked == 3 * MAX_CACHED
     assert beginnings.search_all(["a1"] * 5) == [True] * 5
-    assert search.asked == 3 * MOST_CACHED + 5
+    assert search.asked == 3 * MAX_CACHED + 5
 
 
 def test_it_is_kept_up_where_most_lines_begin_alike() -> None:
     search = Counted()
     beginnings = PrefixCache(search, 9)
-    for number in range(2 * MOST_CACHED):
+    for number in range(2 * MAX_CACHED):
         beginnings.search_all([f"a{number}", "a", "a", "a", "a", "a"])
-    assert search.asked < 2 * MOST_CACHED + 10
+    assert search.asked < 2 * MAX_CACHED + 10
 
 
 def test_no_pattern_takes_long_to_be_counted() -> None:

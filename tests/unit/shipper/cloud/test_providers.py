@@ -193,7 +193,7 @@ def _impatient(of: Service) -> Service:
     return Impatient(of.host, of.deadline, of.clock)
 
 
-HUGE = b"{" + b" " * service.MOST_BYTES + b"}"
+HUGE = b"{" + b" " * service.MAX_BYTES + b"}"
 
 
 @pytest.mark.parametrize(

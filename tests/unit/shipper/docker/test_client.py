@@ -109,7 +109,7 @@ def test_what_is_not_docker_is_an_error(tmp_path: Path, raw: bytes, message: str
 
 def test_an_event_without_an_end_is_an_error(tmp_path: Path) -> None:
     with DockerApi(tmp_path / "d.sock") as docker:
-        docker.raw = b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * (client.MOST_EVENT_BYTES + 2)
+        docker.raw = b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * (client.MAX_EVENT_BYTES + 2)
         stream = client_of(docker.path).events(0)
         with pytest.raises(DockerError, match="an event of more than"):
             list(stream)

@@ -10,7 +10,7 @@ from log_shipper.shipper.kubernetes.client import Client, Limits
 from log_shipper.shipper.kubernetes.objects import pod_of
 from log_shipper.shipper.kubernetes.resource_watch import (
     BACKOFF,
-    MOST_FAILURES,
+    MAX_FAILURES,
     PAUSE_WITHOUT_RIGHT,
     REFUSALS_OF_A_START,
     Copying,
@@ -257,7 +257,7 @@ def test_an_event_that_can_never_be_read_is_passed_over_by_a_list(
     bench.list()
     api.send("pods", {"type": "ADDED"})
     api.put("pods", pod("a"))
-    for _ in range(MOST_FAILURES):
+    for _ in range(MAX_FAILURES):
         assert bench.watch.step() > 0
     assert bench.names == set()
     bench.list()

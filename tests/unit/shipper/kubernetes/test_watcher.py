@@ -10,7 +10,7 @@ from log_shipper.shipper.kubernetes.api_error import ApiError
 from log_shipper.shipper.kubernetes.cache import Change
 from log_shipper.shipper.kubernetes.client import Client
 from log_shipper.shipper.kubernetes.objects import namespace_of, node_of, pod_of
-from log_shipper.shipper.kubernetes.watcher import LONGEST_REFUSED_START, ClusterWatcher, NodeName, WatchScope
+from log_shipper.shipper.kubernetes.watcher import MAX_REFUSED_START, ClusterWatcher, NodeName, WatchScope
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, namespace, node, pod
 
@@ -166,5 +166,5 @@ class TestNode:
         name = self.name(host="pod-1")
         with pytest.raises(ApiError):
             name.get(client)
-        self.clock.advance(LONGEST_REFUSED_START)
+        self.clock.advance(MAX_REFUSED_START)
         assert name.get(client) == "pod-1"

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from log_shipper.runtime.logs.recent import MOST, RecentMessages
+from log_shipper.runtime.logs.recent import MAX_MESSAGES, RecentMessages
 from log_shipper.shipper.monitor.composition import errors_log
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def test_a_message_of_several_lines_has_one(errors: RecentMessages) -> None:
 
 
 def test_only_the_last_ones_are_kept_and_none_is_endless(errors: RecentMessages) -> None:
-    for number in range(MOST + 5):
+    for number in range(MAX_MESSAGES + 5):
         logger.warning("%s", chr(ord("a") + number) * 5000)
     lines = errors.newest_first()
-    assert (len(lines), lines[0].message[0], len(lines[0].message)) == (MOST, "y", 1000)
+    assert (len(lines), lines[0].message[0], len(lines[0].message)) == (MAX_MESSAGES, "y", 1000)

@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError
 
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Rejection
-from log_shipper.shipper.output.kafka_dead_letter import LONGEST_SILENCE, PATIENCE, KafkaDeadLetter
+from log_shipper.shipper.output.kafka_dead_letter import MAX_SILENCE, PATIENCE, KafkaDeadLetter
 from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
 from tests.builders import batch
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent
@@ -144,12 +144,12 @@ def test_a_letter_that_kafka_acknowledges_late_is_sent_once(desk: Desk, clock: M
 
 def test_after_a_minute_without_an_outcome_a_new_client_sends_the_letter(desk: Desk, clock: ManualClock) -> None:
     desk.write("first")
-    clock.advance(10 * LONGEST_SILENCE)  # without a letter, which is not silence
+    clock.advance(10 * MAX_SILENCE)  # without a letter, which is not silence
     desk.kafka.clients[0].paused = True
     desk.kafka.clients[0].stubborn_flushes = 1  # nor does it report what it gives up
     made = batch(["a"])
     start = clock.monotonic()
-    while clock.monotonic() - start < LONGEST_SILENCE:
+    while clock.monotonic() - start < MAX_SILENCE:
         desk.fail_to_write(made, "not acknowledged")
         assert len(desk.kafka.clients) == 1
     desk.fail_to_write(made, "not acknowledged")

@@ -4,7 +4,7 @@ import pytest
 
 from log_shipper.shipper.event import BATCH_OVERHEAD, EVENT_OVERHEAD, Batch, Topics
 from log_shipper.shipper.output.topic_shares import (
-    MOST_SHARES,
+    MAX_SHARES,
     SHARE_OF_OTHERS,
     SHARE_OF_WORKING,
     WORKS_FOR,
@@ -103,8 +103,8 @@ def test_a_batch_of_several_topics_counts_for_its_file_alone(shares: TopicShares
 
 def test_topics_that_are_settled_are_forgotten_when_there_are_many(shares: TopicShares, clock: ManualClock) -> None:
     shares.add(events(OF_OTHERS), WEB)
-    for number in range(MOST_SHARES * 3):
+    for number in range(MAX_SHARES * 3):
         let_work(shares, Topics(f"day-{number}"))
         clock.advance(1.0)
-    assert len(shares) <= MOST_SHARES
+    assert len(shares) <= MAX_SHARES
     assert not shares.takes_more(source("f1"))

@@ -16,7 +16,7 @@ from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.partitions import InGroups, Partitions
 from log_shipper.shipper.output.positions_topic import Owner
-from log_shipper.shipper.output.silent_topics import MOST_SILENT, STALLED
+from log_shipper.shipper.output.silent_topics import MAX_SILENT, STALLED
 from log_shipper.shipper.output.transaction import Limits
 from log_shipper.shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
@@ -372,7 +372,7 @@ def test_a_topic_that_was_created_again_before_the_first_look_up_gets_another_pr
     desk.publish("a")
     desk.producer.paused = True  # the client does not notice the new topic
     desk.clock.advance(INTERVAL)
-    for _ in range(MOST_SILENT + 1):
+    for _ in range(MAX_SILENT + 1):
         assert len(desk.kafka.producers) == 1
         desk.clock.advance(STALLED)
         desk.poll(5)
@@ -384,7 +384,7 @@ def test_a_producer_whose_records_are_taken_slowly_is_not_replaced(desk: Desk) -
     desk.publish("a", "b", "c", "d", "e", "f", "g", "h")
     desk.producer.paused = True
     desk.clock.advance(INTERVAL)
-    for _ in range(2 * MOST_SILENT):
+    for _ in range(2 * MAX_SILENT):
         desk.clock.advance(STALLED)
         desk.poll(5)
         desk.producer.take(1)

@@ -1,5 +1,5 @@
 from log_shipper.shipper.event import Rejection
-from log_shipper.shipper.pipeline.letter_counts import MOST_REASONS, OTHERS, LetterCounts
+from log_shipper.shipper.pipeline.letter_counts import MAX_REASONS, OTHERS, LetterCounts
 from tests.builders import batch
 
 
@@ -17,7 +17,7 @@ def test_reasons_that_differ_in_numbers_are_one_row_with_the_last_example() -> N
 
 def test_there_are_never_more_than_some_reasons() -> None:
     counts = LetterCounts()
-    for number in range(MOST_REASONS + 30):
+    for number in range(MAX_REASONS + 30):
         counts.add(batch(["a"]), Rejection(0, "x" * (number + 1)), 100.0)
-    assert len(counts.rows()) == MOST_REASONS + 1
+    assert len(counts.rows()) == MAX_REASONS + 1
     assert (counts.rows()[0].reason, counts.rows()[0].count) == (OTHERS, 30)

@@ -3,12 +3,12 @@
 import pytest
 
 from log_shipper.shipper.event import Growth
-from log_shipper.shipper.processors.decode_xml import BYTES_OF_A_NODE, MOST_NODES, TIMES_THE_BYTES
+from log_shipper.shipper.processors.decode_xml import BYTES_OF_A_NODE, MAX_NODES, TIMES_THE_BYTES
 from log_shipper.shipper.processors.decompress_gzip_field import DEFLATE
 from tests.processing import chain_of
 
 GZIP = "decompress_gzip_field: {field: {from: message}, max_bytes: 100}"
-XML_GROWTH = Growth(TIMES_THE_BYTES, MOST_NODES * BYTES_OF_A_NODE)
+XML_GROWTH = Growth(TIMES_THE_BYTES, MAX_NODES * BYTES_OF_A_NODE)
 DNS = "dns: {type: A, fields: {a: b}, nameservers: [127.0.0.1]}"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.processor.decoding.cef_format import MOST_EXTENSIONS, NotCefError, parse
+from log_shipper.shipper.processor.decoding.cef_format import MAX_EXTENSIONS, NotCefError, parse
 from tests.processing import batch_of, chain_of, records
 
 SIGNED_IN = "CEF:1|Trend Micro|Deep Security Manager|1.2.3|600|User Signed In|3|src=10.52.116.160 suser=admin target=x"
@@ -177,9 +177,9 @@ def test_a_missing_field_is_an_error_unless_it_is_ignored() -> None:
 
 
 def test_the_number_of_extensions_is_bounded() -> None:
-    message = parse(HEADER + " ".join(f"k{number}=v" for number in range(MOST_EXTENSIONS + 5)))
-    assert len(message.extensions) == MOST_EXTENSIONS
-    assert message.wrong == [f"it has more than {MOST_EXTENSIONS} extensions; the others are left out"]
+    message = parse(HEADER + " ".join(f"k{number}=v" for number in range(MAX_EXTENSIONS + 5)))
+    assert len(message.extensions) == MAX_EXTENSIONS
+    assert message.wrong == [f"it has more than {MAX_EXTENSIONS} extensions; the others are left out"]
 
 
 @pytest.mark.parametrize("part", ["\\", "a ", "=", "|", "a=", " \\=", "CEF:0|"])

@@ -6,7 +6,7 @@ import pytest
 
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_fields import DEEPEST
-from log_shipper.shipper.processors.decode_xml import BYTES_OF_A_NODE, MOST_NODES, TIMES_THE_BYTES, parse_xml
+from log_shipper.shipper.processors.decode_xml import BYTES_OF_A_NODE, MAX_NODES, TIMES_THE_BYTES, parse_xml
 from tests.processing import processed
 
 BOOK = """<?xml version="1.0" encoding="UTF-16"?>
@@ -99,8 +99,8 @@ HOSTILE = {
     "a parameter": "<!DOCTYPE a [<!ENTITY % p SYSTEM 'http://192.0.2.1/'> %p;]><a/>",
     "an entity from outside": "<!DOCTYPE a SYSTEM 'http://192.0.2.1/a.dtd'><a>&f;</a>",
     "depth": "<a>" * (DEEPEST + 1) + "</a>" * (DEEPEST + 1),
-    "nodes": f"<a>{'<b/>' * MOST_NODES}</a>",
-    "attributes": "<a>" + "<b c='' d=''/>" * (MOST_NODES // 3 + 1) + "</a>",
+    "nodes": f"<a>{'<b/>' * MAX_NODES}</a>",
+    "attributes": "<a>" + "<b c='' d=''/>" * (MAX_NODES // 3 + 1) + "</a>",
 }
 
 

@@ -52,20 +52,20 @@ def log_after(config: str) -> Doc:
 
 FILE = {"path": "/var/log/app.log", "inode": "811", "device_id": "2049", "id": "f1"}
 WHOLE = {"offset": 0, "length": 10, "file": FILE, "level": "info"}
-LEAST = {"offset": 0, "length": 10, "file": {"id": "f1"}}
+MINIMAL = {"offset": 0, "length": 10, "file": {"id": "f1"}}
 
 
 @pytest.mark.parametrize(
     ("config", "after"),
     [
         ("drop_fields: {fields: [log.offset, log.length, log.file.id]}", WHOLE),
-        ("drop_fields: {fields: [log]}", LEAST),
-        ("drop_fields: {fields: [log.file, log.level]}", LEAST),
-        ("drop_fields: {fields: ['/^log/']}", LEAST),
-        ("drop_fields: {fields: ['/inode|device|path|level/']}", LEAST),
-        ("include_fields: {fields: [message]}", LEAST),
-        ("include_fields: {fields: [log.level]}", {**LEAST, "level": "info"}),
-        ("include_fields: {fields: [log.file.path]}", {**LEAST, "file": {"path": "/var/log/app.log", "id": "f1"}}),
+        ("drop_fields: {fields: [log]}", MINIMAL),
+        ("drop_fields: {fields: [log.file, log.level]}", MINIMAL),
+        ("drop_fields: {fields: ['/^log/']}", MINIMAL),
+        ("drop_fields: {fields: ['/inode|device|path|level/']}", MINIMAL),
+        ("include_fields: {fields: [message]}", MINIMAL),
+        ("include_fields: {fields: [log.level]}", {**MINIMAL, "level": "info"}),
+        ("include_fields: {fields: [log.file.path]}", {**MINIMAL, "file": {"path": "/var/log/app.log", "id": "f1"}}),
         ("include_fields: {fields: [log]}", WHOLE),
         ("rename: {fields: [{from: log.offset, to: at}]}", WHOLE),
         ("add_fields: {target: log, fields: {offset: 5, level: warn}}", {**WHOLE, "level": "warn"}),
@@ -76,7 +76,7 @@ LEAST = {"offset": 0, "length": 10, "file": {"id": "f1"}}
             "truncate_fields: {fields: [message, none], max_characters: 4}",
             {**WHOLE, "error": {"message": "there is no field none", "type": "truncate_fields"}},
         ),
-        ("move_fields: {fields: [log], to: my_}", LEAST),
+        ("move_fields: {fields: [log], to: my_}", MINIMAL),
     ],
 )
 def test_members_that_identify_repeats_stay_in_the_log(config: str, after: Doc) -> None:

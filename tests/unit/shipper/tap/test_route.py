@@ -9,8 +9,8 @@ import pytest
 from log_shipper.runtime.monitor.server import Request, Response
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.base import Sample
-from log_shipper.shipper.tap.route import MOST_LISTED, Lines, Tappable, sources_route, tap_route
-from log_shipper.shipper.tap.tap import MOST_TAPS, Tap
+from log_shipper.shipper.tap.route import MAX_LISTED, Lines, Tappable, sources_route, tap_route
+from log_shipper.shipper.tap.tap import MAX_TAPS, Tap
 from tests.builders import batch
 from tests.fakes import ManualClock
 
@@ -100,7 +100,7 @@ def test_targets_choose_the_events(desk: Desk) -> None:
 
 
 def test_a_stream_that_is_closed_before_it_was_read_ends_its_tap(desk: Desk) -> None:
-    streams = [desk.lines() for _ in range(MOST_TAPS)]
+    streams = [desk.lines() for _ in range(MAX_TAPS)]
     assert desk.ask().status == 503
     for stream in streams:
         stream.close()
@@ -115,14 +115,14 @@ def test_a_stream_ends_when_the_agent_does(desk: Desk) -> None:
 
 
 def test_what_exists_of_the_wanted_is_answered() -> None:
-    paths = [f"/var/log/{number}.log" for number in range(MOST_LISTED + 2)]
+    paths = [f"/var/log/{number}.log" for number in range(MAX_LISTED + 2)]
     route = sources_route(lambda: Tappable({"app": ["/srv/*/log/*.log"], "stdin": []}, paths))
     targets = ["app", "/cwd/app", "ap", "/var/log/3.log", "/var/*/4.log", "/var/log/*.txt", "/var/log/["]
     targets += ["/srv/*/log/*.log", "/srv/a/log/quiet.log", "/srv/a/quiet.log"]
     answer = json.loads(text_of(route(Request("/tap/sources", {"targets": json.dumps(targets)}, ""))))
     assert answer == {
         "inputs": {"count": 2, "some": ["app", "stdin"]},
-        "files": {"count": MOST_LISTED + 2, "some": paths[:MOST_LISTED]},
+        "files": {"count": MAX_LISTED + 2, "some": paths[:MAX_LISTED]},
         "unknown": ["/cwd/app", "ap", "/var/log/*.txt", "/var/log/[", "/srv/a/quiet.log"],
     }
     assert route(Request("/tap/sources", {"targets": "app"}, "")).status == 400

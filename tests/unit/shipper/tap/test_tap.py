@@ -19,7 +19,7 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.tap.tap import (
     ABANDONED,
     BYTES_A_SECOND,
-    MOST_TAPS,
+    MAX_TAPS,
     QUEUE_BYTES,
     QUEUE_EVENTS,
     Subscription,
@@ -193,7 +193,7 @@ def test_events_of_others_are_counted_and_not_shown(desk: Desk) -> None:
 
 
 def test_more_taps_than_may_be_are_refused_in_words(desk: Desk) -> None:
-    taps = [desk.tap.subscribe(ALL, 10) for _ in range(MOST_TAPS)]
+    taps = [desk.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
     with pytest.raises(TooManyTaps, match="taps are open, which is the most"):
         desk.tap.subscribe(ALL, 10)
     desk.tap.unsubscribe(taps[0])
@@ -201,7 +201,7 @@ def test_more_taps_than_may_be_are_refused_in_words(desk: Desk) -> None:
 
 
 def test_a_tap_that_no_one_reads_any_more_makes_room_for_another(desk: Desk) -> None:
-    abandoned = [desk.tap.subscribe(ALL, 10) for _ in range(MOST_TAPS)]
+    abandoned = [desk.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
     desk.clock.advance(ABANDONED + 1)
     desk.tap.subscribe(ALL, 10)
     assert not any(subscription.is_open for subscription in abandoned)

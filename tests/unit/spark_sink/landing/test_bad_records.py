@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from log_shipper.spark_sink.landing.bad_records import MOST, OTHERS, BadRecords, by_cause, cause, merge, merged
+from log_shipper.spark_sink.landing.bad_records import MAX_CAUSES, OTHERS, BadRecords, by_cause, cause, merge, merged
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 
 
@@ -43,7 +43,7 @@ def test_what_comes_later_has_the_newer_place() -> None:
 
 
 def test_very_many_causes_are_counted_together() -> None:
-    known = {f"cause {number}": BadRecords(1, "logs", 0, number) for number in range(MOST)}
+    known = {f"cause {number}": BadRecords(1, "logs", 0, number) for number in range(MAX_CAUSES)}
     merge(known, {"new": BadRecords(3, "logs", 0, 8), "newer": BadRecords(4, "logs", 0, 9)})
-    assert len(known) == MOST + 1
+    assert len(known) == MAX_CAUSES + 1
     assert known[OTHERS] == BadRecords(7, "logs", 0, 9)

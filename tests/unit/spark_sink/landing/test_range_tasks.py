@@ -1,5 +1,5 @@
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
-from log_shipper.spark_sink.landing.range_tasks import LEAST, MOST, parts_of
+from log_shipper.spark_sink.landing.range_tasks import MAX_OFFSETS, MIN_OFFSETS, parts_of
 
 
 def sizes(offsets: int, cores: int) -> list[int]:
@@ -10,10 +10,10 @@ def sizes(offsets: int, cores: int) -> list[int]:
 
 
 def test_a_batch_has_a_task_for_each_core_and_a_small_one_fewer() -> None:
-    assert sizes(4 * LEAST, 4) == [LEAST] * 4
-    assert sizes(2 * LEAST, 4) == [LEAST] * 2
+    assert sizes(4 * MIN_OFFSETS, 4) == [MIN_OFFSETS] * 4
+    assert sizes(2 * MIN_OFFSETS, 4) == [MIN_OFFSETS] * 2
     assert parts_of([], 4) == []
 
 
 def test_a_very_large_batch_has_more_tasks_so_that_their_ends_show_its_progress() -> None:
-    assert sizes(10 * MOST, 4) == [MOST] * 10
+    assert sizes(10 * MAX_OFFSETS, 4) == [MAX_OFFSETS] * 10

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from log_shipper.runtime.systemd import Notifier
-from log_shipper.spark_sink.monitor.http import LEAST_LIMIT
-from log_shipper.spark_sink.monitor.liveness import LONGEST_TASK, LOOK_AFTER, Liveness, TaskProgress
+from log_shipper.spark_sink.monitor.http import MIN_LIMIT
+from log_shipper.spark_sink.monitor.liveness import LOOK_AFTER, MAX_TASK_SECONDS, Liveness, TaskProgress
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.platform.running_tasks import StageTasks
 from log_shipper.spark_sink.service import INTERVAL, Service
@@ -27,7 +27,7 @@ class Bench:
         self.metrics = SinkMetrics(self.clock.monotonic)
         self.tasks: Mapping[int, StageTasks] = {}
         notifier = Notifier.from_environment(manager.environment)
-        service = Service(notifier, self.metrics.stalled_for, LEAST_LIMIT, self.clock.monotonic)
+        service = Service(notifier, self.metrics.stalled_for, MIN_LIMIT, self.clock.monotonic)
         service.waiting()
         self._liveness = Liveness(self.metrics, lambda: self.tasks, service.watch, INTERVAL, self.clock.monotonic)
         self._alive_at = self.clock.monotonic()
@@ -52,26 +52,26 @@ def bench() -> Iterator[Bench]:
 
 
 def test_a_sink_that_does_nothing_is_restarted(bench: Bench) -> None:
-    assert not bench.killed_within(LEAST_LIMIT)
+    assert not bench.killed_within(MIN_LIMIT)
     assert bench.killed_within(WATCHDOG + 2 * INTERVAL)
 
 
 def test_a_long_start_is_not_interrupted_while_its_parts_end(bench: Bench) -> None:
     for _ in range(10):
-        assert not bench.killed_within(LEAST_LIMIT)
+        assert not bench.killed_within(MIN_LIMIT)
         bench.metrics.progressed()
 
 
 def test_a_batch_whose_tasks_end_one_after_the_other_is_not_interrupted(bench: Bench) -> None:
     for ended in range(10):
         bench.tasks = {7: StageTasks(active=1, ended=ended)}
-        assert not bench.killed_within(LONGEST_TASK)
+        assert not bench.killed_within(MAX_TASK_SECONDS)
 
 
 def test_a_task_may_run_for_hours_and_not_permanently(bench: Bench) -> None:
     bench.tasks = BUSY
-    assert not bench.killed_within(LONGEST_TASK)
-    assert bench.killed_within(LEAST_LIMIT + WATCHDOG + LOOK_AFTER + 2 * INTERVAL)
+    assert not bench.killed_within(MAX_TASK_SECONDS)
+    assert bench.killed_within(MIN_LIMIT + WATCHDOG + LOOK_AFTER + 2 * INTERVAL)
 
 
 def test_tasks_that_wait_for_a_machine_are_no_progress() -> None:
@@ -83,8 +83,8 @@ def test_tasks_that_wait_for_a_machine_are_no_progress() -> None:
 def test_the_same_figures_of_another_batch_are_progress() -> None:
     progress = TaskProgress()
     assert progress.is_progress(BUSY, 0.0)
-    assert not progress.is_progress({}, LONGEST_TASK)
-    assert progress.is_progress(BUSY, LONGEST_TASK + 1)
+    assert not progress.is_progress({}, MAX_TASK_SECONDS)
+    assert progress.is_progress(BUSY, MAX_TASK_SECONDS + 1)
 
 
 def test_java_that_cannot_be_asked_ends_no_report() -> None:

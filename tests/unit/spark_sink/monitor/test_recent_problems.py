@@ -2,8 +2,8 @@ import logging
 
 import pytest
 
-from log_shipper.runtime.logs.recent import MOST, RecentMessages
-from log_shipper.spark_sink.monitor.http import LONGEST, recent_problems
+from log_shipper.runtime.logs.recent import MAX_MESSAGES, RecentMessages
+from log_shipper.spark_sink.monitor.http import MAX_CHARACTERS, recent_problems
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def test_equal_ones_are_counted(logger: logging.Logger) -> None:
 
 
 def test_the_oldest_are_dropped(logger: logging.Logger) -> None:
-    for number in range(MOST + 5):
+    for number in range(MAX_MESSAGES + 5):
         logger.warning("%s", number)
-    assert [message for _, message, _ in kept(logger)] == [str(number) for number in range(MOST + 4, 4, -1)]
+    assert [message for _, message, _ in kept(logger)] == [str(number) for number in range(MAX_MESSAGES + 4, 4, -1)]
 
 
 def test_what_spark_quotes_of_a_row_is_left_out(logger: logging.Logger) -> None:
@@ -52,4 +52,4 @@ def test_what_spark_quotes_of_a_row_is_left_out(logger: logging.Logger) -> None:
 def test_a_very_long_message_is_cut(logger: logging.Logger) -> None:
     logger.error("x" * 5000)
     ((_, message, _),) = kept(logger)
-    assert len(message) == LONGEST + 1
+    assert len(message) == MAX_CHARACTERS + 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from log_shipper.spark_sink.options.tables import DocMode
-from log_shipper.spark_sink.rows.decoding import MOST_NAMES, Decoder
+from log_shipper.spark_sink.rows.decoding import MAX_NAMES, Decoder
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
 TIME = '"@timestamp":"2026-11-21T09:30:00.123Z"'
@@ -62,9 +62,9 @@ def test_doc_has_the_names_of_its_own_record_whatever_an_earlier_run_had() -> No
 
 def test_a_decoder_learns_so_many_names_and_no_more() -> None:
     decoder = Decoder()
-    learned = [decoder.learn({f"name {number}": 1}) for number in range(2 * MOST_NAMES)]
+    learned = [decoder.learn({f"name {number}": 1}) for number in range(2 * MAX_NAMES)]
     assert not learned[-1]
-    assert 0 < sum(learned) <= MOST_NAMES
+    assert 0 < sum(learned) <= MAX_NAMES
 
 
 def test_the_record_of_an_agent_keeps_what_has_no_column() -> None:
@@ -81,7 +81,7 @@ def test_doc_may_have_the_whole_record_or_nothing() -> None:
 
 
 def test_more_names_than_are_learned_are_in_doc_all_the_same() -> None:
-    count = 3 * MOST_NAMES
+    count = 3 * MAX_NAMES
     members = [f'"name {number}":{number},"log":{{"inner {number}":{number}}}' for number in range(count)]
     expected = [{f"name {number}": number, "log": {f"inner {number}": number}} for number in range(count)]
     assert [json.loads(doc) for doc in docs(*members, *members)] == [*expected, *expected]

@@ -26,7 +26,7 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from tests.builders import AGENT, Surroundings, batch, encoder, source_context
 from tests.fakes import ManualClock, MemoryOutput
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
 class SavingRegistrar:
@@ -81,7 +81,7 @@ class Mail:
 
     def send(self, source: DeadLetterSource) -> bool:
         """Step until it has nothing to do; return whether it has finished."""
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             self.step(source)
             if source.finished or source.next_wake(reading=True) > 0:
                 break

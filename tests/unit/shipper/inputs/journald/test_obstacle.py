@@ -3,7 +3,7 @@
 import pytest
 
 from log_shipper.shipper.inputs.journald.journalctl import ATTEMPTS_PAST_OBSTACLE
-from log_shipper.shipper.inputs.journald.obstacle import MOST_ATTEMPTS, Obstacle
+from log_shipper.shipper.inputs.journald.obstacle import MAX_ATTEMPTS, Obstacle
 from tests.unit.shipper.inputs.journald.conftest import JournalLab
 
 CURSOR = "s=a;i=1f;b=c;m=2;t=3;x=4"
@@ -116,7 +116,7 @@ def test_an_end_from_outside_is_no_obstacle(code: int | None) -> None:
         (0, 1, "", True, 0),
         (0, 1, "@5.0", True, 0),
         (0, 1, f"^{CURSOR}", True, 0),
-        (MOST_ATTEMPTS, 1, CURSOR, False, 0),
+        (MAX_ATTEMPTS, 1, CURSOR, False, 0),
     ],
 )
 def test_only_what_ends_behind_an_entry_that_was_given_is_one(

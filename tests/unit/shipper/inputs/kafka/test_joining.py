@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.event import TRUNCATED, Batch, together
 from log_shipper.shipper.inputs.kafka.feed import group_offset
-from log_shipper.shipper.inputs.kafka.offset_metadata import MOST_BYTES, OffsetMetadata
+from log_shipper.shipper.inputs.kafka.offset_metadata import MAX_BYTES, OffsetMetadata
 from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
@@ -209,7 +209,7 @@ def kept(count: int) -> str:
 
 
 def test_where_the_group_has_no_room_for_another_cut_the_position_has_to_pass_some(desk: Desk) -> None:
-    cuts = next(count for count in range(1, MOST_BYTES) if len(kept(count + 1)) > MOST_BYTES)
+    cuts = next(count for count in range(1, MAX_BYTES) if len(kept(count + 1)) > MAX_BYTES)
     desk.topics.metadata[PLACE] = kept(cuts)
     begin(desk, *[b" one"] * cuts, b" last")
     batches = desk.read()

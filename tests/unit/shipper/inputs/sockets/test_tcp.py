@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.inputs.sockets.receiver import RETRY_SECONDS, SHORTEST_INTERVAL
+from log_shipper.shipper.inputs.sockets.receiver import MIN_INTERVAL, RETRY_SECONDS
 from tests.descriptors import descriptors_before, few_descriptors, open_descriptors
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds
@@ -138,7 +138,7 @@ def test_a_connection_that_sends_nothing_is_closed_without_its_unfinished_line(l
         connection.sendall(b"one\nhalf")
         assert listening.texts(1) == ["one"]
         while not select.select([connection], [], [], 0.05)[0]:
-            clock.advance(SHORTEST_INTERVAL)  # not much more at once: then the machine would have been busy
+            clock.advance(MIN_INTERVAL)  # not much more at once: then the machine would have been busy
         assert connection.recv(1) == b""
     listening.await_count("connections_timed_out", 1)
     listening.await_count("messages_unfinished", 1)

@@ -14,8 +14,8 @@ from log_shipper.shipper.inputs.files.discovery.spec import FileKey, InputSpec
 from log_shipper.shipper.inputs.files.discovery.survey import (
     DELETIONS_PAUSE,
     FULL_SCAN_EVERY,
+    MIN_PAUSE,
     NEVER,
-    SHORTEST_PAUSE,
     Survey,
 )
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
@@ -153,10 +153,10 @@ def test_a_hint_makes_a_scan_of_all_inputs_before_their_time(make_outlook: MakeO
 def test_hints_that_come_all_the_time_do_not_make_scans_all_the_time(outlook: Outlook) -> None:
     outlook.step()
     outlook.watches.wants_scan = True
-    assert not outlook.step(after=SHORTEST_PAUSE * 0.9)
+    assert not outlook.step(after=MIN_PAUSE * 0.9)
     assert outlook.survey.wants_scan
-    assert outlook.survey.next_step == pytest.approx(outlook.clock.monotonic() + SHORTEST_PAUSE * 0.1)
-    assert outlook.step(after=SHORTEST_PAUSE * 0.2)
+    assert outlook.survey.next_step == pytest.approx(outlook.clock.monotonic() + MIN_PAUSE * 0.1)
+    assert outlook.step(after=MIN_PAUSE * 0.2)
 
 
 def test_the_pause_is_ten_times_the_cpu_time_of_the_scan(outlook: Outlook) -> None:

@@ -18,7 +18,7 @@ from log_shipper.shipper.inputs.files.identity.content import (
     trail_from,
 )
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
-from log_shipper.shipper.inputs.files.identity.padding import MOST_READ
+from log_shipper.shipper.inputs.files.identity.padding import MAX_READ
 from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, Prefix, Trail
 from tests.reading_room import proof_of
 
@@ -77,7 +77,7 @@ def test_an_entry_that_remembers_nothing_yet_fits_any_file(file: OpenFile) -> No
 
 
 def test_more_nuls_than_can_be_scanned_are_content(file: OpenFile) -> None:
-    nuls = MOST_READ + 2**20
+    nuls = MAX_READ + 2**20
     file.write(bytes(nuls))
     content = content_of(file.fd, "none")
     assert content.size == nuls

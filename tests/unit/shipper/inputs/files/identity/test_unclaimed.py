@@ -8,7 +8,7 @@ import pytest
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
-from log_shipper.shipper.inputs.files.identity.unclaimed import MOST_COMPARED, UnclaimedEntries
+from log_shipper.shipper.inputs.files.identity.unclaimed import MAX_COMPARED, UnclaimedEntries
 from tests.reading_room import Room, entry_of
 
 MakeRoom = Callable[..., Room]
@@ -180,7 +180,7 @@ def test_of_several_entries_the_one_that_was_read_furthest_is_it(room: Room) -> 
 
 
 def test_of_those_the_one_that_was_read_last(room: Room) -> None:
-    times = [float(number * 7 % 20) for number in range(MOST_COMPARED)]
+    times = [float(number * 7 % 20) for number in range(MAX_COMPARED)]
     unclaimed = orphans_of(*(remember(room, b"one\n", 4, file_id=f"at {time}", updated=time) for time in times))
     state = unclaimed.match(meet(room, "app.log.1", b"one\n"))
     assert state is not None
@@ -220,7 +220,7 @@ def test_of_two_entries_of_one_name_and_time_the_other_stays_when_one_is_taken_o
     assert unclaimed.match(opened) is None
 
 
-@pytest.mark.parametrize(("others", "is_found"), [(MOST_COMPARED - 1, True), (MOST_COMPARED, False)])
+@pytest.mark.parametrize(("others", "is_found"), [(MAX_COMPARED - 1, True), (MAX_COMPARED, False)])
 def test_of_very_many_not_all_are_compared(room: Room, others: int, is_found: bool) -> None:
     """Who truncates a file every second leaves many, and each costs a read."""
     orphan = remember(room, b"one\ntwo\n", 4)

@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.registry.state import MISSING, REMOVED, FileState
 from log_shipper.shipper.inputs.files.identity.entries import KEPT_FOR
-from log_shipper.shipper.inputs.files.lifecycle.cleaning import BOOT_TIME, CLEAN_EVERY, MOST_KEPT, Cleaning
+from log_shipper.shipper.inputs.files.lifecycle.cleaning import BOOT_TIME, CLEAN_EVERY, MAX_KEPT, Cleaning
 from log_shipper.shipper.options.model import FileIdentityConfig
 from tests.fakes import ManualClock
 from tests.reading_room import Room, entry_of
@@ -198,7 +198,7 @@ def test_those_that_are_to_be_kept_forever_are_not_among_them(make_room: MakeRoo
     for number in range(3):
         missing(room, f"{number}")
     assert kept(room) == {"0", "1", "2"}
-    assert MOST_KEPT > 1
+    assert MAX_KEPT > 1
 
 
 def test_a_file_that_is_forgotten_on_disk_is_removed_there_once(make_room: MakeRoom) -> None:

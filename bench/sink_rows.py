@@ -31,7 +31,7 @@ def agents(number: int) -> Record:
     head, tail = value.split(b'}},"host"')
     return (
         head + b',"inode":"811","device_id":"2049"}},"input":{"type":"filestream","id":"app"},"host"' + tail[:-1] + b","
-        b'"agent":{"type":"shipper","version":"0.2.0","id":"agent-1","name":"web-1"},"ecs":{"version":"8.17.0"}}'
+        b'"agent":{"type":"shipper","version":"0.3.0","id":"agent-1","name":"web-1"},"ecs":{"version":"8.17.0"}}'
     ), None
 
 

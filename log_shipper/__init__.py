@@ -7,7 +7,7 @@ import os
 
 # A constant, because to read it from the metadata of the installed package takes longer than all else of `shipper
 # version`. pyproject.toml takes it from here.
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 
 _here = os.path.dirname(__file__)
 if not os.path.isdir(os.path.join(_here, "config")):

@@ -35,7 +35,7 @@ def document(**changes: Any) -> dict[str, Any]:
     acknowledged: list[float | None] = [None, *(max(100.0 - number / 2, 0) for number in range(299))]
     base: dict[str, Any] = {
         "program": "shipper",
-        "version": "0.2.0",
+        "version": "0.3.0",
         "name": "web-1",
         "host": "web-1",
         "started": STARTED,

@@ -67,7 +67,7 @@ def shipper_incident() -> Json:
         lag[index] = 2000 + 410_000.0 * (index - POINTS + outage) ** 1.05
     return {
         "program": "shipper",
-        "version": "0.2.0",
+        "version": "0.3.0",
         "name": "web-1",
         "host": "web-1.prod.example",
         "started": STARTED,

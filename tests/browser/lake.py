@@ -126,7 +126,7 @@ class Lake:
             ),
             table("errors", "errors_by_minute", "view", "minute string,host string,errors bigint", ["host"]),
         ]
-        return self._json({"version": "0.2.0", "max_rows": 1600, "max_download": 1000, "tables": known})
+        return self._json({"version": "0.3.0", "max_rows": 1600, "max_download": 1000, "tables": known})
 
     def matching(self, query: Query) -> list[Json]:
         if query["table"] == "errors":

@@ -37,7 +37,7 @@ class LandingSink:
 
     def __init__(self) -> None:
         self.now = time.time() - POINTS * STEP
-        program, observations = Program("0.2.0", "sink-1", CONFIGURATION), Observations(self.clock)
+        program, observations = Program("0.3.0", "sink-1", CONFIGURATION), Observations(self.clock)
         self.monitored = Monitored(SinkMetrics(), observations, 300.0, program, self.clock, usage=self._usage)
         self._dice = random.Random(7)
         self._ends = {("logs", 0): 81_223_400, ("logs", 1): 80_991_004, ("logs", 2): 81_400_871, ("audit", 0): 120_332}

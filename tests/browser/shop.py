@@ -49,7 +49,7 @@ def record(now: float, host: str, path: str, offset: int, length: int, message: 
         "log": {**log, "file": {"path": path, "id": f"9f3c-{host}"}},
         "fields": {"service": host.split("-")[0]},
         "host": {"name": host},
-        "agent": {"type": "shipper", "version": "0.2.0", "name": host},
+        "agent": {"type": "shipper", "version": "0.3.0", "name": host},
         "input": {"type": "filestream"},
     }
     return json.dumps(document).encode()

@@ -15,7 +15,7 @@ def test_one_frame_is_printed_as_text(tmp_path: Path, capsys: pytest.CaptureFixt
     with serving(tmp_path / "shipper.sock", status_of(document())):
         assert main(["top", "--once", "--path.data", str(tmp_path), "-c", str(tmp_path / "none.yml")]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("shipper web-1  0.2.0  up 1d 02h")
+    assert text.startswith("shipper web-1  0.3.0  up 1d 02h")
     assert text.count("/app.log") == 22
 
 

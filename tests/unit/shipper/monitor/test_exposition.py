@@ -12,7 +12,7 @@ from log_shipper.shipper.monitor.snapshot import KubernetesFigures
 from log_shipper.shipper.monitor.status import AgentIdentity
 from tests.snapshots import KEPT, WELL
 
-IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)
+IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.3.0", WELL.time - 60)
 ROOT = Path(__file__).parents[4]
 KUBERNETES = KubernetesFigures(pods=30, lists=3, events=500, errors={"forbidden": 4})
 SHOWN = replace(WELL, output=replace(WELL.output, errors={"_TRANSPORT": 2}), kubernetes=KUBERNETES, disk_queue=KEPT)
@@ -60,7 +60,7 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
         ("shipper_reloads_total", {"result": "failed"}, 1),
         ("shipper_data_free_bytes", {}, 10**10),
         ("shipper_start_time_seconds", {}, WELL.time - 60),
-        ("shipper_info", {"version": "0.2.0", "name": "web-1"}, 1),
+        ("shipper_info", {"version": "0.3.0", "name": "web-1"}, 1),
     ],
 )
 def test_a_metric_has_its_name_labels_and_value(

@@ -9,7 +9,7 @@ from log_shipper.shipper.monitor.filebeat_stats import info, inputs, stats
 from log_shipper.shipper.monitor.status import AgentIdentity
 from tests.snapshots import KEPT, WELL
 
-IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.2.0", WELL.time - 60)
+IDENTITY = AgentIdentity("web-1", "host-1", "4f1c", "0.3.0", WELL.time - 60)
 
 # The paths in /stats that beat-exporter reads, as of its release 0.4, and what they are here.
 READ_BY_BEAT_EXPORTER = {
@@ -112,7 +112,7 @@ def test_the_queue_is_that_in_memory_or_the_one_on_disk() -> None:
 def test_the_root_has_the_five_names_of_a_beat() -> None:
     document = info(IDENTITY, "e1")
     read = ("beat", "hostname", "name", "uuid", "version")
-    assert [document[name] for name in read] == ["filebeat", "host-1", "web-1", "4f1c", "0.2.0"]
+    assert [document[name] for name in read] == ["filebeat", "host-1", "web-1", "4f1c", "0.3.0"]
 
 
 def test_the_inputs_are_a_list_with_the_names_of_filestream() -> None:

@@ -14,7 +14,7 @@ from log_shipper.shipper.monitor.status import AgentIdentity, status
 from log_shipper.shipper.pipeline.letter_counts import LetterCount
 from tests.snapshots import KEPT, WELL, later
 
-IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.2.0", WELL.time - 60)
+IDENTITY = AgentIdentity("web-1", "host-1", "id", "0.3.0", WELL.time - 60)
 UNITS = {"events", "bytes", "seconds", "files", "batches", "pods", "events/s"}
 KINDS = {"text", "number", "bytes", "seconds", "time"}
 
@@ -42,7 +42,7 @@ def table(document: Document, name: str) -> Any:
 
 
 def test_it_names_the_agent_and_its_state(document: Document) -> None:
-    expected = {"program": "shipper", "version": "0.2.0", "name": "web-1", "host": "host-1", "started": WELL.time - 60}
+    expected = {"program": "shipper", "version": "0.3.0", "name": "web-1", "host": "host-1", "started": WELL.time - 60}
     assert {name: document[name] for name in expected} == expected
     assert document["now"] == WELL.time + 2
     assert document["health"] == {

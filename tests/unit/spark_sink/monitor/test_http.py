@@ -30,7 +30,7 @@ from log_shipper.spark_sink.rows.batches import PartitionRecords
 from log_shipper.spark_sink.storage.table_size import TableSize
 from log_shipper.spark_sink.views.progress import Figures
 
-PROGRAM = Program("0.2.0", "sink-1", "kafka:\n  password: xxxxx\n")
+PROGRAM = Program("0.3.0", "sink-1", "kafka:\n  password: xxxxx\n")
 
 
 @dataclass
@@ -112,7 +112,7 @@ def test_a_browser_gets_the_page_and_a_program_the_release(door: Door) -> None:
     assert door.get("/", Accept="text/html,*/*;q=0.8")[1].startswith(b"<!doctype html>")
     assert json.loads(door.get("/")[1]) == {
         "program": "spark-sink",
-        "version": "0.2.0",
+        "version": "0.3.0",
         "name": "sink-1",
         "host": "sink-1",
     }

@@ -179,7 +179,7 @@ def _agents(chance: random.Random) -> HostileRecord:
     if chance.random() < 0.2:
         record["http"] = {"response": {"status_code": chance.choice([200, 404, "500", 1.5]), "took": chance.random()}}
     record |= {"input": {"type": "filestream"}, "host": {"name": f"web-{chance.randrange(3)}"}}
-    record |= {"agent": {"type": "shipper", "id": "\u2026", "version": "0.2.0"}, "ecs": {"version": "8.17.0"}}
+    record |= {"agent": {"type": "shipper", "id": "\u2026", "version": "0.3.0"}, "ecs": {"version": "8.17.0"}}
     separators = chance.choice([(",", ":"), (",", ":"), (", ", ": ")])
     text = json.dumps(record, ensure_ascii=chance.random() < 0.3, separators=separators)
     return HostileRecord(text.encode())

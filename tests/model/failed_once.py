@@ -530,4 +530,13 @@ FAILED_ONCE = [
         ],
         "twice",
     ),
+    Program(
+        "a file that was moved away before it was read comes back after the one that was written meanwhile was rotated",
+        LINES | {"symlinks": True, "disk": True, "growing": True},
+        [
+            *[("write", "a.log", (2,)), ("move_outside", "a.log", 0), ("write_much", "a.log", 20), ("run", (0.005,))],
+            *[("rotate_dated", "a.log", "."), ("move_back", 2)],
+        ],
+        "ndjson joined",
+    ),
 ]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from log_shipper.registry.load import read
 from tests.builders import multiline
 from tests.lab import Lab
 
@@ -67,8 +68,14 @@ End = Callable[[Lab], None]
 
 def wait_for(lab: Lab, *messages: str) -> None:
     lab.until(lambda: lab.messages[-len(messages) :] == list(messages), seconds=SOON)
-    for _ in range(2):  # until it is acknowledged and saved
-        lab.step(seconds=SOON, wait=0.002)
+    lab.until(lambda: is_saved(lab), seconds=SOON)
+
+
+def is_saved(lab: Lab) -> bool:
+    """Return True if the registry on disk has the state of each file, so that a kill takes none."""
+    saved = dict(read(lab.data / "registry"))
+    states = [harvester.state for harvester in lab.crawler.running.values()]
+    return all(saved.get(state.id) == state and state.position for state in states)
 
 
 @pytest.mark.parametrize("end", [stay, stop, kill])

@@ -15,7 +15,7 @@ from log_shipper.shipper.inputs.files.identity.rotated_names import generation_o
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.schedule import Turn
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
-from log_shipper.shipper.inputs.files.reading.succession import successors, was_written_before
+from log_shipper.shipper.inputs.files.reading.succession import is_known_to_be_older, successors, was_written_before
 
 
 class RotationLinks:
@@ -70,6 +70,8 @@ class RotationLinks:
             following = successors(harvester, previous_path, unlinked)
             if following is None or self._has_earlier_successor(harvester, previous_path):
                 continue
+            if truncated is None and any(is_known_to_be_older(file, harvester) for file in following):
+                continue  # an old file was moved to this path
             if truncated is not None and bool(following) != (truncated in [new.key for new in following or came]):
                 continue  # what follows came later, or the truncated file has another name and nothing follows it yet
             for first, second in pairwise([harvester, *following]):

@@ -88,6 +88,11 @@ def _is_older(file: Harvester, other: Harvester) -> bool:
     return was_written_before(file, other) and (not other.state.birth or file.state.birth < other.state.birth)
 
 
+def is_known_to_be_older(file: Harvester, other: Harvester) -> bool:
+    """Return True if its birth and the time of its last write both show that the file is older. Raises OSError."""
+    return bool(file.state.birth) and _is_older(file, other)
+
+
 def was_written_before(file: Harvester, other: Harvester) -> bool:
     """True if it is known that the file was written to last before the other one. Raises OSError."""
     return not other.content.compressed and _age(file) < _age(other)

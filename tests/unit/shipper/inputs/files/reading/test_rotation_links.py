@@ -139,6 +139,15 @@ def test_a_file_is_not_joined_over_one_that_an_earlier_process_had_found(line: L
     assert before.state.continues_in is None
 
 
+def test_a_file_is_not_followed_by_an_older_one_that_was_moved_to_its_path(line: Line) -> None:
+    moved, rotated = line.file("moved"), line.file("app.log")
+    line.rename(rotated, "app.log.1")
+    moved.update(path=str(line.room.path("app.log")), birth=1)
+    os.utime(moved.fd, (1, 1))
+    assert line.rotation_links.on_new_files([moved]) == []
+    assert rotated.state.continues_in is None
+
+
 def test_a_copy_is_followed_by_the_file_that_was_truncated(line: Line) -> None:
     truncated = line.file("app.log")
     copy = line.copy_of(truncated)
